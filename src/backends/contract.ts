@@ -1,0 +1,179 @@
+/**
+ * The one contract between the rooms and the engines that keep bytes.
+ *
+ * A backend keeps byte keys in named spaces and has four verbs: `read`, `scan`, `run`, `close`. What must
+ * be atomic is written as a generator (a body): it yields the cells it wants, receives their values,
+ * records writes in its scope and returns a result. It never awaits, takes time and ids from its scope
+ * alone, changes nothing it was given, and can therefore be run again from the start.
+ *
+ * What a backend owes:
+ *  - `run` is serialisable: the result, or the error, that leaves it is one that a run alone, at one
+ *    moment, would have given; all recorded writes are applied, or none.
+ *  - `read` answers from one moment as well. A failed read is an error, never a miss.
+ *  - A body reads its own writes. Bytes handed out are the caller's own; bytes taken in are copied.
+ *
+ * Deliberately not its business: hashing, references, expiry. Rooms own meaning, a backend owns bytes.
+ */
+
+import type { Bytes } from '../bytes.ts'
+
+export interface Codec<V> {
+  encode(value: V): Bytes
+  /** The bytes are fresh and may be kept. */
+  decode(bytes: Bytes): V
+}
+
+/** A named partition of a backend, and the type of what it keeps. */
+export interface Space<V> {
+  readonly name: string
+  readonly codec: Codec<V>
+  /** `rows`: any value. `tallies`: whole numbers that are only added to, and that no transaction reads. */
+  readonly kind: 'rows' | 'tallies'
+  /** Keys can be scanned in byte order, and `first` may be asked. */
+  readonly ordered: boolean
+  /** A key is written at most once before it is removed for ever, so its value need not be validated. */
+  readonly immutable: boolean
+}
+
+/** The address of one value. */
+export interface Cell<V> {
+  readonly space: Space<V>
+  readonly key: Bytes
+}
+
+export interface Row<V> {
+  readonly key: Buffer
+  readonly value: V
+}
+
+/** Half open, in byte order: from `start`, up to and without `end`. */
+export interface Range {
+  readonly start?: Bytes | undefined
+  readonly end?: Bytes | undefined
+  readonly limit?: number | undefined
+}
+
+/** "Which is the first key of this space with this prefix?" */
+export interface FirstAsk {
+  readonly space: Space<unknown>
+  readonly prefix: Bytes
+}
+
+export type Ask = readonly Cell<unknown>[] | FirstAsk
+export type Transaction<T> = Generator<Ask, T, readonly unknown[]>
+
+/** What a body that only reads may use. */
+export interface ReadScope {
+  /** Milliseconds since 1970; the same for the whole transaction. */
+  now(): number
+  /**
+   * Narrows what must be unchanged at the end to the cells named (and those named before). By default it
+   * is every cell read that is not immutable.
+   */
+  rely(...cells: readonly Cell<unknown>[]): void
+}
+
+export interface Scope extends ReadScope {
+  /** This engine runs bodies one after another, so `first` may be asked. */
+  readonly serial: boolean
+  write<V>(cell: Cell<V>, value: V): void
+  remove(cell: Cell<unknown>): void
+  /** Adds to a tally. Additions commute: no transaction waits for another because of them. */
+  add(cell: Cell<number>, delta: number): void
+  /** Sixteen bytes, unique everywhere and ordered by time, so that inserts append. */
+  id(): Buffer
+}
+
+export type Body<A extends readonly unknown[], T> = (scope: Scope, ...args: A) => Transaction<T>
+export type ReadBody<A extends readonly unknown[], T> = (
+  scope: ReadScope,
+  ...args: A
+) => Transaction<T>
+
+export interface BackendLimits {
+  readonly keyBytesMax: number
+  /** One value. Rooms split what is larger. */
+  readonly valueBytesMax: number
+  /** Cells relied on or written by one transaction. */
+  readonly cellsMax: number
+}
+
+export interface Backend {
+  readonly limits: BackendLimits
+  /** Bodies run one after another here. Otherwise they are optimistic, and `first` is refused. */
+  readonly serial: boolean
+  /** The clock that transactions see. */
+  now(): number
+  /** Runs a body that writes nothing, against one moment, and returns its result. */
+  read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T>
+  /**
+   * Rows of one ordered space in byte order. Every page is strongly consistent; rows that come or go while
+   * the scan runs may or may not be seen.
+   */
+  scan<V>(space: Space<V>, range?: Range): AsyncIterable<Row<V>>
+  /** Runs the transaction serialisably to its end and returns its result. */
+  run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T>
+  /** Waits for everything accepted, then refuses every verb. May be called again. */
+  close(): Promise<void>
+}
+
+/** What every backend can be opened with. */
+export interface BackendOptions {
+  readonly spaces: readonly Space<unknown>[]
+  /** Backends of different namespaces in one location never see each other's cells. */
+  readonly namespace?: string | undefined
+  readonly clock?: (() => number) | undefined
+  readonly random?: ((count: number) => Bytes) | undefined
+}
+
+type ValuesOf<C extends readonly Cell<unknown>[]> = {
+  -readonly [I in keyof C]: C[I] extends Cell<infer V> ? V | undefined : never
+}
+
+/** Asks for cells: `const [entry, known] = yield* read(cell(entries, key), cell(digests, digest))`. */
+export function* read<const C extends readonly Cell<unknown>[]>(
+  ...cells: C
+): Transaction<ValuesOf<C>> {
+  return (yield cells) as ValuesOf<C> // safe: drivers answer in the order and the types of the cells asked
+}
+
+/** The first key with a prefix. Only where `scope.serial`. */
+export function* first(space: Space<unknown>, prefix: Bytes): Transaction<Buffer | undefined> {
+  const [key] = yield { space, prefix }
+  return key as Buffer | undefined // safe: drivers answer a FirstAsk with a key or nothing
+}
+
+export function cell<V>(space: Space<V>, key: Bytes): Cell<V> {
+  return { space, key }
+}
+
+export function rows<V>(
+  name: string,
+  codec: Codec<V>,
+  traits: { readonly ordered?: boolean; readonly immutable?: boolean } = {},
+): Space<V> {
+  const { ordered = false, immutable = false } = traits
+  return Object.freeze({ name, codec, kind: 'rows' as const, ordered, immutable })
+}
+
+/** Counters as eight bytes; engines that count by themselves need no codec. */
+const tallyCodec: Codec<number> = {
+  encode(value) {
+    const bytes = Buffer.allocUnsafe(8)
+    bytes.writeDoubleLE(value)
+    return bytes
+  },
+  decode(bytes) {
+    return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true)
+  },
+}
+
+export function tallies(name: string): Space<number> {
+  return Object.freeze({
+    name,
+    codec: tallyCodec,
+    kind: 'tallies' as const,
+    ordered: false,
+    immutable: false,
+  })
+}

@@ -1,0 +1,157 @@
+/**
+ * The lmdb backend, the embedded default: transactions run inside LMDB write transactions, in groups (see
+ * lmdb-environment.ts); reads are synchronous, from one snapshot, under the asynchronous surface.
+ *
+ * Several processes and worker threads may share a directory: LMDB has one writer at a time, and every
+ * body reads, decides and writes inside it.
+ */
+
+import { asBuffer, type Bytes, concat } from '../bytes.ts'
+import type {
+  Backend,
+  BackendLimits,
+  BackendOptions,
+  Body,
+  Range,
+  ReadBody,
+  Row,
+  Space,
+} from './contract.ts'
+import { Draft, ReadDraft } from './draft.ts'
+import { Gate } from './gate.ts'
+import { IdSource, systemRandom } from './ids.ts'
+import { checkWrites } from './limits.ts'
+import { type Durability, LmdbEnvironment, type Table } from './lmdb-environment.ts'
+import { namespacePrefix, within } from './namespace.ts'
+import { drive, type SerialReader } from './serial.ts'
+
+export interface LmdbOptions extends BackendOptions {
+  /** `fsync` (default): what is acknowledged survives a power failure. `os`: only a crash of the process. */
+  readonly durability?: Durability | undefined
+  /** Make the directory when it is not there (default). Otherwise a missing store is an error. */
+  readonly create?: boolean | undefined
+}
+
+const LMDB_KEY_BYTES_MAX = 1978
+const VALUE_BYTES_MAX = 4 * 1024 * 1024
+const SCAN_PAGE = 256
+
+export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbBackend> {
+  const { spaces, durability = 'fsync', create = true } = options
+  const environment = await LmdbEnvironment.open(path, spaces, durability, create)
+  return new LmdbBackend(environment, options)
+}
+
+export class LmdbBackend implements Backend {
+  readonly limits: BackendLimits
+  readonly serial = true
+  readonly #environment: LmdbEnvironment
+  readonly #prefix: Buffer
+  readonly #clock: () => number
+  readonly #ids: IdSource
+  readonly #gate = new Gate('lmdb backend')
+  readonly #reader: SerialReader
+
+  constructor(environment: LmdbEnvironment, options: BackendOptions) {
+    this.#environment = environment
+    this.#prefix = namespacePrefix(options.namespace)
+    this.#clock = options.clock ?? Date.now
+    this.#ids = new IdSource(this.#clock, options.random ?? systemRandom)
+    this.limits = {
+      keyBytesMax: LMDB_KEY_BYTES_MAX - this.#prefix.byteLength,
+      valueBytesMax: VALUE_BYTES_MAX,
+      cellsMax: 100_000,
+    }
+    this.#reader = {
+      get: (space, key) => this.#get(environment.table(space), key),
+      keys: (space, range) => this.#keys(environment.table(space), range),
+    }
+  }
+
+  /** Write transactions committed in this directory so far, by anyone. */
+  get commits(): number {
+    return this.#environment.commits
+  }
+
+  now(): number {
+    return this.#clock()
+  }
+
+  async read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
+    this.#gate.assertOpen()
+    // lmdb renews its snapshot by a timer; a commit of another process could be missed until then.
+    this.#environment.refresh()
+    return drive(this.#reader, body(new ReadDraft(this.#clock()), ...args), undefined)
+  }
+
+  run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#gate.enter()
+      let result: T
+      this.#environment.enqueue({
+        drive: () => {
+          const draft = new Draft(true, this.#ids, this.#clock())
+          result = drive(this.#reader, body(draft, ...args), draft)
+          checkWrites(draft, this.limits)
+          return draft
+        },
+        prefixed: (key) => concat(this.#prefix, key),
+        done: () => {
+          this.#gate.leave()
+          resolve(result)
+        },
+        failed: (error) => {
+          this.#gate.leave()
+          // oxlint-disable-next-line prefer-promise-reject-errors -- it is whatever the body threw
+          reject(error)
+        },
+      })
+    })
+  }
+
+  async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
+    const table = this.#environment.table(space)
+    let left = range.limit ?? Infinity
+    let { start, end } = within(this.#prefix, range)
+    while (left > 0) {
+      this.#gate.assertOpen()
+      this.#environment.refresh()
+      const page = [...table.getRange({ start, end, limit: Math.min(left, SCAN_PAGE) })]
+      for (const { key, value } of page) {
+        yield { key: this.#own(key), value: space.codec.decode(value) }
+        start = concat(key, Buffer.of(0))
+      }
+      if (page.length < SCAN_PAGE) return
+      left -= page.length
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#gate.close(() => this.#environment.leave())
+  }
+
+  #get(table: Table, key: Bytes): Buffer | undefined {
+    const shared = table.getBinaryFast(concat(this.#prefix, key))
+    if (shared === undefined) return undefined
+    // The buffer is lmdb's own, reused by the next get, and longer than its `length` says.
+    const bytes = Buffer.allocUnsafe(shared.length)
+    shared.copy(bytes, 0, 0, shared.length)
+    return bytes
+  }
+
+  *#keys(table: Table, range: Range): Generator<Buffer> {
+    let { start, end } = within(this.#prefix, range)
+    for (let limit = 2; ; limit = SCAN_PAGE) {
+      const page = [...table.getKeys({ start, end, limit })]
+      for (const key of page) {
+        yield this.#own(key)
+        start = concat(key, Buffer.of(0))
+      }
+      if (page.length < limit) return
+    }
+  }
+
+  #own(key: Bytes): Buffer {
+    return asBuffer(key).subarray(this.#prefix.byteLength)
+  }
+}

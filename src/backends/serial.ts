@@ -1,0 +1,85 @@
+/**
+ * Drives a body straight through on an engine that runs bodies one after another (memory, lmdb).
+ *
+ * The body sees one moment by construction, so there is nothing to validate; its writes are applied by
+ * the engine after it has ended.
+ */
+
+import { type Bytes, endOfPrefix, latin1 } from '../bytes.ts'
+import { PrestigeError } from '../errors.ts'
+import type { Ask, Cell, FirstAsk, Range, Space, Transaction } from './contract.ts'
+import type { Draft } from './draft.ts'
+
+/** What the driver needs of an engine, within one of its transactions. */
+export interface SerialReader {
+  /** The engine's own copy of a value, fresh for the caller. */
+  get(space: Space<unknown>, key: Bytes): Bytes | undefined
+  /** Keys of an ordered space in byte order. */
+  keys(space: Space<unknown>, range: Range): Iterable<Buffer>
+}
+
+export function drive<T>(reader: SerialReader, body: Transaction<T>, draft: Draft | undefined): T {
+  let step = body.next()
+  while (!step.done) step = body.next(answer(reader, step.value, draft))
+  return step.value
+}
+
+function answer(reader: SerialReader, ask: Ask, draft: Draft | undefined): readonly unknown[] {
+  if (!isCells(ask)) return [firstKey(reader, ask, draft)]
+  const values: unknown[] = []
+  for (const { space, key } of ask) values.push(valueOf(reader, space, key, draft))
+  return values
+}
+
+export function isCells(ask: Ask): ask is readonly Cell<unknown>[] {
+  return Array.isArray(ask)
+}
+
+function valueOf(
+  reader: SerialReader,
+  space: Space<unknown>,
+  key: Bytes,
+  draft: Draft | undefined,
+): unknown {
+  if (draft !== undefined) {
+    refuseTally(space)
+    const own = draft.own(space, key)
+    if (own !== undefined) return own.bytes && space.codec.decode(Buffer.from(own.bytes))
+  }
+  const bytes = reader.get(space, key)
+  return bytes === undefined ? undefined : space.codec.decode(bytes)
+}
+
+/** A transaction that read a tally would wait for every other one that adds to it. */
+export function refuseTally(space: Space<unknown>): void {
+  if (space.kind !== 'tallies') return
+  throw new PrestigeError(
+    'BODY_MISUSE',
+    `A transaction cannot read tally ${space.name}; read it outside with backend.read.`,
+  )
+}
+
+function firstKey(
+  reader: SerialReader,
+  { space, prefix }: FirstAsk,
+  draft: Draft | undefined,
+): Buffer | undefined {
+  if (!space.ordered) {
+    throw new PrestigeError(
+      'BODY_MISUSE',
+      `Space ${space.name} is not ordered: it has no first key.`,
+    )
+  }
+  const own = new Map<string, boolean>()
+  let best: Buffer | undefined
+  for (const { key, bytes } of draft?.ownOf(space, prefix) ?? []) {
+    const candidate = Buffer.from(key)
+    own.set(latin1(candidate), bytes !== undefined)
+    if (bytes !== undefined && (!best || candidate.compare(best) < 0)) best = candidate
+  }
+  for (const key of reader.keys(space, { start: prefix, end: endOfPrefix(prefix) })) {
+    if (own.get(latin1(key)) === false) continue
+    return best && best.compare(key) < 0 ? best : key
+  }
+  return best
+}

@@ -1,0 +1,54 @@
+/**
+ * Every failure prestige raises is a PrestigeError with a stable code.
+ *
+ * A code says what happened; a kind says what the caller can do about it. Doors (CLI, HTTP) map kinds,
+ * so a new code edits none of them. Codes are public: renaming one is a breaking change.
+ */
+
+const KIND_OF = {
+  KEY_NOT_FOUND: 'missing',
+  STORE_NOT_FOUND: 'missing',
+  FILE_NOT_FOUND: 'missing',
+  INVALID_OPTIONS: 'invalid',
+  INVALID_LOCATION: 'invalid',
+  INVALID_KEY: 'invalid',
+  INVALID_VALUE: 'invalid',
+  INVALID_USAGE: 'invalid',
+  UNREADABLE_VALUE: 'invalid',
+  SETTINGS_MISMATCH: 'invalid',
+  FORMAT_UNSUPPORTED: 'invalid',
+  TARGET_NOT_EMPTY: 'invalid',
+  BODY_MISUSE: 'invalid',
+  BODY_NOT_DETERMINISTIC: 'invalid',
+  CONTENDED: 'conflict',
+  BACKEND_CLOSED: 'unavailable',
+  BACKEND_UNAVAILABLE: 'unavailable',
+  BACKEND_FULL: 'unavailable',
+  CONTENT_CORRUPT: 'corrupt',
+} as const
+
+export type ErrorCode = keyof typeof KIND_OF
+export type ErrorKind = (typeof KIND_OF)[ErrorCode]
+
+export class PrestigeError extends Error {
+  override readonly name = 'PrestigeError'
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: { cause: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+
+  get kind(): ErrorKind {
+    return KIND_OF[this.code]
+  }
+
+  /** Trying the same call again may succeed. Corruption and bad input never heal by retrying. */
+  get retryable(): boolean {
+    return this.kind === 'conflict' || this.kind === 'unavailable'
+  }
+}
+
+export const errorCodes: readonly ErrorCode[] = Object.freeze(
+  Object.keys(KIND_OF) as ErrorCode[], // safe: the keys of a constant object literal
+)
