@@ -1,0 +1,25 @@
+/** Chooses a backend by the name of its location. Concrete backends are loaded only when chosen. */
+
+import { PrestigeError } from '../errors.ts'
+import type { Backend, BackendOptions } from './contract.ts'
+import type { Durability } from './lmdb-environment.ts'
+
+export interface LocationOptions extends BackendOptions {
+  readonly durability?: Durability | undefined
+  readonly create?: boolean | undefined
+}
+
+export async function openBackend(location: string, options: LocationOptions): Promise<Backend> {
+  if (location === 'memory:') {
+    const { MemoryBackend } = await import('./memory.ts')
+    return new MemoryBackend(options)
+  }
+  if (location === '' || /^[a-z][a-z0-9+.-]+:/i.test(location)) {
+    throw new PrestigeError(
+      'INVALID_LOCATION',
+      `${JSON.stringify(location)} is not a location this prestige knows. Give a directory, or 'memory:'.`,
+    )
+  }
+  const { openLmdb } = await import('./lmdb.ts')
+  return openLmdb(location, options)
+}

@@ -1,0 +1,19 @@
+/** Nouns that several rooms share. Types only. */
+
+/** Where measurements go. Names are those of the original: `prestige.put.calls`, `prestige.get.latency_us` … */
+export interface MetricsSink {
+  counter(name: string, delta: number): void
+  histogram(name: string, value: number): void
+  gauge(name: string, value: number): void
+}
+
+export interface TraceSpan {
+  setAttribute(name: string, value: number | string | boolean): void
+  addEvent(name: string): void
+  end(): void
+}
+
+/** Where spans go: `prestige.Put`, `prestige.Get`, `prestige.Delete`. */
+export interface Tracer {
+  startSpan(name: string): TraceSpan
+}

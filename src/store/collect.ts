@@ -1,0 +1,236 @@
+/**
+ * The collector: takes away expired keys, contents nobody refers to, and parts that never became visible.
+ *
+ * It visits only what was noted for it (expiries, released, staged), never the whole store, and may run
+ * in any number of processes at once. Everything it does is safe to be cut off at any point.
+ */
+
+import { type Bytes, endOfPrefix, equalBytes } from '../bytes.ts'
+import {
+  type Backend,
+  cell,
+  first,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
+import { idTime } from '../backends/ids.ts'
+import { heirOf, sweep, type Swept } from './release.ts'
+import { removeExpired } from './remove.ts'
+import {
+  contents,
+  digests,
+  expiries,
+  expiryKey,
+  forms,
+  type Known,
+  members,
+  partKey,
+  refs,
+  released,
+  staged,
+} from './rows.ts'
+
+/** How long a put of a large value may take before its parts count as left behind. */
+export const STAGING_LEASE_MS = 60 * 60 * 1000
+const PARTS_AT_ONCE = 50
+
+export interface Collected {
+  readonly expiredKeys: number
+  readonly contents: number
+  readonly contentBytes: number
+  /** Parts of large values whose put never ended. */
+  readonly abandonedParts: number
+}
+
+export async function collectAll(backend: Backend, partBytes: number): Promise<Collected> {
+  const expiredKeys = await collectExpired(backend, partBytes)
+  let count = 0
+  let contentBytes = 0
+  for await (const { key } of backend.scan(released)) {
+    const swept = await collectContent(backend, key, partBytes)
+    if (!swept) continue
+    count++
+    contentBytes += swept.bytes
+  }
+  const abandonedParts = await collectStaged(backend)
+  return { expiredKeys, contents: count, contentBytes, abandonedParts }
+}
+
+async function collectExpired(backend: Backend, partBytes: number): Promise<number> {
+  let count = 0
+  const end = expiryKey(Math.floor(backend.now()) + 1, Buffer.alloc(0))
+  for await (const { key: row } of backend.scan(expiries, { end })) {
+    const removal = { key: row.subarray(6), gc: 'manual' as const, partBytes }
+    const { existed } = await backend.run(removeExpired, removal)
+    if (existed) count++
+  }
+  return count
+}
+
+/** Sweeps the content of this digest, if it is there and nobody refers to it. */
+export async function collectContent(
+  backend: Backend,
+  digest: Bytes,
+  partBytes: number,
+): Promise<Swept | undefined> {
+  if (backend.serial) return backend.run(collectAtOnce, digest, partBytes)
+  const { note, id } = await backend.read(findNote, digest)
+  // Only a hint, which saves marking contents that are plainly in use.
+  const isUsed = id !== undefined && (await hasReference(backend, id))
+  const condemned = isUsed ? undefined : await backend.run(condemn, digest)
+  if (condemned === undefined) {
+    await backend.run(dropNote, digest, note)
+    return undefined
+  }
+  const { known, mark } = condemned
+  if (await hasReference(backend, known.id)) {
+    await backend.run(pardon, digest, mark, note)
+    return undefined
+  }
+  const heir = known.form && (await otherMember(backend, known.form, known.id))
+  const swept = await backend.run(sweepMarked, { digest, mark, note, heir, partBytes })
+  if (swept?.partsLeft) await removeParts(backend, swept.id)
+  return swept
+}
+
+/** Where bodies run one after another, looking and sweeping are one transaction. */
+function* collectAtOnce(
+  scope: Scope,
+  digest: Bytes,
+  partBytes: number,
+): Transaction<Swept | undefined> {
+  const [known] = yield* read(cell(digests, digest))
+  scope.remove(cell(released, digest))
+  if (!known || (yield* first(refs, known.id)) !== undefined) return undefined
+  return yield* sweep(scope, digest, known, partBytes)
+}
+
+function* findNote(
+  _scope: ReadScope,
+  digest: Bytes,
+): Transaction<{ note: Bytes | undefined; id: Bytes | undefined }> {
+  const [note, known] = yield* read(cell(released, digest), cell(digests, digest))
+  return { note, id: known?.id }
+}
+
+interface Condemned {
+  readonly known: Known
+  readonly mark: Buffer
+}
+
+/** Marks a content, and its form if it stands for it, as about to be swept. */
+function* condemn(scope: Scope, digest: Bytes): Transaction<Condemned | undefined> {
+  const [known] = yield* read(cell(digests, digest))
+  if (!known) return undefined
+  const mark = scope.id()
+  scope.write(cell(digests, digest), known.marked(mark))
+  const form = known.form && (yield* read(cell(forms, known.form)))[0]
+  if (known.form && form && equalBytes(form.id, known.id)) {
+    scope.write(cell(forms, known.form), form.marked(mark))
+  }
+  return { known, mark }
+}
+
+/** Takes one's own mark away again: somebody refers to the content. */
+function* pardon(
+  scope: Scope,
+  digest: Bytes,
+  mark: Bytes,
+  note: Bytes | undefined,
+): Transaction<void> {
+  const [known] = yield* read(cell(digests, digest))
+  if (known?.mark && equalBytes(known.mark, mark)) {
+    scope.write(cell(digests, digest), known.marked(undefined))
+  }
+  const form = known?.form && (yield* read(cell(forms, known.form)))[0]
+  if (known?.form && form?.mark && equalBytes(form.mark, mark)) {
+    scope.write(cell(forms, known.form), form.marked(undefined))
+  }
+  yield* dropNote(scope, digest, note)
+}
+
+/** A note that was renewed meanwhile stays: a reference was dropped after we looked. */
+function* dropNote(scope: Scope, digest: Bytes, note: Bytes | undefined): Transaction<void> {
+  if (note === undefined) return
+  const [current] = yield* read(cell(released, digest))
+  if (current && equalBytes(current, note)) scope.remove(cell(released, digest))
+}
+
+interface MarkedSweep {
+  readonly digest: Bytes
+  readonly mark: Bytes
+  readonly note: Bytes | undefined
+  /** Another content of the same form, seen after the mark. */
+  readonly heir: Bytes | undefined
+  readonly partBytes: number
+}
+
+function* sweepMarked(
+  scope: Scope,
+  { digest, mark, note, heir, partBytes }: MarkedSweep,
+): Transaction<Swept | undefined> {
+  const [known] = yield* read(cell(digests, digest))
+  if (!known?.mark || !equalBytes(known.mark, mark)) return undefined
+  let next
+  if (known.form) {
+    const [form] = yield* read(cell(forms, known.form))
+    if (form && equalBytes(form.id, known.id)) {
+      // Whoever joined the form since has taken the mark away: there is a member we have not seen.
+      if (!form.mark || !equalBytes(form.mark, mark)) return undefined
+      next = heir && (yield* heirOf(known.form, heir))
+      if (heir && !next) return undefined
+    }
+  }
+  yield* dropNote(scope, digest, note)
+  return yield* sweep(scope, digest, known, partBytes, next)
+}
+
+async function otherMember(backend: Backend, form: Bytes, id: Bytes): Promise<Buffer | undefined> {
+  for await (const { key } of backend.scan(members, { start: form, end: endOfPrefix(form) })) {
+    const member = key.subarray(form.byteLength)
+    if (!equalBytes(member, id)) return member
+  }
+  return undefined
+}
+
+async function hasReference(backend: Backend, id: Bytes): Promise<boolean> {
+  const range = { start: id, end: endOfPrefix(id), limit: 1 }
+  for await (const _row of backend.scan(refs, range)) return true
+  return false
+}
+
+async function collectStaged(backend: Backend): Promise<number> {
+  let count = 0
+  const before = backend.now() - STAGING_LEASE_MS
+  for await (const { key: id, value } of backend.scan(staged)) {
+    if (value.buried || idTime(id) <= before) count += await removeParts(backend, id)
+  }
+  return count
+}
+
+/** Buries staged parts, so that nothing can make them visible any more, then removes a few at a time. */
+export async function removeParts(backend: Backend, id: Bytes): Promise<number> {
+  const parts = await backend.run(bury, id)
+  for (let from = 0; from < parts; from += PARTS_AT_ONCE) {
+    const to = Math.min(parts, from + PARTS_AT_ONCE)
+    await backend.run(removeBuried, { id, from, to, last: to === parts })
+  }
+  return parts
+}
+
+function* bury(scope: Scope, id: Bytes): Transaction<number> {
+  const [row] = yield* read(cell(staged, id))
+  if (!row) return 0
+  if (!row.buried) scope.write(cell(staged, id), { ...row, buried: true })
+  return row.parts
+}
+
+function* removeBuried(
+  scope: Scope,
+  { id, from, to, last }: { id: Bytes; from: number; to: number; last: boolean },
+): Transaction<void> {
+  for (let part = from; part < to; part++) scope.remove(cell(contents, partKey(id, part)))
+  if (last) scope.remove(cell(staged, id))
+}

@@ -1,0 +1,164 @@
+/**
+ * Everything about a put that needs no look at the store: checks, the caller's bytes copied, the digest,
+ * the canonical form. Anything outside the limits is refused here, before anything is written.
+ */
+
+import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../bytes.ts'
+import type { CanonicalProfile } from '../canonical/index.ts'
+import { PrestigeError } from '../errors.ts'
+import { digestOf, digestOfLarge } from '../fingerprint/digest.ts'
+import type { Prepared } from './put.ts'
+import type { Gc } from './release.ts'
+
+export type Key = string | Bytes
+export type Value = string | Bytes
+
+/** Every engine can order keys of this length. */
+export const KEY_BYTES_MAX = 900
+export const VALUE_BYTES_MAX = 1024 * 1024 * 1024
+const TTL_MS_MAX = 2 ** 47
+const LARGE_BYTES = 1024 * 1024
+
+export interface PutOptions {
+  /** Milliseconds from now until the key expires. Without it the key stays, whatever was said before. */
+  readonly ttlMs?: number | undefined
+}
+
+/** What of the store's options a preparation needs. */
+export interface Preparation {
+  readonly profile: CanonicalProfile | undefined
+  readonly onUnreadable: 'error' | 'bytes'
+  readonly sharesForms: boolean
+  readonly gc: Gc
+  readonly partBytes: number
+}
+
+/** Times of the steps, for those who measure. */
+export interface PrepareNotes {
+  sha256Us: number
+  normalizeUs: number
+}
+
+export function keyBytes(key: Key): Buffer {
+  const bytes = typeof key === 'string' ? utf8(key, 'INVALID_KEY', 'The key') : keyOf(key)
+  if (bytes.byteLength > 0 && bytes.byteLength <= KEY_BYTES_MAX) return bytes
+  throw new PrestigeError(
+    'INVALID_KEY',
+    `A key has 1 to ${KEY_BYTES_MAX} bytes; this one has ${bytes.byteLength}. Hash long keys, or shorten them.`,
+  )
+}
+
+function keyOf(key: unknown): Buffer {
+  if (key instanceof Uint8Array) return copyOf(key)
+  throw new PrestigeError('INVALID_KEY', `A key is a string or bytes, not ${typeName(key)}.`)
+}
+
+export function valueBytes(value: Value): Buffer {
+  const bytes =
+    typeof value === 'string' ? utf8(value, 'INVALID_VALUE', 'The value') : valueOf(value)
+  if (bytes.byteLength <= VALUE_BYTES_MAX) return bytes
+  throw tooLong(bytes.byteLength)
+}
+
+/** The caller may change the bytes while they wait to be written; what was hashed must be what is kept. */
+function valueOf(value: unknown): Buffer {
+  if (!(value instanceof Uint8Array)) {
+    throw new PrestigeError(
+      'INVALID_VALUE',
+      `A value is a string or bytes, not ${typeName(value)}.`,
+    )
+  }
+  if (value.byteLength > VALUE_BYTES_MAX) throw tooLong(value.byteLength)
+  return copyOf(value)
+}
+
+function tooLong(bytes: number): PrestigeError {
+  return new PrestigeError(
+    'INVALID_VALUE',
+    `A value has at most ${VALUE_BYTES_MAX} bytes; this one has ${bytes}. Cut it into pieces.`,
+  )
+}
+
+function typeName(value: unknown): string {
+  return value === null ? 'null' : typeof value
+}
+
+export function ttlOf(ttlMs: number | undefined): number | undefined {
+  if (ttlMs === undefined) return undefined
+  if (Number.isFinite(ttlMs) && ttlMs > 0 && ttlMs <= TTL_MS_MAX) return Math.ceil(ttlMs)
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `ttlMs is a number of milliseconds greater than 0, not ${String(ttlMs)}.`,
+  )
+}
+
+/** A promise only for values too large to be hashed at once. */
+export function prepare(
+  how: Preparation,
+  key: Key,
+  value: Value,
+  options: PutOptions | undefined,
+  notes?: PrepareNotes,
+): Prepared | Promise<Prepared> {
+  const checkedKey = keyBytes(key)
+  const ttlMs = ttlOf(options?.ttlMs)
+  const bytes = valueBytes(value)
+  if (bytes.byteLength > LARGE_BYTES) {
+    return digestOfLarge(bytes).then((exact) => finish(how, checkedKey, bytes, exact, ttlMs, notes))
+  }
+  const started = notes && performance.now()
+  const exact = digestOf(bytes)
+  if (notes && started !== undefined) notes.sha256Us = (performance.now() - started) * 1000
+  return finish(how, checkedKey, bytes, exact, ttlMs, notes)
+}
+
+function finish(
+  how: Preparation,
+  key: Buffer,
+  value: Buffer,
+  exact: Buffer,
+  ttlMs: number | undefined,
+  notes: PrepareNotes | undefined,
+): Prepared {
+  const { profile, gc, partBytes } = how
+  if (profile === undefined) throw functionMissing()
+  const isPlain = profile.name === 'none'
+  const started = notes && performance.now()
+  const form = isPlain ? undefined : formOf(profile, how.onUnreadable, value, exact)
+  if (notes && started !== undefined) notes.normalizeUs = (performance.now() - started) * 1000
+  const sharesForms = how.sharesForms && !isPlain
+  return {
+    key,
+    value,
+    digest: sharesForms && form ? form : exact,
+    form: sharesForms ? undefined : form,
+    ttlMs,
+    staged: undefined,
+    gc,
+    partBytes,
+    sharesForms,
+  }
+}
+
+function functionMissing(): PrestigeError {
+  return new PrestigeError(
+    'SETTINGS_MISMATCH',
+    'This store was written with a canonical function. Give the same function when opening it to put values.',
+  )
+}
+
+/** The digest of the canonical form. What counts as bytes can never equal a form. */
+export function formOf(
+  profile: CanonicalProfile,
+  onUnreadable: 'error' | 'bytes',
+  value: Bytes,
+  exact: Bytes,
+): Buffer {
+  try {
+    return digestOf(profile.canonicalise(value))
+  } catch (error) {
+    const isUnreadable = error instanceof PrestigeError && error.code === 'UNREADABLE_VALUE'
+    if (!isUnreadable || onUnreadable === 'error') throw error
+    return digestOf(concat(Buffer.from('unreadable:'), asBuffer(exact)))
+  }
+}

@@ -1,0 +1,77 @@
+/** A key's bytes, also when they are in parts: small ones from one transaction, large ones part by part. */
+
+import { asBuffer, type Bytes } from '../bytes.ts'
+import type { Backend } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
+import { damaged, findEntry, findParts, findValue } from './get.ts'
+import type { Notes } from './observe.ts'
+import { Entry, partCount } from './rows.ts'
+
+const PARTS_AT_ONCE = 4
+const ROUNDS_MAX = 10
+
+export async function readValue(
+  backend: Backend,
+  key: Bytes,
+  partBytes: number,
+  notes?: Notes,
+): Promise<Buffer | undefined> {
+  const found = notes
+    ? await measured(backend, key, partBytes, notes)
+    : await backend.read(findValue, key, partBytes)
+  if (found === undefined) return undefined
+  return found instanceof Entry ? readParts(backend, key, found, partBytes) : asBuffer(found)
+}
+
+/** Looking at the clock inside a body is harmless here: no result depends on it. */
+async function measured(
+  backend: Backend,
+  key: Bytes,
+  partBytes: number,
+  notes: Notes,
+): Promise<Bytes | Entry | undefined> {
+  const started = performance.now()
+  let lookedUp = started
+  const found = await backend.read(findValue, key, partBytes, () => {
+    lookedUp = performance.now()
+  })
+  notes.measure('user_lookup_us', (lookedUp - started) * 1000)
+  notes.measure('object_lookup_us', (performance.now() - lookedUp) * 1000)
+  return found
+}
+
+/** Parts never change under an id; if some are gone, the key must have changed, and is looked up again. */
+async function readParts(
+  backend: Backend,
+  key: Bytes,
+  first: Entry,
+  partBytes: number,
+): Promise<Buffer | undefined> {
+  let entry: Entry | undefined = first
+  for (let round = 0; round < ROUNDS_MAX && entry; round++) {
+    const value = await joinParts(backend, entry, partBytes)
+    if (value) return value
+    const again: Entry | undefined = await backend.read(findEntry, key)
+    if (again?.row.equals(entry.row)) throw damaged(key)
+    if (again && again.bytes <= partBytes) return readValue(backend, key, partBytes)
+    entry = again
+  }
+  if (entry === undefined) return undefined
+  throw new PrestigeError('CONTENDED', 'The value was replaced every time it was read. Try again.')
+}
+
+async function joinParts(
+  backend: Backend,
+  { id, bytes }: Entry,
+  partBytes: number,
+): Promise<Buffer | undefined> {
+  const value = Buffer.allocUnsafe(bytes)
+  const parts = partCount(bytes, partBytes)
+  for (let from = 0; from < parts; from += PARTS_AT_ONCE) {
+    const to = Math.min(parts, from + PARTS_AT_ONCE)
+    const found = await backend.read(findParts, id, from, to)
+    if (!found) return undefined
+    found.forEach((part, at) => value.set(part, (from + at) * partBytes))
+  }
+  return value
+}

@@ -1,0 +1,44 @@
+/** What a put tells, at once and, by `explain`, later. */
+
+import type { Bytes } from '../bytes.ts'
+import type { ContentOutcome } from './rows.ts'
+
+export type KeyOutcome = 'created' | 'unchanged' | 'replaced'
+
+/** Where a content comes from. */
+export interface Origin {
+  /** The content's id, in hex. Ids ascend with time. */
+  readonly content: string
+  /** The key under which it was first stored; that key may be gone by now. */
+  readonly firstKey: Buffer
+  /** Milliseconds since 1970. */
+  readonly storedAt: number
+}
+
+/** Which rule found two values to be the same. */
+export type Method = 'digest' | 'canonical'
+
+export interface Receipt {
+  readonly key: KeyOutcome
+  /**
+   * `new`: never seen. `duplicate`: these very bytes were there (or, with `fidelity: 'representative'`, their
+   * canonical form). `linked`: the same after canonicalisation; own bytes are kept, and linked to `of`.
+   */
+  readonly content: ContentOutcome
+  /** The id, in hex, of the content this key points at. */
+  readonly contentId: string
+  /** Of which content; absent when new. */
+  readonly of?: Origin
+  readonly method?: Method
+  readonly bytes: number
+  readonly bytesSaved: number
+  readonly expiresAt?: number
+}
+
+export function originOf(row: { id: Bytes; firstKey: Buffer; storedAt: number }): Origin {
+  return { content: hex(row.id), firstKey: row.firstKey, storedAt: row.storedAt }
+}
+
+export function hex(id: Bytes): string {
+  return Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('hex')
+}

@@ -1,0 +1,312 @@
+/**
+ * The unique value store: keys to values, each distinct value kept once, and every key's own bytes back.
+ *
+ * What must be atomic is a transaction (put.ts, remove.ts, get.ts, collect.ts); this class prepares what
+ * can be computed without looking, runs them, and tells what happened.
+ */
+
+import { type Bytes, concat, endOfPrefix } from '../bytes.ts'
+import type { Backend } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
+import { Gate } from '../backends/gate.ts'
+import { type Collected, collectAll, collectContent, removeParts } from './collect.ts'
+import { explain, type Explanation, type ExplainOptions } from './explain.ts'
+import { findEntry } from './get.ts'
+import { type Items, many, type ManyOptions, type Outcome } from './many.ts'
+import { type Notes, Observer } from './observe.ts'
+import type { StoreOptions } from './options.ts'
+import {
+  type Key,
+  keyBytes,
+  type Preparation,
+  prepare,
+  type PutOptions,
+  type Value,
+} from './prepare.ts'
+import { type Prepared, type PutEnd, putValue } from './put.ts'
+import { readValue } from './read-value.ts'
+import type { Receipt } from './receipt.ts'
+import { removeKey } from './remove.ts'
+import { entries } from './rows.ts'
+import type { OpenedSettings, StoreSettings } from './settings.ts'
+import { stage } from './staging.ts'
+import { type Counts, readCounts } from './tallies.ts'
+import { verify, type VerifyOptions, type VerifyReport } from './verify.ts'
+
+export interface PutItem extends PutOptions {
+  readonly key: Key
+  readonly value: Value
+}
+
+export interface ListOptions {
+  /** Only keys that start so. */
+  readonly prefix?: Key | undefined
+  /** Only keys after this one: the last key of the page before. */
+  readonly startAfter?: Key | undefined
+  readonly limit?: number | undefined
+}
+
+export interface Stats extends Counts {
+  readonly bytesSaved: number
+  /** Bytes of all values divided by bytes stored; 1 for an empty store. */
+  readonly dedupRatio: number
+}
+
+/** A put of a large value that keeps losing its content to a collector gives up after so many rounds. */
+const STAGING_ROUNDS_MAX = 5
+
+export class Store {
+  readonly settings: StoreSettings
+  readonly #backend: Backend
+  readonly #gate = new Gate('store')
+  readonly #preparation: Preparation
+  readonly #observer: Observer | undefined
+
+  constructor(backend: Backend, { settings, profile }: OpenedSettings, options: StoreOptions) {
+    const { metrics, tracer, onUnreadable, gc } = options
+    this.settings = settings
+    this.#backend = backend
+    this.#observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
+    this.#preparation = {
+      profile,
+      onUnreadable,
+      gc,
+      sharesForms: settings.fidelity === 'representative',
+      partBytes: settings.partBytes,
+    }
+  }
+
+  /** Keeps the value under the key, sharing content that is there already, and says which. */
+  async put(key: Key, value: Value, options?: PutOptions): Promise<Receipt> {
+    this.#gate.enter()
+    try {
+      if (this.#observer)
+        return await this.#observer.observe('put', (n) => this.#put(key, value, options, n))
+      return await this.#put(key, value, options)
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  /** The very bytes put under the key, or `undefined`. */
+  async get(key: Key): Promise<Buffer | undefined> {
+    this.#gate.enter()
+    try {
+      if (this.#observer) return await this.#observer.observe('get', (n) => this.#get(key, n))
+      return await readValue(this.#backend, keyBytes(key), this.settings.partBytes)
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  /** The value as text. A value that is not UTF-8 is an error, never replacement characters. */
+  async getText(key: Key): Promise<string | undefined> {
+    const bytes = await this.get(key)
+    if (bytes === undefined) return undefined
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    } catch (error) {
+      throw new PrestigeError(
+        'UNREADABLE_VALUE',
+        'The value is not valid UTF-8. Use get for its bytes.',
+        { cause: error },
+      )
+    }
+  }
+
+  async has(key: Key): Promise<boolean> {
+    const bytes = keyBytes(key)
+    return this.#gate.pass(async () => (await this.#backend.read(findEntry, bytes)) !== undefined)
+  }
+
+  /** Whether the key was there. */
+  async delete(key: Key): Promise<boolean> {
+    return this.#gate.pass(() =>
+      this.#observer
+        ? this.#observer.observe('delete', (notes) => this.#delete(key, notes))
+        : this.#delete(key),
+    )
+  }
+
+  putMany(items: readonly PutItem[], options?: ManyOptions): Promise<Outcome<Receipt>[]>
+  putMany(items: Items<PutItem>, options?: ManyOptions): AsyncGenerator<Outcome<Receipt>>
+  putMany(items: Items<PutItem>, options?: ManyOptions) {
+    const perform = ({ key, value, ttlMs }: PutItem) => this.put(key, value, { ttlMs })
+    const weigh = ({ value }: PutItem) => value.length
+    return many(items, { keyOf: ({ key }) => key, weigh, perform }, options)
+  }
+
+  getMany(keys: readonly Key[], options?: ManyOptions): Promise<Outcome<Buffer | undefined>[]>
+  getMany(keys: Items<Key>, options?: ManyOptions): AsyncGenerator<Outcome<Buffer | undefined>>
+  getMany(keys: Items<Key>, options?: ManyOptions) {
+    const perform = (key: Key) => this.get(key)
+    return many(keys, { keyOf: (key) => key, weigh: () => 0, perform }, options)
+  }
+
+  deleteMany(keys: readonly Key[], options?: ManyOptions): Promise<Outcome<boolean>[]>
+  deleteMany(keys: Items<Key>, options?: ManyOptions): AsyncGenerator<Outcome<boolean>>
+  deleteMany(keys: Items<Key>, options?: ManyOptions) {
+    const perform = (key: Key) => this.delete(key)
+    return many(keys, { keyOf: (key) => key, weigh: () => 0, perform }, options)
+  }
+
+  /** Keys in byte order. */
+  async *keys(options: ListOptions = {}): AsyncGenerator<Buffer> {
+    let left = options.limit ?? Infinity
+    if (left <= 0) return
+    for await (const { key, value } of this.#backend.scan(entries, rangeOf(options))) {
+      if (!value.isLive(this.#backend.now())) continue
+      yield key
+      if (--left <= 0) return
+    }
+  }
+
+  /** Keys in byte order, each with its value. */
+  async *entries(options: ListOptions = {}): AsyncGenerator<[key: Buffer, value: Buffer]> {
+    let left = options.limit ?? Infinity
+    if (left <= 0) return
+    for await (const key of this.keys({ ...options, limit: undefined })) {
+      const value = await this.get(key)
+      // Deleted since its key was listed.
+      if (value === undefined) continue
+      yield [key, value]
+      if (--left <= 0) return
+    }
+  }
+
+  /** What the receipt said, and which other keys share the content; `undefined` for a missing key. */
+  async explain(key: Key, options: ExplainOptions = {}): Promise<Explanation | undefined> {
+    const bytes = keyBytes(key)
+    const { sharesForms } = this.#preparation
+    return this.#gate.pass(() => explain(this.#backend, bytes, sharesForms, options))
+  }
+
+  /** Exact at all times, and read without a scan. */
+  async stats(): Promise<Stats> {
+    const counts = await this.#gate.pass(() => this.#backend.read(readCounts))
+    const { valueBytes, contentBytes } = counts
+    const dedupRatio = contentBytes === 0 ? 1 : valueBytes / contentBytes
+    return { ...counts, bytesSaved: valueBytes - contentBytes, dedupRatio }
+  }
+
+  /** Reclaims expired keys, contents nobody refers to, and what puts that never ended left behind. */
+  async collect(): Promise<Collected> {
+    const collected = await this.#gate.pass(() =>
+      collectAll(this.#backend, this.settings.partBytes),
+    )
+    this.#observer?.count('prestige.sweep.deleted_total', collected.contents)
+    return collected
+  }
+
+  /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    const { profile, sharesForms, onUnreadable } = this.#preparation
+    const how = { partBytes: this.settings.partBytes, profile, sharesForms, onUnreadable }
+    return this.#gate.pass(() => verify(this.#backend, how, options))
+  }
+
+  /** Waits for everything under way; every later call is refused. */
+  close(): Promise<void> {
+    return this.#gate.close(() => this.#backend.close())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #put(
+    key: Key,
+    value: Value,
+    options: PutOptions | undefined,
+    notes?: Notes,
+  ): Promise<Receipt> {
+    const made = prepare(this.#preparation, key, value, options, notes)
+    const prepared = made instanceof Promise ? await made : made
+    const started = notes && performance.now()
+    const end = await this.#runPut(prepared, notes)
+    if (notes && started !== undefined) notePut(notes, prepared, end, performance.now() - started)
+    if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
+    return end.receipt
+  }
+
+  async #runPut(prepared: Prepared, notes: Notes | undefined): Promise<PutEnd> {
+    const body = notes ? notes.counting(putValue) : putValue
+    for (let round = 0, ready = prepared; round < STAGING_ROUNDS_MAX; round++) {
+      const end = await this.#backend.run(body, ready)
+      if (end === 'stage') {
+        ready = await stage(this.#backend, prepared)
+        continue
+      }
+      if (end.stagedInVain && ready.staged) await removeParts(this.#backend, ready.staged)
+      return end
+    }
+    throw new PrestigeError(
+      'CONTENDED',
+      'This value was stored and deleted by others all the time. Try again.',
+    )
+  }
+
+  async #get(key: Key, notes: Notes): Promise<Buffer | undefined> {
+    const bytes = keyBytes(key)
+    const value = await readValue(this.#backend, bytes, this.settings.partBytes, notes)
+    notes.attribute('key_bytes', bytes.byteLength)
+    if (value === undefined) notes.count('not_found_total')
+    else notes.measure('value_bytes', value.byteLength)
+    if (value) notes.attribute('value_bytes', value.byteLength)
+    return value
+  }
+
+  async #delete(key: Key, notes?: Notes): Promise<boolean> {
+    const { gc, partBytes } = this.#preparation
+    const body = notes ? notes.counting(removeKey) : removeKey
+    const bytes = keyBytes(key)
+    const started = notes && performance.now()
+    const end = await this.#backend.run(body, { key: bytes, gc, partBytes })
+    if (notes && started !== undefined) {
+      notes.measure('commit_us', (performance.now() - started) * 1000)
+      notes.attribute('key_bytes', bytes.byteLength)
+      if (!end.existed) notes.count('not_found_total')
+      if (end.swept) noteSwept(notes)
+    }
+    if (end.released && gc === 'immediate') await this.#collect(end.released)
+    return end.existed
+  }
+
+  async #collect(digest: Bytes): Promise<void> {
+    const swept = await collectContent(this.#backend, digest, this.settings.partBytes)
+    if (swept) this.#observer?.count('prestige.gc.deleted_objects_total', 1)
+  }
+}
+
+function rangeOf({ prefix, startAfter }: ListOptions): {
+  start?: Buffer
+  end?: Buffer | undefined
+} {
+  const from = prefix === undefined || prefix.length === 0 ? undefined : keyBytes(prefix)
+  const after = startAfter === undefined ? undefined : concat(keyBytes(startAfter), Buffer.of(0))
+  const start = from && after && from.compare(after) > 0 ? from : (after ?? from)
+  return { ...(start && { start }), end: from && endOfPrefix(from) }
+}
+
+function notePut(notes: Notes, prepared: Prepared, { receipt, swept }: PutEnd, ms: number): void {
+  const isHit = receipt.content === 'duplicate'
+  const isUnchanged = receipt.key === 'unchanged'
+  notes.count(isHit ? 'dedup_hit_total' : 'dedup_miss_total')
+  if (!isHit) notes.count('object_created_total')
+  if (isUnchanged) notes.count('noop_overwrite_total')
+  notes.measure('sha256_us', notes.sha256Us)
+  if (prepared.form || prepared.sharesForms) notes.measure('normalize_us', notes.normalizeUs)
+  notes.measure('commit_us', ms * 1000)
+  notes.measure('value_bytes', prepared.value.byteLength)
+  notes.attribute('key_bytes', prepared.key.byteLength)
+  notes.attribute('value_bytes', prepared.value.byteLength)
+  notes.attribute('dedup_hit', isHit)
+  notes.attribute('had_old', receipt.key !== 'created')
+  notes.attribute('noop_overwrite', isUnchanged)
+  if (swept) noteSwept(notes)
+}
+
+function noteSwept(notes: Notes): void {
+  notes.events.push('gc.delete_object')
+  notes.count('prestige.gc.deleted_objects_total')
+}
