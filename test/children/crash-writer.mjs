@@ -1,0 +1,41 @@
+/**
+ * Writes to a store until it is killed, and says in a file what it began and what was acknowledged.
+ * Arguments: directory, log file, seed, durability. Lines: `B lane key op value`, `A lane`.
+ */
+
+import { openSync, writeSync } from 'node:fs'
+
+import { openStore } from '../../dist/index.js'
+import { seededRandom } from '../../dist/backends/simulated.js'
+
+const [directory, logFile, seed, durability] = process.argv.slice(2)
+const random = seededRandom(Number(seed))
+const log = openSync(logFile, 'a')
+const LANES = 48
+const KEYS_PER_LANE = 6
+
+/** Few enough that most puts are duplicates, and some longer than a part. */
+function valueOf(number) {
+  const bytes = number % 40 === 39 ? 5_000_000 : 10 + ((number * 97) % 3000)
+  return Buffer.alloc(bytes, `value ${number} `)
+}
+
+const store = await openStore(directory, { durability })
+process.stdout.write('ready\n')
+
+async function runLane(lane) {
+  for (;;) {
+    const key = `lane ${lane} key ${Math.floor(random() * KEYS_PER_LANE)}`
+    const dice = random()
+    const number = Math.floor(random() * 80)
+    const op = dice < 0.6 ? 'put' : dice < 0.7 ? 'putTtl' : dice < 0.95 ? 'delete' : 'collect'
+    writeSync(log, `B\t${lane}\t${key}\t${op}\t${number}\n`)
+    if (op === 'put') await store.put(key, valueOf(number))
+    else if (op === 'putTtl') await store.put(key, valueOf(number), { ttlMs: 1e9 })
+    else if (op === 'delete') await store.delete(key)
+    else await store.collect()
+    writeSync(log, `A\t${lane}\n`)
+  }
+}
+
+await Promise.all(Array.from({ length: LANES }, (_, lane) => runLane(lane)))

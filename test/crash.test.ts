@@ -1,0 +1,16 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { crashRounds } from './crash/crash-rounds.ts'
+
+describe('a store whose writer is killed', () => {
+  it('has every acknowledged write and nothing half-written (short form of npm run crash)', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
+    const report = await crashRounds(directory, { rounds: 4, seed: 20_261_115 })
+    expect(report.acknowledged).toBeGreaterThan(100)
+    await rm(directory, { recursive: true })
+  }, 120_000)
+})

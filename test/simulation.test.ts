@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+
+import { runSchedule } from './simulation/schedule.ts'
+
+describe('interleaved schedules of put, overwrite, delete, expire and collect', () => {
+  it('keep every invariant after every commit (short form of npm run simulate)', async () => {
+    let crashes = 0
+    for (let seed = 1; seed <= 1500; seed++) crashes += (await runSchedule(seed)).crashes
+    expect(crashes).toBeGreaterThan(100)
+  }, 120_000)
+
+  it('are decided by the seed alone', async () => {
+    for (const seed of [7, 77, 777]) {
+      expect(await runSchedule(seed)).toEqual(await runSchedule(seed))
+    }
+  })
+})

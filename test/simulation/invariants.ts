@@ -1,0 +1,161 @@
+/**
+ * What must hold of a store's rows after every single commit, checked on the simulated engine's own state.
+ * Throws with the name of the invariant that broke.
+ */
+
+import { createHash } from 'node:crypto'
+
+import type { Bytes } from '../../src/bytes.ts'
+import type { Space } from '../../src/backends/contract.ts'
+import type { SimulatedWorld } from '../../src/backends/simulated.ts'
+import {
+  contents,
+  digests,
+  Entry,
+  entries,
+  expiries,
+  Form,
+  forms,
+  Known,
+  members,
+  refs,
+  released,
+  staged,
+  storeTallies,
+} from '../../src/store/rows.ts'
+
+const NAMESPACE_BYTES = 1
+
+function fail(message: string): never {
+  throw new Error(`Invariant broken: ${message}`)
+}
+
+function table<V>(world: SimulatedWorld, space: Space<V>): Map<string, V> {
+  const found = new Map<string, V>()
+  for (const { key, bytes } of world.rows(space)) {
+    found.set(key.subarray(NAMESPACE_BYTES).toString('latin1'), space.codec.decode(bytes))
+  }
+  return found
+}
+
+const latin1 = (bytes: Bytes) => Buffer.from(bytes).toString('latin1')
+
+export function checkInvariants(
+  world: SimulatedWorld,
+  how: { partBytes: number; canonicalise: (bytes: Bytes) => Bytes; sharesForms: boolean },
+): void {
+  const entryOf = table(world, entries)
+  const knownOf = table(world, digests)
+  const bytesOf = table(world, contents)
+  const references = table(world, refs)
+  const stagedOf = table(world, staged)
+  checkEntries(entryOf, knownOf, references, table(world, expiries))
+  checkContents(knownOf, bytesOf, stagedOf, how)
+  checkForms(knownOf, table(world, forms), table(world, members))
+  checkTallies(table(world, storeTallies), entryOf, knownOf)
+}
+
+function checkEntries(
+  entryOf: Map<string, Entry>,
+  knownOf: Map<string, Known>,
+  references: Map<string, Bytes>,
+  expiring: Map<string, Bytes>,
+): void {
+  for (const [key, entry] of entryOf) {
+    const known = knownOf.get(latin1(entry.digest)) ?? fail(`entry ${key} has no digests row`)
+    if (!known.id.equals(entry.id)) fail(`entry ${key} and its digests row name other contents`)
+    if (known.bytes !== entry.bytes) fail(`entry ${key} has another length than its content`)
+    if (!references.has(latin1(entry.id) + key)) fail(`entry ${key} has no reference row`)
+    if (entry.expiresAt !== undefined) {
+      const time = Buffer.alloc(6)
+      time.writeUIntBE(entry.expiresAt, 0, 6)
+      if (!expiring.has(latin1(time) + key)) fail(`entry ${key} has no expiries row`)
+    }
+  }
+  for (const name of references.keys()) {
+    const entry = entryOf.get(name.slice(16)) ?? fail('a reference row has no entry')
+    if (latin1(entry.id) !== name.slice(0, 16)) fail('a reference row names another content')
+  }
+  const timed = [...entryOf.values()].filter((entry) => entry.expiresAt !== undefined)
+  if (expiring.size !== timed.length) fail('there is an expiries row without its entry')
+}
+
+function checkContents(
+  knownOf: Map<string, Known>,
+  bytesOf: Map<string, Bytes>,
+  stagedOf: Map<string, unknown>,
+  how: { partBytes: number; canonicalise: (bytes: Bytes) => Bytes; sharesForms: boolean },
+): void {
+  const byId = new Map<string, Buffer[]>()
+  for (const [name, bytes] of bytesOf) {
+    const id = name.slice(0, 16)
+    byId.set(id, [...(byId.get(id) ?? []), Buffer.from(bytes)])
+  }
+  const seen = new Set<string>()
+  for (const [digest, known] of knownOf) {
+    const id = latin1(known.id)
+    if (seen.has(id)) fail('two digests name one content')
+    seen.add(id)
+    const whole = Buffer.concat(byId.get(id) ?? fail('a digests row has no content'))
+    if (whole.length !== known.bytes) fail('a content has another length than its digests row says')
+    const hashed = how.sharesForms ? how.canonicalise(whole) : whole
+    const actual = createHash('sha256')
+      .update(hashed)
+      .digest('latin1' as 'binary')
+    if (actual !== digest) fail('a content does not have the digest it is known by')
+    if (stagedOf.has(id)) fail('a visible content is still staged')
+  }
+  for (const id of byId.keys()) {
+    if (!seen.has(id) && !stagedOf.has(id)) fail('a content is neither known nor staged')
+  }
+}
+
+function checkForms(
+  knownOf: Map<string, Known>,
+  formOf: Map<string, Form>,
+  memberOf: Map<string, Bytes>,
+): void {
+  let withForm = 0
+  for (const [digest, { id, form }] of knownOf) {
+    if (!form) continue
+    withForm++
+    const member =
+      memberOf.get(latin1(form) + latin1(id)) ?? fail('a content is no member of its form')
+    if (latin1(member) !== digest) fail('a member row names another digest')
+    if (!formOf.has(latin1(form))) fail('a content has a form that is not there')
+  }
+  if (memberOf.size !== withForm) fail('there is a member row without its content')
+  for (const [canonical, form] of formOf) {
+    if (!memberOf.has(canonical + latin1(form.id)))
+      fail('a form has a representative that is no member')
+  }
+}
+
+function checkTallies(
+  tally: Map<string, number>,
+  entryOf: Map<string, Entry>,
+  knownOf: Map<string, Known>,
+): void {
+  const all = [...entryOf.values()]
+  const expected = {
+    keys: all.length,
+    keysWithExpiry: all.filter((entry) => entry.expiresAt !== undefined).length,
+    valueBytes: all.reduce((sum, entry) => sum + entry.bytes, 0),
+    contents: knownOf.size,
+    contentBytes: [...knownOf.values()].reduce((sum, known) => sum + known.bytes, 0),
+  }
+  for (const [name, count] of Object.entries(expected)) {
+    if ((tally.get(name) ?? 0) !== count)
+      fail(`tally ${name} is ${tally.get(name)}, and should be ${count}`)
+  }
+}
+
+/** After everything has ended and a collector has run, nothing unneeded may be left. */
+export function checkNothingLeft(world: SimulatedWorld): void {
+  const referenced = new Set([...table(world, refs).keys()].map((name) => name.slice(0, 16)))
+  for (const known of table(world, digests).values()) {
+    if (!referenced.has(latin1(known.id))) fail('a content nobody refers to was not collected')
+  }
+  if (table(world, released).size > 0) fail('a released note was left behind')
+  if (table(world, staged).size > 0) fail('staged parts were left behind')
+}

@@ -1,0 +1,204 @@
+/**
+ * One schedule: some workers on a simulated engine put, overwrite, delete, read, expire and collect the
+ * same few keys and values, interleaved at every read and commit by a seed, with conflicts, failures, lost
+ * replies and crashes. Invariants are checked after every commit, and every answer is judged.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import { canonicalProfile } from '../../src/canonical/index.ts'
+import { PrestigeError } from '../../src/errors.ts'
+import { openStore } from '../../src/open-store.ts'
+import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated.ts'
+import { digests, Known } from '../../src/store/rows.ts'
+import type { Store } from '../../src/store/store.ts'
+import { History } from './history.ts'
+import { checkInvariants, checkNothingLeft } from './invariants.ts'
+
+const KEYS = ['k0', 'k1', 'k2']
+const LONG = 'a long value in parts '.repeat(20)
+/** The same and not the same after canonicalisation, empty, Unicode, and longer than a part. */
+const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase()]
+const WORKERS = ['w0', 'w1', 'w2']
+const OPERATIONS = 5
+
+export interface ScheduleReport {
+  readonly steps: number
+  readonly crashes: number
+  readonly trace: string
+}
+
+type Run = Awaited<ReturnType<typeof begin>>
+
+export async function runSchedule(seed: number): Promise<ScheduleReport> {
+  const run = await begin(seed)
+  const work = WORKERS.map((worker) => runWorker(run, worker))
+  await Promise.race([Promise.all([...work, crashes(run)]), stalled(run)])
+  if (run.broken) throw run.broken
+  await finish(run)
+  return { steps: run.world.steps, crashes: run.crashed.size, trace: run.trace.join('\n') }
+}
+
+async function begin(seed: number) {
+  const world = new SimulatedWorld(seed)
+  const canonical = pick(world, ['none', 'ascii-case', 'unicode'] as const)
+  const fidelity = pick(world, ['own', 'own', 'representative'] as const)
+  const gc = pick(world, ['immediate', 'manual'] as const)
+  const options = { canonical, fidelity, gc }
+  const stores = new Map<string, Store>()
+  for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
+  const profile = canonicalProfile(canonical)
+  const how = {
+    partBytes: 256,
+    canonicalise: (bytes: Uint8Array) => profile.canonicalise(bytes),
+    sharesForms: fidelity === 'representative' && canonical !== 'none',
+  }
+  const run = {
+    world,
+    options,
+    how,
+    stores,
+    history: new History(),
+    /** Contents that a receipt called new (or linked), and all that ever were. */
+    firsts: new Set<string>(),
+    stored: new Set<string>(),
+    /** Some client was never told what became of its put. */
+    unclaimed: false,
+    crashed: new Set<string>(),
+    finished: new Set<string>(),
+    trace: [] as string[],
+    broken: undefined as Error | undefined,
+  }
+  const rate = () => (world.random() < 0.5 ? 0 : world.random() * 0.15)
+  world.faults = { conflict: rate(), lostReply: rate(), failure: rate() }
+  world.onChange = () => {
+    try {
+      checkInvariants(world, how)
+      for (const { bytes } of world.rows(digests)) run.stored.add(new Known(bytes).id.toString('hex'))
+    } catch (error) {
+      run.broken ??= error as Error
+    }
+  }
+  return run
+}
+
+function pick<T>(world: SimulatedWorld, choices: readonly T[]): T {
+  return choices[Math.floor(world.random() * choices.length)]!
+}
+
+async function runWorker(run: Run, worker: string): Promise<void> {
+  const store = run.stores.get(worker)!
+  for (let count = 0; count < OPERATIONS; count++) {
+    await run.world.pause(worker)
+    const end = await attempt(run, worker, store)
+    run.trace.push(`${run.world.steps} ${worker} ${end}`)
+    passTime(run.world)
+  }
+  run.finished.add(worker)
+}
+
+/** Mostly a little; now and then longer than the lease of a put that writes parts. */
+function passTime(world: SimulatedWorld): void {
+  const dice = world.random()
+  if (dice < 0.2) world.time += Math.floor(world.random() * 1000)
+  else if (dice < 0.24) world.time += 2 * 60 * 60 * 1000
+}
+
+async function attempt(run: Run, worker: string, store: Store): Promise<string> {
+  const dice = run.world.random()
+  const key = pick(run.world, KEYS)
+  try {
+    if (dice < 0.45) return await put(run, store, key)
+    if (dice < 0.65) return await remove(run, store, key)
+    if (dice < 0.9) return await look(run, store, key)
+    return `collect ${JSON.stringify(await store.collect())}`
+  } catch (error) {
+    // The network may fail for good; anything else is a fault of ours.
+    if (error instanceof PrestigeError && error.code === 'BACKEND_UNAVAILABLE') {
+      run.unclaimed = true
+      return 'unavailable'
+    }
+    run.broken ??= error as Error
+    return `${worker} broke: ${String(error)}`
+  }
+}
+
+async function put(run: Run, store: Store, key: string): Promise<string> {
+  const value = pick(run.world, VALUES)
+  const ttlMs = run.world.random() < 0.3 ? 1 + Math.floor(run.world.random() * 800) : undefined
+  const expiresEarliest = ttlMs === undefined ? Infinity : run.world.time + ttlMs
+  const shown = run.how.sharesForms ? formOf(run, value) : value
+  const happening = run.history.begin({
+    key,
+    kind: 'put',
+    value: shown,
+    start: run.world.steps,
+    expiresEarliest,
+    expiresLatest: Infinity,
+  })
+  const receipt = await store.put(key, value, ttlMs === undefined ? {} : { ttlMs })
+  happening.end = run.world.steps
+  happening.expiresEarliest = happening.expiresLatest = receipt.expiresAt ?? Infinity
+  if (receipt.content !== 'duplicate') {
+    if (run.firsts.has(receipt.contentId))
+      throw new Error('two puts claim to have stored one content')
+    run.firsts.add(receipt.contentId)
+  }
+  return `put ${key} ${JSON.stringify(value).slice(0, 12)} ${receipt.key} ${receipt.content}`
+}
+
+async function remove(run: Run, store: Store, key: string): Promise<string> {
+  const at = { start: run.world.steps, expiresEarliest: Infinity, expiresLatest: Infinity }
+  const happening = run.history.begin({ key, kind: 'delete', ...at })
+  const existed = await store.delete(key)
+  happening.end = run.world.steps
+  return `delete ${key} ${existed}`
+}
+
+async function look(run: Run, store: Store, key: string): Promise<string> {
+  const start = run.world.steps
+  const timeAtStart = run.world.time
+  const found = await store.getText(key)
+  const value = found !== undefined && run.how.sharesForms ? formOf(run, found) : found
+  const span = { start, end: run.world.steps, timeAtStart, timeAtEnd: run.world.time }
+  run.history.judge({ key, value, ...span })
+  return `get ${key} ${JSON.stringify(found)?.slice(0, 12)}`
+}
+
+/** Where forms are shared, the first bytes win: answers are compared by form. */
+function formOf(run: Run, value: string): string {
+  return Buffer.from(run.how.canonicalise(Buffer.from(value))).toString()
+}
+
+/** Some schedules lose a worker at a random moment, whatever it was doing. */
+async function crashes(run: Run): Promise<void> {
+  if (run.world.random() < 0.5) return
+  const at = run.world.steps + Math.floor(run.world.random() * 120)
+  while (run.world.steps < at && run.finished.size < WORKERS.length) await nextTurn()
+  const worker = pick(run.world, WORKERS)
+  if (run.finished.has(worker)) return
+  run.world.crash(worker)
+  run.crashed.add(worker)
+}
+
+/** Ends the wait when everybody has finished or crashed: a crashed worker's promises never settle. */
+async function stalled(run: Run): Promise<void> {
+  const isGone = (worker: string) => run.finished.has(worker) || run.crashed.has(worker)
+  while (!WORKERS.every(isGone) && !run.broken) await nextTurn()
+}
+
+/** Without faults, collectors must leave nothing unneeded, and what is there must be readable. */
+async function finish(run: Run): Promise<void> {
+  run.world.faults = NO_FAULTS
+  const store = await openStore(run.world.open('last'), run.options)
+  run.world.time += 2 * 60 * 60 * 1000
+  await store.collect()
+  await store.collect()
+  if (run.broken) throw run.broken
+  checkNothingLeft(run.world)
+  if (!run.unclaimed && run.crashed.size === 0 && run.stored.size !== run.firsts.size) {
+    throw new Error('a content was stored that no receipt called new')
+  }
+  for (const key of KEYS) await look(run, store, key)
+  if (run.broken) throw run.broken
+}
