@@ -6,6 +6,8 @@
  * Bodies are run twice and compared. Not for production, and not fast.
  */
 
+import { createHash } from 'node:crypto'
+
 import { type Bytes, copyOf, latin1 } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import type {
@@ -53,7 +55,7 @@ export interface SimulatedRow {
   readonly version: string
 }
 
-const LIMITS: BackendLimits = { keyBytesMax: 2048, valueBytesMax: 64, cellsMax: 100 }
+const LIMITS: BackendLimits = { keyBytesMax: 2048, valueBytesMax: 1024, cellsMax: 100 }
 
 /** Mulberry32: small, good enough to choose schedules with, and the same everywhere. */
 export function seededRandom(seed: number): () => number {
@@ -171,6 +173,7 @@ export class SimulatedBackend implements Backend {
   readonly #world: SimulatedWorld
   readonly #worker: string
   readonly #prefix: Buffer
+  readonly #clock: () => number
   readonly #gate = new Gate('simulated backend')
   readonly #runner: OptimisticRunner
 
@@ -178,11 +181,13 @@ export class SimulatedBackend implements Backend {
     this.#world = world
     this.#worker = worker
     this.#prefix = namespacePrefix(options.namespace)
-    const random = (count: number) => Buffer.from(worker.padEnd(count)).subarray(0, count)
+    this.#clock = options.clock ?? (() => world.time)
+    const random = (count: number) => nameDigest(worker).subarray(0, count)
     this.#runner = new OptimisticRunner({
       engine: this.#engine(),
-      ids: new IdSource(() => world.time, options.random ?? random),
-      now: () => world.time,
+      limits: LIMITS,
+      ids: new IdSource(this.#clock, options.random ?? random),
+      now: this.#clock,
       newVersion: () => world.newVersion(),
       sleep: () => world.pause(worker),
       random: world.random,
@@ -192,7 +197,7 @@ export class SimulatedBackend implements Backend {
   }
 
   now(): number {
-    return this.#world.time
+    return this.#clock()
   }
 
   read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
@@ -256,6 +261,11 @@ export class SimulatedBackend implements Backend {
   #name(key: Bytes): string {
     return latin1(this.#prefix) + latin1(key)
   }
+}
+
+/** Every worker makes ids of its own, the same on every run. */
+function nameDigest(worker: string): Buffer {
+  return createHash('sha256').update(worker).digest()
 }
 
 function unavailable(): PrestigeError {

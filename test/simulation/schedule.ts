@@ -16,7 +16,7 @@ import { History } from './history.ts'
 import { checkInvariants, checkNothingLeft } from './invariants.ts'
 
 const KEYS = ['k0', 'k1', 'k2']
-const LONG = 'a long value in parts '.repeat(20)
+const LONG = 'a long value in parts '.repeat(60)
 /** The same and not the same after canonicalisation, empty, Unicode, and longer than a part. */
 const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase()]
 const WORKERS = ['w0', 'w1', 'w2']
@@ -49,7 +49,7 @@ async function begin(seed: number) {
   for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
   const profile = canonicalProfile(canonical)
   const how = {
-    partBytes: 256,
+    partBytes: 1024,
     canonicalise: (bytes: Uint8Array) => profile.canonicalise(bytes),
     sharesForms: fidelity === 'representative' && canonical !== 'none',
   }

@@ -1,0 +1,259 @@
+/** The same operations on every kind of store and on a plain Map: all must agree. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { canonicalProfile, openStore, type Store, type StoreInput } from '../src/index.ts'
+
+const KEYS = ['a', 'a/b', 'ключ', '鍵', '🔑', 'e\u0301', 'é', '\0', 'z'.repeat(900)]
+const VALUES = ['', 'x', 'X', ' x ', 'नमस्ते', 'e\u0301', 'é', '🎩', 'long '.repeat(300)]
+
+type Operation =
+  | { readonly op: 'put'; readonly key: string; readonly value: string; readonly ttlMs?: number }
+  | { readonly op: 'delete' | 'get' | 'has' | 'explain'; readonly key: string }
+  | { readonly op: 'list'; readonly prefix: string; readonly after: string; readonly limit: number }
+  | { readonly op: 'collect' | 'stats' | 'reopen' }
+  | { readonly op: 'wait'; readonly ms: number }
+
+const key = fc.constantFrom(...KEYS)
+const value = fc.constantFrom(...VALUES)
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ op: fc.constant('put' as const), key, value }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('put' as const),
+      key,
+      value,
+      ttlMs: fc.integer({ min: 1, max: 100 }),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ op: fc.constantFrom('delete', 'get', 'has', 'explain'), key }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('list' as const),
+      prefix: fc.constantFrom('', 'a', 'e', 'k'),
+      after: fc.constantFrom('', 'a', 'e\u0301', 'z'),
+      limit: fc.constantFrom(1, 2, 100),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ op: fc.constantFrom('collect', 'stats', 'reopen') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ op: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 80 }) }),
+  },
+) as fc.Arbitrary<Operation>
+
+interface Kept {
+  readonly shown: string
+  readonly expiresAt: number
+}
+
+/** The plain thing: a Map, and for shared forms the value that came first. */
+class Model {
+  readonly rows = new Map<string, Kept>()
+  readonly formOf: (value: string) => string
+  readonly sharesForms: boolean
+
+  constructor(options: StoreInput) {
+    const profile = canonicalProfile(options.canonical ?? 'none')
+    this.formOf = (value) => Buffer.from(profile.canonicalise(Buffer.from(value))).toString()
+    this.sharesForms = options.fidelity === 'representative'
+  }
+
+  live(key: string, now: number): Kept | undefined {
+    const kept = this.rows.get(key)
+    return kept && kept.expiresAt > now ? kept : undefined
+  }
+
+  identity(value: string): string {
+    return this.sharesForms ? this.formOf(value) : value
+  }
+
+  /** What `get` will return for a put of this value now. */
+  shown(value: string): string {
+    const same = [...this.rows.values()].find(
+      ({ shown }) => this.identity(shown) === this.identity(value),
+    )
+    return same ? same.shown : value
+  }
+
+  collect(now: number): number {
+    const expired = [...this.rows].filter(([, { expiresAt }]) => expiresAt <= now)
+    for (const [key] of expired) this.rows.delete(key)
+    return expired.length
+  }
+
+  stats() {
+    const distinct = new Map([...this.rows.values()].map(({ shown }) => [this.identity(shown), shown]))
+    const bytes = (values: Iterable<string>) =>
+      [...values].reduce((sum, value) => sum + Buffer.byteLength(value), 0)
+    return {
+      keys: this.rows.size,
+      keysWithExpiry: [...this.rows.values()].filter((kept) => kept.expiresAt < Infinity).length,
+      valueBytes: bytes([...this.rows.values()].map(({ shown }) => shown)),
+      contents: distinct.size,
+      contentBytes: bytes(distinct.values()),
+    }
+  }
+}
+
+interface Subject {
+  readonly name: string
+  readonly options: StoreInput
+  readonly runs: number
+  /** Opens the same store on every call. */
+  setUp(clock: { time: number }): Promise<{ open(): Promise<Store>; tearDown(): Promise<void> }>
+}
+
+function inMemory(name: string, options: StoreInput): Subject {
+  return {
+    name,
+    options,
+    runs: 150,
+    async setUp(clock) {
+      const engine = new MemoryEngine()
+      const backend = () => new MemoryBackend({ clock: () => clock.time }, engine)
+      return { open: () => openStore(backend(), options), tearDown: async () => {} }
+    },
+  }
+}
+
+function onDisk(name: string, options: StoreInput): Subject {
+  return {
+    name,
+    options,
+    runs: 25,
+    async setUp(clock) {
+      const directory = await mkdtemp(join(tmpdir(), 'prestige-model-'))
+      const all = { ...options, durability: 'os', clock: () => clock.time } as const
+      return {
+        open: () => openStore(directory, all),
+        tearDown: () => rm(directory, { recursive: true }),
+      }
+    },
+  }
+}
+
+const simulated: Subject = {
+  name: 'simulated, unicode',
+  options: { canonical: 'unicode' },
+  runs: 40,
+  async setUp(clock) {
+    const world = new SimulatedWorld(11, { conflict: 0.05, lostReply: 0.05, failure: 0.05 })
+    Object.defineProperty(world, 'time', { get: () => clock.time })
+    return {
+      open: () => openStore(world.open('w'), { canonical: 'unicode' }),
+      tearDown: async () => {},
+    }
+  },
+}
+
+const subjects: readonly Subject[] = [
+  inMemory('memory', {}),
+  inMemory('memory, unicode', { canonical: 'unicode' }),
+  inMemory('memory, unicode, representative', { canonical: 'unicode', fidelity: 'representative' }),
+  onDisk('lmdb', {}),
+  onDisk('lmdb, a namespace, ascii-case', { namespace: 'other', canonical: 'ascii-case' }),
+  simulated,
+]
+
+async function compare(subject: Subject, operations: readonly Operation[]): Promise<void> {
+  const clock = { time: 1_000 }
+  const { open, tearDown } = await subject.setUp(clock)
+  const model = new Model(subject.options)
+  let store = await open()
+  try {
+    for (const operation of operations) {
+      if (operation.op === 'reopen') {
+        await store.close()
+        store = await open()
+      } else await step(store, model, clock, operation)
+    }
+    expect(await store.stats()).toMatchObject(model.stats())
+    expect((await store.verify()).problems).toEqual([])
+  } finally {
+    await store.close()
+    await tearDown()
+  }
+}
+
+async function step(
+  store: Store,
+  model: Model,
+  clock: { time: number },
+  operation: Exclude<Operation, { op: 'reopen' }>,
+): Promise<void> {
+  const { time } = clock
+  switch (operation.op) {
+    case 'put': {
+      const { key, value, ttlMs } = operation
+      const old = model.live(key, time)
+      const shown = model.shown(value)
+      const receipt = await store.put(key, value, ttlMs === undefined ? {} : { ttlMs })
+      const isSame = old && model.identity(old.shown) === model.identity(value)
+      expect(receipt.key).toBe(old ? (isSame ? 'unchanged' : 'replaced') : 'created')
+      model.rows.set(key, { shown, expiresAt: ttlMs === undefined ? Infinity : time + ttlMs })
+      return
+    }
+    case 'delete':
+      expect(await store.delete(operation.key)).toBe(model.live(operation.key, time) !== undefined)
+      model.rows.delete(operation.key)
+      return
+    case 'get':
+      expect(await store.getText(operation.key)).toBe(model.live(operation.key, time)?.shown)
+      return
+    case 'has':
+      expect(await store.has(operation.key)).toBe(model.live(operation.key, time) !== undefined)
+      return
+    case 'explain': {
+      const found = await store.explain(operation.key)
+      const kept = model.live(operation.key, time)
+      expect(found?.bytes).toBe(kept && Buffer.byteLength(kept.shown))
+      return
+    }
+    case 'list': {
+      const { prefix, after, limit } = operation
+      const found: string[] = []
+      const options = { prefix, limit, ...(after !== '' && { startAfter: after }) }
+      for await (const key of store.keys(options)) found.push(key.toString())
+      expect(found).toEqual(listed(model, time, prefix, after).slice(0, limit))
+      return
+    }
+    case 'collect':
+      expect((await store.collect()).expiredKeys).toBe(model.collect(time))
+      return
+    case 'stats':
+      expect(await store.stats()).toMatchObject(model.stats())
+      return
+    case 'wait':
+      clock.time += operation.ms
+  }
+}
+
+function listed(model: Model, time: number, prefix: string, after: string): string[] {
+  return [...model.rows.keys()]
+    .filter((key) => model.live(key, time) && key.startsWith(prefix))
+    .map((key) => Buffer.from(key))
+    .filter((key) => after === '' || key.compare(Buffer.from(after)) > 0)
+    .toSorted((one, other) => one.compare(other))
+    .map(String)
+}
+
+describe.each(subjects)('$name', (subject) => {
+  it('agrees with a plain Map on any sequence of operations', async () => {
+    const sequence = fc.array(operation, { minLength: 1, maxLength: 40 })
+    const property = fc.asyncProperty(sequence, (operations) => compare(subject, operations))
+    await fc.assert(property, { numRuns: subject.runs })
+  }, 120_000)
+})
