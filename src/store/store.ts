@@ -132,7 +132,8 @@ export class Store {
   putMany(items: Items<PutItem>, options?: ManyOptions): AsyncGenerator<Outcome<Receipt>>
   putMany(items: Items<PutItem>, options?: ManyOptions) {
     const perform = ({ key, value, ttlMs }: PutItem) => this.put(key, value, { ttlMs })
-    const weigh = ({ value }: PutItem) => value.length
+    // What is no value at all is refused by its own put, and weighs nothing.
+    const weigh = ({ value }: PutItem) => value?.length ?? 0
     return many(items, { keyOf: ({ key }) => key, weigh, perform }, options)
   }
 

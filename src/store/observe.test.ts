@@ -1,0 +1,143 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+
+import { SimulatedWorld } from '../backends/simulated.ts'
+import { type MetricsSink, openStore, type Tracer } from '../index.ts'
+
+class Recorder implements MetricsSink {
+  readonly counters = new Map<string, number>()
+  readonly histograms = new Map<string, number[]>()
+
+  counter(name: string, delta: number): void {
+    this.counters.set(name, (this.counters.get(name) ?? 0) + delta)
+  }
+
+  histogram(name: string, value: number): void {
+    this.histograms.set(name, [...(this.histograms.get(name) ?? []), value])
+  }
+
+  gauge(): void {}
+}
+
+interface Span {
+  readonly name: string
+  readonly attributes: Record<string, unknown>
+  readonly events: string[]
+  ended: number
+}
+
+function recordingTracer(spans: Span[]): Tracer {
+  return {
+    startSpan(name) {
+      const span: Span = { name, attributes: {}, events: [], ended: 0 }
+      spans.push(span)
+      return {
+        setAttribute: (attribute, value) => (span.attributes[attribute] = value),
+        addEvent: (event) => span.events.push(event),
+        end: () => span.ended++,
+      }
+    },
+  }
+}
+
+afterEach(() => vi.restoreAllMocks())
+
+describe('metrics', () => {
+  it('have the names and the numbers of the original', async () => {
+    const metrics = new Recorder()
+    await using store = await openStore('memory:', { metrics, canonical: 'unicode' })
+    await store.put('a', 'value')
+    await store.put('b', 'value')
+    await store.put('b', 'value')
+    await store.put('b', 'other')
+    await store.get('a')
+    await store.get('missing')
+    await store.delete('b')
+    await store.delete('b')
+    await store.put('', 'no key').catch(() => {})
+    expect(Object.fromEntries(metrics.counters)).toEqual({
+      'prestige.put.calls': 5,
+      'prestige.put.ok_total': 4,
+      'prestige.put.error_total': 1,
+      'prestige.put.dedup_hit_total': 2,
+      'prestige.put.dedup_miss_total': 2,
+      'prestige.put.object_created_total': 2,
+      'prestige.put.noop_overwrite_total': 1,
+      'prestige.get.calls': 2,
+      'prestige.get.ok_total': 1,
+      'prestige.get.not_found_total': 1,
+      'prestige.delete.calls': 2,
+      'prestige.delete.ok_total': 1,
+      'prestige.delete.not_found_total': 1,
+      'prestige.gc.deleted_objects_total': 1,
+    })
+    const histograms = [...metrics.histograms.keys()].toSorted()
+    expect(histograms).toEqual([
+      'prestige.delete.attempts',
+      'prestige.delete.commit_us',
+      'prestige.delete.latency_us',
+      'prestige.get.latency_us',
+      'prestige.get.object_lookup_us',
+      'prestige.get.user_lookup_us',
+      'prestige.get.value_bytes',
+      'prestige.put.attempts',
+      'prestige.put.commit_us',
+      'prestige.put.latency_us',
+      'prestige.put.normalize_us',
+      'prestige.put.sha256_us',
+      'prestige.put.value_bytes',
+    ])
+    expect(metrics.histograms.get('prestige.put.value_bytes')).toEqual([5, 5, 5, 5])
+  })
+
+  it('count the retries of an engine that has conflicts', async () => {
+    const metrics = new Recorder()
+    const world = new SimulatedWorld(3)
+    await using store = await openStore(world.open('w'), { metrics })
+    world.faults = { conflict: 0.5, lostReply: 0, failure: 0 }
+    for (let at = 0; at < 20; at++) await store.put(`k${at}`, 'value')
+    expect(metrics.counters.get('prestige.put.retry_total')).toBeGreaterThan(3)
+    expect(metrics.counters.get('prestige.put.ok_total')).toBe(20)
+  })
+
+  it('of a sink that throws never turn a done put into a failed one', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const broken = () => {
+      throw new Error('no space on the dashboard')
+    }
+    const metrics = { counter: broken, histogram: broken, gauge: broken }
+    await using store = await openStore('memory:', { metrics })
+    expect((await store.put('a', 'v')).content).toBe('new')
+    expect(await store.getText('a')).toBe('v')
+    expect(warn).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('traces', () => {
+  it('are one ended span an operation, with what happened in it', async () => {
+    const spans: Span[] = []
+    await using store = await openStore('memory:', { tracer: recordingTracer(spans) })
+    await store.put('key', 'value')
+    await store.put('key', 'other')
+    await store.get('key')
+    await store.delete('key')
+    await store.put('', 'no key').catch(() => {})
+    expect(spans.map(({ name, ended }) => [name, ended])).toEqual([
+      ['prestige.Put', 1],
+      ['prestige.Put', 1],
+      ['prestige.Get', 1],
+      ['prestige.Delete', 1],
+      ['prestige.Put', 1],
+    ])
+    expect(spans[0]?.attributes).toMatchObject({
+      key_bytes: 3,
+      value_bytes: 5,
+      attempts: 1,
+      dedup_hit: false,
+      had_old: false,
+      noop_overwrite: false,
+      status: 'ok',
+    })
+    expect(spans[1]?.events).toEqual(['gc.delete_object'])
+    expect(spans[4]?.attributes['status']).toBe('INVALID_KEY')
+  })
+})

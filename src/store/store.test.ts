@@ -1,0 +1,163 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { openStore, PrestigeError, type Store } from '../index.ts'
+
+async function list(keys: AsyncIterable<Buffer>): Promise<string[]> {
+  const found: string[] = []
+  for await (const key of keys) found.push(key.toString())
+  return found
+}
+
+const rejects = async (work: Promise<unknown>, code: string) =>
+  expect(work).rejects.toMatchObject({ name: 'PrestigeError', code })
+
+describe('a receipt', () => {
+  it('says what became of the key and of the content, of which content, and what it saved', async () => {
+    let time = 1000
+    await using store = await openStore('memory:', { clock: () => time })
+    const first = await store.put('a', 'hello')
+    expect(first).toEqual({
+      key: 'created',
+      content: 'new',
+      contentId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      bytes: 5,
+      bytesSaved: 0,
+    })
+    time = 2000
+    const of = { content: first.contentId, firstKey: Buffer.from('a'), storedAt: 1000 }
+    expect(await store.put('b', 'hello')).toEqual({
+      key: 'created',
+      content: 'duplicate',
+      contentId: first.contentId,
+      of,
+      method: 'digest',
+      bytes: 5,
+      bytesSaved: 5,
+    })
+    expect((await store.put('b', 'hello')).key).toBe('unchanged')
+    expect((await store.put('b', 'other')).key).toBe('replaced')
+    expect((await store.put('c', 'hello', { ttlMs: 5 })).expiresAt).toBe(2005)
+  })
+
+  it('can be had again later from explain, with the other keys of the content', async () => {
+    await using store = await openStore('memory:')
+    const first = await store.put('a', 'hello')
+    await store.put('b', 'hello')
+    await store.put('c', 'hello')
+    const told = await store.explain('b', { sharedWithMax: 1 })
+    expect(told).toMatchObject({ content: 'duplicate', method: 'digest', bytes: 5 })
+    expect(told?.of?.content).toBe(first.contentId)
+    expect(told?.sharedWith.map(String)).toEqual(['a'])
+    expect((await store.explain('a'))?.content).toBe('new')
+    expect(await store.explain('missing')).toBeUndefined()
+  })
+})
+
+describe('listings', () => {
+  it('are in byte order, by prefix, after a key, and limited', async () => {
+    await using store = await openStore('memory:')
+    for (const key of ['b', 'a/2', 'é', 'a/1', 'a', '𝒵', 'z']) await store.put(key, key)
+    expect(await list(store.keys())).toEqual(['a', 'a/1', 'a/2', 'b', 'z', 'é', '𝒵'])
+    expect(await list(store.keys({ prefix: 'a/' }))).toEqual(['a/1', 'a/2'])
+    expect(await list(store.keys({ prefix: '' }))).toHaveLength(7)
+    expect(await list(store.keys({ startAfter: 'a/1', limit: 2 }))).toEqual(['a/2', 'b'])
+    expect(await list(store.keys({ prefix: 'b', startAfter: 'a' }))).toEqual(['b'])
+    expect(await list(store.keys({ limit: 0 }))).toEqual([])
+    const values: string[] = []
+    for await (const [key, value] of store.entries({ limit: 2 })) values.push(`${key}=${value}`)
+    expect(values).toEqual(['a=a', 'a/1=a/1'])
+  })
+})
+
+describe('collecting', () => {
+  it('happens by itself: content nobody refers to is gone when delete resolves', async () => {
+    await using store = await openStore('memory:')
+    await store.put('a', 'v')
+    await store.put('b', 'v')
+    await store.delete('a')
+    expect((await store.stats()).contents).toBe(1)
+    await store.put('b', 'w')
+    expect(await store.stats()).toMatchObject({ contents: 1, contentBytes: 1 })
+    expect(await store.collect()).toEqual({ expiredKeys: 0, contents: 0, contentBytes: 0, abandonedParts: 0 })
+  })
+
+  it('waits for collect where gc is manual, and a re-put revives the content', async () => {
+    await using store = await openStore('memory:', { gc: 'manual' })
+    const first = await store.put('a', 'revived')
+    await store.put('b', 'dropped')
+    await store.delete('a')
+    await store.delete('b')
+    expect(await store.stats()).toMatchObject({ keys: 0, contents: 2 })
+    const again = await store.put('c', 'revived')
+    expect(again).toMatchObject({ content: 'duplicate', contentId: first.contentId })
+    expect(await store.collect()).toMatchObject({ contents: 1, contentBytes: 7 })
+    expect(await store.getText('c')).toBe('revived')
+    expect(await store.stats()).toMatchObject({ keys: 1, contents: 1 })
+  })
+
+  it('gives a form another representative when its own goes', async () => {
+    await using store = await openStore('memory:', { canonical: 'unicode' })
+    await store.put('1', 'Word')
+    await store.put('2', 'WORD')
+    await store.put('3', 'word')
+    await store.delete('1')
+    expect((await store.put('4', 'wORD')).of?.firstKey.toString()).toBe('2')
+    for (const key of ['2', '3', '4']) await store.delete(key)
+    expect((await store.put('5', 'Word')).content).toBe('new')
+  })
+})
+
+describe('bad input', () => {
+  it('gets an error with a stable code before anything is written', async () => {
+    await using store = await openStore('memory:')
+    await rejects(store.put('', 'v'), 'INVALID_KEY')
+    await rejects(store.put('k'.repeat(901), 'v'), 'INVALID_KEY')
+    await rejects(store.put(Buffer.alloc(901), 'v'), 'INVALID_KEY')
+    await rejects(store.put(7 as unknown as string, 'v'), 'INVALID_KEY')
+    await rejects(store.put(undefined as unknown as string, 'v'), 'INVALID_KEY')
+    await rejects(store.put('k', undefined as unknown as string), 'INVALID_VALUE')
+    await rejects(store.put('k', [1] as unknown as string), 'INVALID_VALUE')
+    await rejects(store.get(''), 'INVALID_KEY')
+    await rejects(store.has(''), 'INVALID_KEY')
+    await rejects(store.delete(''), 'INVALID_KEY')
+    await rejects(store.explain(''), 'INVALID_KEY')
+    expect(await store.stats()).toMatchObject({ keys: 0, contents: 0 })
+    await store.put('k'.repeat(900), '')
+    expect(await store.get('k'.repeat(900))).toEqual(Buffer.alloc(0))
+  })
+
+  it('in options names every option that is wrong', async () => {
+    const wrong = { gc: 'never', canonicl: 'unicode' } as unknown as { gc: 'manual' }
+    const opened = openStore('memory:', wrong)
+    await expect(opened).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    await expect(opened).rejects.toThrow(/gc: must be one of immediate, manual/)
+    await expect(opened).rejects.toThrow(/canonicl/)
+    await rejects(openStore('memory:', { canonical: 'rot13' as 'none' }), 'INVALID_OPTIONS')
+    await rejects(openStore('memory:', { namespace: 'n'.repeat(65) }), 'INVALID_OPTIONS')
+    await rejects(openStore('redis://localhost'), 'INVALID_LOCATION')
+    await rejects(openStore(''), 'INVALID_LOCATION')
+    await rejects(openStore(5 as unknown as string), 'INVALID_LOCATION')
+  })
+
+  it('a store that is not there is not made where create is false', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-create-'))
+    await rejects(openStore(join(directory, 'none'), { create: false }), 'STORE_NOT_FOUND')
+    const store: Store = await openStore(join(directory, 'some'))
+    await store.close()
+    await (await openStore(join(directory, 'some'), { create: false })).close()
+    await rm(directory, { recursive: true })
+  })
+})
+
+describe('an error', () => {
+  it('says by its kind what can be done', () => {
+    expect(new PrestigeError('CONTENDED', '').retryable).toBe(true)
+    expect(new PrestigeError('BACKEND_UNAVAILABLE', '').retryable).toBe(true)
+    expect(new PrestigeError('CONTENT_CORRUPT', '').retryable).toBe(false)
+    expect(new PrestigeError('INVALID_KEY', '').kind).toBe('invalid')
+  })
+})

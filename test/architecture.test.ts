@@ -1,0 +1,83 @@
+/** Who may import whom, and other rules that a compiler does not hold. A folder without a rule fails. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { describe, expect, it } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const FOUNDATION = ['bytes', 'errors', 'model', 'options']
+const CONTRACT = ['backends/contract', 'backends/gate', 'backends/ids']
+
+/** Room → what its files may import besides their own room and the foundation. A name with `/` is one file. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  bytes: ['errors'],
+  errors: [],
+  model: [],
+  options: ['errors'],
+  canonical: [],
+  fingerprint: ['canonical'],
+  store: ['canonical', 'fingerprint', ...CONTRACT],
+  backends: [],
+  'open-store': ['store', 'backends'],
+  index: ['store', 'canonical', 'fingerprint', 'open-store', 'backends/contract'],
+  cli: ['index'],
+}
+
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .map((path) => path.split('\\').join('/'))
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+
+const textOf = (path: string) => readFileSync(join(ROOT, 'src', path), 'utf8')
+const roomOf = (path: string) => path.split('/')[0]!.replace(/\.ts$/, '')
+
+function importsOf(path: string): string[] {
+  const found = textOf(path).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)
+  return [...found].map(([, to]) => posix.join(posix.dirname(path), to!).replace(/\.ts$/, ''))
+}
+
+describe('the architecture', () => {
+  it.each(sources)('src/%s imports only what its room may', (path) => {
+    const room = roomOf(path)
+    const allowed = MAY_IMPORT[room]
+    expect(allowed, `room ${room} has no rule`).toBeDefined()
+    for (const target of importsOf(path)) {
+      const own = roomOf(target) === room
+      const base = room in MAY_IMPORT && !FOUNDATION.includes(room) && FOUNDATION.includes(target)
+      const named = allowed!.some((name) => target === name || roomOf(target) === name)
+      expect(own || base || named, `${path} imports ${target}`).toBe(true)
+    }
+  })
+
+  it.each(sources)('src/%s says why its casts are safe, and uses no escape hatch', (path) => {
+    const lines = textOf(path).split('\n')
+    lines.forEach((line, at) => {
+      const code = line.replace(/\/\/.*$/, '').replace(/(['"`]).*?\1/g, '')
+      if (/^\s*(\*|\/\*)|\bimport\b|\bexport \{/.test(line)) return
+      expect(code, `${path}:${at + 1}`).not.toMatch(/\bas any\b|: any\b|@ts-(ignore|expect-error)/)
+      if (!/\bas (?!const\b)[A-Z(\[{'u]/.test(code)) return
+      const near = lines.slice(Math.max(0, at - 3), at + 2).join('\n')
+      expect(near, `${path}:${at + 1} casts without saying why it is safe`).toMatch(/safe:/)
+    })
+  })
+
+  it('has only dependencies whose reason is written down', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const reasons = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')
+    const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies }
+    for (const name of Object.keys(all)) expect(reasons).toContain(`\`${name}\``)
+    expect(Object.keys(manifest.dependencies).toSorted()).toEqual(['lmdb', 'valibot'])
+  })
+
+  it('names no download host and no path of a machine', () => {
+    const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8')
+    expect(lock).not.toMatch(/"resolved": "http/)
+  })
+
+  it('explains every error code in docs/errors.md', async () => {
+    const { errorCodes } = await import('../src/errors.ts')
+    const docs = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8')
+    for (const code of errorCodes) expect(docs).toContain(`\`${code}\``)
+  })
+})
