@@ -15,6 +15,9 @@ const { values } = parseArgs({
 })
 const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
 console.log(`seed ${values.seed}`)
-const report = await crashRounds(directory, { rounds: Number(values.rounds), seed: Number(values.seed) })
+const report = await crashRounds(directory, {
+  rounds: Number(values.rounds),
+  seed: Number(values.seed),
+})
 console.log(JSON.stringify({ ...report, lost: 0, unsound: 0 }))
 await rm(directory, { recursive: true })

@@ -26,7 +26,9 @@ for (let seed = first; seed < first + schedules; seed++) {
     sum.crashes += report.crashes
     if (schedules === 1) console.log(report.trace)
   } catch (error) {
-    console.error(`Seed ${seed} failed. Repeat it with: npm run simulate -- --seed ${seed} --schedules 1`)
+    console.error(
+      `Seed ${seed} failed. Repeat it with: npm run simulate -- --seed ${seed} --schedules 1`,
+    )
     throw error
   }
   if (sum.schedules % 1000 === 0) process.stderr.write(`\r${sum.schedules} schedules`)

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const FOUNDATION = ['bytes', 'errors', 'model', 'options']
+const FOUNDATION = new Set(['bytes', 'errors', 'model', 'options'])
 const CONTRACT = ['backends/contract', 'backends/gate', 'backends/ids']
 
 /** Room → what its files may import besides their own room and the foundation. A name with `/` is one file. */
@@ -44,7 +44,7 @@ describe('the architecture', () => {
     expect(allowed, `room ${room} has no rule`).toBeDefined()
     for (const target of importsOf(path)) {
       const own = roomOf(target) === room
-      const base = room in MAY_IMPORT && !FOUNDATION.includes(room) && FOUNDATION.includes(target)
+      const base = room in MAY_IMPORT && !FOUNDATION.has(room) && FOUNDATION.has(target)
       const named = allowed!.some((name) => target === name || roomOf(target) === name)
       expect(own || base || named, `${path} imports ${target}`).toBe(true)
     }
@@ -56,7 +56,7 @@ describe('the architecture', () => {
       const code = line.replace(/\/\/.*$/, '').replace(/(['"`]).*?\1/g, '')
       if (/^\s*(\*|\/\*)|\bimport\b|\bexport \{/.test(line)) return
       expect(code, `${path}:${at + 1}`).not.toMatch(/\bas any\b|: any\b|@ts-(ignore|expect-error)/)
-      if (!/\bas (?!const\b)[A-Z(\[{'u]/.test(code)) return
+      if (!/\bas (?!const\b)[A-Z([{'u]/.test(code)) return
       const near = lines.slice(Math.max(0, at - 3), at + 2).join('\n')
       expect(near, `${path}:${at + 1} casts without saying why it is safe`).toMatch(/safe:/)
     })
@@ -65,7 +65,11 @@ describe('the architecture', () => {
   it('has only dependencies whose reason is written down', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     const reasons = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')
-    const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies }
+    const all = {
+      ...manifest.dependencies,
+      ...manifest.devDependencies,
+      ...manifest.peerDependencies,
+    }
     for (const name of Object.keys(all)) expect(reasons).toContain(`\`${name}\``)
     expect(Object.keys(manifest.dependencies).toSorted()).toEqual(['lmdb', 'valibot'])
   })

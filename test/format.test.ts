@@ -17,7 +17,10 @@ type Rows = Record<string, [key: string, value: string][]>
 async function writeStore(engine: MemoryEngine): Promise<void> {
   let time = 1_700_000_000_000
   const fixed = { clock: () => time, random: (count: number) => Buffer.alloc(count, 7) }
-  const store = await openStore(new MemoryBackend(fixed, engine), { canonical: 'unicode', gc: 'manual' })
+  const store = await openStore(new MemoryBackend(fixed, engine), {
+    canonical: 'unicode',
+    gc: 'manual',
+  })
   await store.put('first', 'Straße')
   time += 1
   await store.put('linked', 'STRASSE')
@@ -31,9 +34,11 @@ async function writeStore(engine: MemoryEngine): Promise<void> {
   await store.close()
 }
 
+const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
+
 function dump(engine: MemoryEngine): Rows {
   const rows: Rows = {}
-  for (const [name, map] of [...engine.spaces].toSorted()) {
+  for (const [name, map] of [...engine.spaces].toSorted(byName)) {
     rows[name] = map.slice('', undefined, 1000).map(([key, value]) => {
       const isLong = value.byteLength > 1000
       const shown = isLong ? `${value.byteLength} times 78` : Buffer.from(value).toString('hex')

@@ -18,7 +18,8 @@ type Operation =
   | { readonly op: 'put'; readonly key: string; readonly value: string; readonly ttlMs?: number }
   | { readonly op: 'delete' | 'get' | 'has' | 'explain'; readonly key: string }
   | { readonly op: 'list'; readonly prefix: string; readonly after: string; readonly limit: number }
-  | { readonly op: 'collect' | 'stats' | 'reopen' }
+  | { readonly op: 'collect' | 'stats' }
+  | { readonly op: 'reopen' }
   | { readonly op: 'wait'; readonly ms: number }
 
 const key = fc.constantFrom(...KEYS)
@@ -52,7 +53,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ op: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 80 }) }),
   },
-) as fc.Arbitrary<Operation>
+)
 
 interface Kept {
   readonly shown: string
@@ -95,7 +96,9 @@ class Model {
   }
 
   stats() {
-    const distinct = new Map([...this.rows.values()].map(({ shown }) => [this.identity(shown), shown]))
+    const distinct = new Map(
+      [...this.rows.values()].map(({ shown }) => [this.identity(shown), shown]),
+    )
     const bytes = (values: Iterable<string>) =>
       [...values].reduce((sum, value) => sum + Buffer.byteLength(value), 0)
     return {
@@ -170,21 +173,21 @@ const subjects: readonly Subject[] = [
 
 async function compare(subject: Subject, operations: readonly Operation[]): Promise<void> {
   const clock = { time: 1_000 }
-  const { open, tearDown } = await subject.setUp(clock)
+  const place = await subject.setUp(clock)
   const model = new Model(subject.options)
-  let store = await open()
+  let store = await place.open()
   try {
     for (const operation of operations) {
       if (operation.op === 'reopen') {
         await store.close()
-        store = await open()
+        store = await place.open()
       } else await step(store, model, clock, operation)
     }
     expect(await store.stats()).toMatchObject(model.stats())
     expect((await store.verify()).problems).toEqual([])
   } finally {
     await store.close()
-    await tearDown()
+    await place.tearDown()
   }
 }
 

@@ -44,36 +44,42 @@ describe('expiry', () => {
     ],
   ]
 
-  it.each(engines)('a value put again after it expired is there again (%s)', async (_name, openIt) => {
-    let time = 1_000
-    await using store = await openIt(() => time)
-    await store.put('a', 'value', { ttlMs: 10 })
-    time += 10
-    expect(await store.get('a')).toBeUndefined()
-    expect((await store.put('a', 'value', { ttlMs: 10 })).key).toBe('created')
-    expect(await store.getText('a')).toBe('value')
-    time += 9
-    expect(await store.has('a')).toBe(true)
-    time += 1
-    expect(await store.has('a')).toBe(false)
-  })
+  it.each(engines)(
+    'a value put again after it expired is there again (%s)',
+    async (_name, openIt) => {
+      let time = 1_000
+      await using store = await openIt(() => time)
+      await store.put('a', 'value', { ttlMs: 10 })
+      time += 10
+      expect(await store.get('a')).toBeUndefined()
+      expect((await store.put('a', 'value', { ttlMs: 10 })).key).toBe('created')
+      expect(await store.getText('a')).toBe('value')
+      time += 9
+      expect(await store.has('a')).toBe(true)
+      time += 1
+      expect(await store.has('a')).toBe(false)
+    },
+  )
 
-  it.each(engines)('a new key lives whatever became of others with its value (%s)', async (_name, openIt) => {
-    let time = 1_000
-    await using store = await openIt(() => time)
-    await store.put('old', 'value', { ttlMs: 10 })
-    await store.put('stays', 'value')
-    time += 100
-    await store.put('new', 'value', { ttlMs: 50 })
-    expect(await store.getText('new')).toBe('value')
-    expect(await store.collect()).toMatchObject({ expiredKeys: 1, contents: 0 })
-    expect(await store.getText('stays')).toBe('value')
-    expect(await store.getText('new')).toBe('value')
-    time += 50
-    expect(await store.collect()).toMatchObject({ expiredKeys: 1, contents: 0 })
-    expect(await store.delete('stays')).toBe(true)
-    expect(await store.stats()).toMatchObject({ keys: 0, contents: 0, contentBytes: 0 })
-  })
+  it.each(engines)(
+    'a new key lives whatever became of others with its value (%s)',
+    async (_name, openIt) => {
+      let time = 1_000
+      await using store = await openIt(() => time)
+      await store.put('old', 'value', { ttlMs: 10 })
+      await store.put('stays', 'value')
+      time += 100
+      await store.put('new', 'value', { ttlMs: 50 })
+      expect(await store.getText('new')).toBe('value')
+      expect(await store.collect()).toMatchObject({ expiredKeys: 1, contents: 0 })
+      expect(await store.getText('stays')).toBe('value')
+      expect(await store.getText('new')).toBe('value')
+      time += 50
+      expect(await store.collect()).toMatchObject({ expiredKeys: 1, contents: 0 })
+      expect(await store.delete('stays')).toBe(true)
+      expect(await store.stats()).toMatchObject({ keys: 0, contents: 0, contentBytes: 0 })
+    },
+  )
 
   it('re-putting renews, and a put without a ttl keeps the key for good', async () => {
     let time = 0
@@ -124,13 +130,16 @@ describe('own bytes', () => {
     ['json', ['{"a":1,"b":2}', '{ "b": 2, "a": 1 }', '[1.0]', '[1]']],
   ]
 
-  it.each(samples)('every key gives back the very bytes put under it (canonical %s)', async (canonical, values) => {
-    await using store = await open({ canonical })
-    for (const [at, value] of values.entries()) await store.put(`k${at}`, value)
-    for (const [at, value] of values.entries()) {
-      expect(await store.get(`k${at}`)).toEqual(Buffer.from(value as string))
-    }
-  })
+  it.each(samples)(
+    'every key gives back the very bytes put under it (canonical %s)',
+    async (canonical, values) => {
+      await using store = await open({ canonical })
+      for (const [at, value] of values.entries()) await store.put(`k${at}`, value)
+      for (const [at, value] of values.entries()) {
+        expect(await store.get(`k${at}`)).toEqual(Buffer.from(value as string))
+      }
+    },
+  )
 
   it('a value that is the same only after canonicalisation is linked, and told so', async () => {
     await using store = await open({ canonical: 'ascii-case' })
@@ -273,7 +282,9 @@ describe('scale', () => {
       return scan(space, range)
     }
     await using store = await openStore(backend)
-    await store.putMany(Array.from({ length: 50 }, (_, at) => ({ key: `k${at}`, value: `${at % 5}` })))
+    await store.putMany(
+      Array.from({ length: 50 }, (_, at) => ({ key: `k${at}`, value: `${at % 5}` })),
+    )
     expect(await store.stats()).toMatchObject({ keys: 50, contents: 5, dedupRatio: 10 })
     expect(scans).toBe(0)
   })
@@ -282,7 +293,9 @@ describe('scale', () => {
     const backend = await openLmdb(directory, { spaces: storeSpaces })
     await using store = await openStore(backend)
     const before = backend.commits
-    await store.putMany(Array.from({ length: 1000 }, (_, at) => ({ key: `k${at}`, value: `v${at}` })))
+    await store.putMany(
+      Array.from({ length: 1000 }, (_, at) => ({ key: `k${at}`, value: `v${at}` })),
+    )
     expect(backend.commits - before).toBeLessThan(20)
   })
 
@@ -291,10 +304,20 @@ describe('scale', () => {
       await using store = await open()
       await store.put('a', 'v')
       await store.put('b', 'v')
-      expect(await store.stats()).toMatchObject({ keys: 2, contents: 1, valueBytes: 2, contentBytes: 1 })
+      expect(await store.stats()).toMatchObject({
+        keys: 2,
+        contents: 1,
+        valueBytes: 2,
+        contentBytes: 1,
+      })
     }
     await using store = await open()
-    expect(await store.stats()).toMatchObject({ keys: 2, contents: 1, valueBytes: 2, contentBytes: 1 })
+    expect(await store.stats()).toMatchObject({
+      keys: 2,
+      contents: 1,
+      valueBytes: 2,
+      contentBytes: 1,
+    })
   })
 
   it('a value of more than 256 MiB is kept, shared and given back', async () => {
@@ -317,11 +340,14 @@ describe('what a store was written with', () => {
     [{ fidelity: 'representative' }, /fidelity is 'own'.+'representative'/],
   ]
 
-  it.each(others)('opening it otherwise is an error that says what differs', async (options, message) => {
-    await (await open({ canonical: 'unicode' })).close()
-    await expect(open(options)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
-    await expect(open(options)).rejects.toThrow(message)
-  })
+  it.each(others)(
+    'opening it otherwise is an error that says what differs',
+    async (options, message) => {
+      await (await open({ canonical: 'unicode' })).close()
+      await expect(open(options)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
+      await expect(open(options)).rejects.toThrow(message)
+    },
+  )
 
   it('is taken from the store where nothing was asked for', async () => {
     await (await open({ canonical: 'unicode' })).close()
@@ -331,7 +357,10 @@ describe('what a store was written with', () => {
   })
 
   it('a store written with a function can be read without it, and put to only with it', async () => {
-    const canonical = { version: 'first-letter', canonicalise: (bytes: Uint8Array) => bytes.slice(0, 1) }
+    const canonical = {
+      version: 'first-letter',
+      canonicalise: (bytes: Uint8Array) => bytes.slice(0, 1),
+    }
     {
       await using store = await open({ canonical })
       await store.put('a', 'apple')

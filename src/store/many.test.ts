@@ -56,6 +56,24 @@ describe('many at once', () => {
     expect(most).toBeLessThan(12)
   })
 
+  it('holds a bounded weight of results', async () => {
+    await using store = await openStore('memory:')
+    await store.put('heavy', Buffer.alloc(8 * 1024 * 1024))
+    let taken = 0
+    let told = 0
+    let most = 0
+    async function* keys() {
+      for (let at = 0; at < 60; at++) {
+        taken++
+        most = Math.max(most, taken - told)
+        yield 'heavy'
+      }
+    }
+    for await (const outcome of store.getMany(keys())) if (outcome.ok) told++
+    expect(told).toBe(60)
+    expect(most).toBeLessThan(20)
+  })
+
   it('stops when it is told to, after what was begun has ended', async () => {
     await using store = await openStore('memory:')
     const stop = new AbortController()

@@ -20,13 +20,17 @@ export type Items<I> = Iterable<I> | AsyncIterable<I>
 /** How to do one item. */
 export interface Work<I, T> {
   keyOf(item: I): Key
-  /** Bytes the item holds while it is under way. */
+  /** Bytes the item brings with it. */
   weigh(item: I): number
   perform(item: I): Promise<T>
+  /** Bytes its result holds. How many items are under way follows from what came out so far. */
+  weighResult(result: T): number
 }
 
 const UNDER_WAY_MAX = 256
 const UNDER_WAY_BYTES_MAX = 32 * 1024 * 1024
+/** What a result is taken to weigh before any was seen: few are begun at first, more once they prove small. */
+const RESULT_BYTES_GUESS = 2 * 1024 * 1024
 
 /** Arrays in, a promise of an array out; anything else in, an async iterable out. */
 export function many<I, T>(
@@ -49,34 +53,63 @@ interface UnderWay<T> {
   readonly outcome: Promise<Outcome<T>>
 }
 
+/** What is under way, in order, and whether there is room for more. */
+class Window<T> {
+  readonly #underWay: UnderWay<T>[] = []
+  readonly #weighResult: (result: T) => number
+  #weight = 0
+  #resultWeight = RESULT_BYTES_GUESS
+
+  constructor(weighResult: (result: T) => number) {
+    this.#weighResult = weighResult
+  }
+
+  get isFull(): boolean {
+    const { length } = this.#underWay
+    const bytes = this.#weight + length * this.#resultWeight
+    return length >= UNDER_WAY_MAX || (length > 0 && bytes > UNDER_WAY_BYTES_MAX)
+  }
+
+  add(weight: number, outcome: Promise<Outcome<T>>): void {
+    this.#underWay.push({ weight, outcome })
+    this.#weight += weight
+  }
+
+  async next(): Promise<Outcome<T> | undefined> {
+    const head = this.#underWay.shift()
+    if (head === undefined) return undefined
+    const outcome = await head.outcome
+    this.#weight -= head.weight
+    const result = outcome.ok ? this.#weighResult(outcome.result) : 0
+    this.#resultWeight = Math.max(result, this.#resultWeight * 0.8)
+    return outcome
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#underWay.map(({ outcome }) => outcome))
+  }
+}
+
 async function* inOrder<I, T>(
   items: Items<I>,
   work: Work<I, T>,
   { signal }: ManyOptions,
 ): AsyncGenerator<Outcome<T>> {
-  const underWay: UnderWay<T>[] = []
-  let weight = 0
-  const next = async (): Promise<Outcome<T> | undefined> => {
-    const head = underWay.shift()
-    weight -= head?.weight ?? 0
-    return head?.outcome
-  }
+  const window = new Window<T>((result) => work.weighResult(result))
   try {
     for await (const item of items) {
       signal?.throwIfAborted()
-      const itemWeight = work.weigh(item)
-      underWay.push({ weight: itemWeight, outcome: outcomeOf(item, work) })
-      weight += itemWeight
-      while (underWay.length >= UNDER_WAY_MAX || weight > UNDER_WAY_BYTES_MAX) {
-        const outcome = await next()
+      window.add(work.weigh(item), outcomeOf(item, work))
+      while (window.isFull) {
+        const outcome = await window.next()
         if (outcome) yield outcome
       }
     }
-    for (let outcome = await next(); outcome; outcome = await next()) yield outcome
+    for (let outcome = await window.next(); outcome; outcome = await window.next()) yield outcome
     signal?.throwIfAborted()
   } finally {
     // Whoever stops early still finds everything that was begun ended.
-    await Promise.all(underWay.map(({ outcome }) => outcome))
+    await window.ended()
   }
 }
 

@@ -82,7 +82,12 @@ describe('collecting', () => {
     expect((await store.stats()).contents).toBe(1)
     await store.put('b', 'w')
     expect(await store.stats()).toMatchObject({ contents: 1, contentBytes: 1 })
-    expect(await store.collect()).toEqual({ expiredKeys: 0, contents: 0, contentBytes: 0, abandonedParts: 0 })
+    expect(await store.collect()).toEqual({
+      expiredKeys: 0,
+      contents: 0,
+      contentBytes: 0,
+      abandonedParts: 0,
+    })
   })
 
   it('waits for collect where gc is manual, and a re-put revives the content', async () => {

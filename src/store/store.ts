@@ -134,21 +134,23 @@ export class Store {
     const perform = ({ key, value, ttlMs }: PutItem) => this.put(key, value, { ttlMs })
     // What is no value at all is refused by its own put, and weighs nothing.
     const weigh = ({ value }: PutItem) => value?.length ?? 0
-    return many(items, { keyOf: ({ key }) => key, weigh, perform }, options)
+    return many(items, { keyOf: ({ key }) => key, weigh, perform, weighResult: () => 0 }, options)
   }
 
   getMany(keys: readonly Key[], options?: ManyOptions): Promise<Outcome<Buffer | undefined>[]>
   getMany(keys: Items<Key>, options?: ManyOptions): AsyncGenerator<Outcome<Buffer | undefined>>
   getMany(keys: Items<Key>, options?: ManyOptions) {
     const perform = (key: Key) => this.get(key)
-    return many(keys, { keyOf: (key) => key, weigh: () => 0, perform }, options)
+    const weighResult = (value: Buffer | undefined) => value?.byteLength ?? 0
+    return many(keys, { keyOf: (key) => key, weigh: () => 0, perform, weighResult }, options)
   }
 
   deleteMany(keys: readonly Key[], options?: ManyOptions): Promise<Outcome<boolean>[]>
   deleteMany(keys: Items<Key>, options?: ManyOptions): AsyncGenerator<Outcome<boolean>>
   deleteMany(keys: Items<Key>, options?: ManyOptions) {
     const perform = (key: Key) => this.delete(key)
-    return many(keys, { keyOf: (key) => key, weigh: () => 0, perform }, options)
+    const work = { keyOf: (key: Key) => key, weigh: () => 0, perform, weighResult: () => 0 }
+    return many(keys, work, options)
   }
 
   /** Keys in byte order. */

@@ -23,7 +23,8 @@ async function step() {
   else {
     const value = await store.get(key)
     const found = value && Number(/^shared (\d+)/.exec(value.toString('latin1', 0, 12))?.[1])
-    if (value && !value.equals(valueOf(found))) throw new Error(`${key} holds bytes nobody put there`)
+    if (value && !value.equals(valueOf(found)))
+      throw new Error(`${key} holds bytes nobody put there`)
   }
 }
 

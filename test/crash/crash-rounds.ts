@@ -101,5 +101,6 @@ async function check(directory: string, possible: Map<string, Possible>): Promis
   const stats = await store.stats()
   if (stats.keys !== keys) throw new Error(`stats say ${stats.keys} keys, and there are ${keys}`)
   const report = await store.verify()
-  if (!report.isSound) throw new Error(`verify found ${JSON.stringify(report.problems.slice(0, 3))}`)
+  if (!report.isSound)
+    throw new Error(`verify found ${JSON.stringify(report.problems.slice(0, 3))}`)
 }

@@ -74,7 +74,8 @@ async function begin(seed: number) {
   world.onChange = () => {
     try {
       checkInvariants(world, how)
-      for (const { bytes } of world.rows(digests)) run.stored.add(new Known(bytes).id.toString('hex'))
+      for (const { bytes } of world.rows(digests))
+        run.stored.add(new Known(bytes).id.toString('hex'))
     } catch (error) {
       run.broken ??= error as Error
     }
