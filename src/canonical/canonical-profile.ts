@@ -1,0 +1,147 @@
+/**
+ * Turns the name of a profile, or a user's own function, into a CanonicalProfile.
+ *
+ * Invariant: a profile never changes the bytes it is given, and hands back that very array when the
+ * value is canonical already, so a caller can tell the two apart with `===`.
+ *
+ * Not here: the rules themselves (one file each), and `onUnreadable`.
+ */
+
+import { types } from 'node:util'
+import { PrestigeError } from '../errors.ts'
+import { jsonForm } from './json.ts'
+import { requireNormalisation, unicodeForm } from './unicode.ts'
+import { unreadable } from './unreadable.ts'
+import { requireUtf8 } from './utf8.ts'
+import { collapseSpace, collapseSpaceAndLower } from './white-space.ts'
+
+export const canonicalNames = ['none', 'whitespace', 'ascii-case', 'unicode', 'json'] as const
+
+export type CanonicalName = (typeof canonicalNames)[number]
+
+/**
+ * A user's own rules. They must be deterministic and idempotent: a store compares what they return,
+ * today and years from now.
+ */
+export interface CanonicalFunction {
+  /** 1 to 64 printable ASCII characters. A store records it; change it when results may change. */
+  readonly version: string
+  /** Receives a copy it may change, returns an array of its own, throws at what it cannot read. */
+  canonicalise(bytes: Uint8Array): Uint8Array
+}
+
+export type CanonicalInput = CanonicalName | CanonicalFunction
+
+export interface CanonicalProfile {
+  /** One of the names above, or `function:` and the version of a user's function. */
+  readonly name: string
+  /** Changes whenever the canonical bytes of any value may change. */
+  readonly version: number | string
+  /**
+   * The canonical bytes of a value; the array itself when it is canonical already. Never changes
+   * its input, and needs no `this`. Throws UNREADABLE_VALUE when the profile cannot read the value.
+   */
+  readonly canonicalise: (bytes: Uint8Array) => Uint8Array
+}
+
+const versionPattern = /^[\x20-\x7e]{1,64}$/
+
+const builtIn: Readonly<Record<CanonicalName, CanonicalProfile>> = {
+  none: profile('none', 1, (bytes) => bytes),
+  whitespace: profile('whitespace', 1, (bytes) => {
+    requireUtf8(bytes, 'whitespace')
+    return collapseSpace(bytes)
+  }),
+  'ascii-case': profile('ascii-case', 1, (bytes) => {
+    requireUtf8(bytes, 'ascii-case')
+    return collapseSpaceAndLower(bytes)
+  }),
+  unicode: profile('unicode', 1, unicodeForm),
+  json: profile('json', 1, jsonForm),
+}
+
+/** Throws INVALID_OPTIONS for an unknown name or a function without a usable version. */
+export function canonicalProfile(input: CanonicalInput): CanonicalProfile {
+  if (isCanonicalFunction(input)) return functionProfile(input)
+  if (!isCanonicalName(input)) throw unknownProfile(input)
+  if (input === 'unicode') requireNormalisation()
+  return builtIn[input]
+}
+
+function functionProfile(input: CanonicalFunction): CanonicalProfile {
+  const { version } = input
+  if (typeof version !== 'string' || !versionPattern.test(version)) {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      `The version of a canonical function is recorded in the store and must be 1 to 64 ` +
+        `printable ASCII characters, for example 'my-rules-2'.`,
+    )
+  }
+  const name = `function:${version}`
+  return profile(name, version, (bytes) => requireBytes(name, callUser(name, input, bytes)))
+}
+
+/** The function gets a copy: one that works in place would otherwise change what is stored. */
+function callUser(name: string, input: CanonicalFunction, bytes: Uint8Array): unknown {
+  try {
+    return input.canonicalise(new Uint8Array(bytes))
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw unreadable(name, `the function threw "${reason}"`, cause)
+  }
+}
+
+function requireBytes(name: string, result: unknown): Uint8Array {
+  if (types.isUint8Array(result)) return result
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `The canonical '${name}' must return a Uint8Array and returned ${describe(result)}. ` +
+      `Encode text with new TextEncoder().encode(text); promises cannot be awaited here.`,
+  )
+}
+
+function describe(result: unknown): string {
+  if (result === null || typeof result !== 'object') return typeof result
+  return types.isPromise(result) ? 'a promise' : 'another object'
+}
+
+function profile(
+  name: string,
+  version: number | string,
+  form: (bytes: Uint8Array) => Uint8Array,
+): CanonicalProfile {
+  return Object.freeze({
+    name,
+    version,
+    canonicalise: (bytes: Uint8Array) => originalIfEqual(bytes, form(bytes)),
+  })
+}
+
+/** Comparing is two orders of magnitude cheaper than hashing the same bytes a second time. */
+function originalIfEqual(bytes: Uint8Array, canonical: Uint8Array): Uint8Array {
+  return Buffer.compare(bytes, canonical) === 0 ? bytes : canonical
+}
+
+// The two guards take `unknown`, because options also arrive from JavaScript and from config files.
+
+function isCanonicalFunction(input: unknown): input is CanonicalFunction {
+  return (
+    typeof input === 'object' &&
+    input !== null &&
+    'canonicalise' in input &&
+    typeof input.canonicalise === 'function'
+  )
+}
+
+function isCanonicalName(input: unknown): input is CanonicalName {
+  return canonicalNames.some((name) => name === input)
+}
+
+function unknownProfile(input: unknown): PrestigeError {
+  const found = typeof input === 'string' ? `'${input}'` : `a value of type ${typeof input}`
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    `The canonical profile must be one of ${canonicalNames.join(', ')}, or an object with a ` +
+      `version and a canonicalise function; found ${found}.`,
+  )
+}

@@ -1,0 +1,204 @@
+/**
+ * The documents tell the truth: every block of code in them compiles, runs, and prints what it says; every
+ * relative link leads somewhere. Only a block marked `no-run` is left alone.
+ *
+ * `// → text` (in a shell, `# → text`) stands for a line of output. A block that has any must print exactly
+ * these lines. Blocks run in a directory of their own against the built package, as a user's program would.
+ */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { errorCodes, PrestigeError } from '../src/errors.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+const TIMEOUT_MS = 30_000
+
+const namesIn = (folder: string) =>
+  readdirSync(join(ROOT, folder)).filter((name) => !name.startsWith('.'))
+const guides = ['README.md']
+for (const name of namesIn('docs')) if (name.endsWith('.md')) guides.push(`docs/${name}`)
+const documents = [
+  ...guides,
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  ...namesIn('examples').map((name) => `examples/${name}/README.md`),
+]
+
+const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+interface Block {
+  /** `docs/architecture.md, line 12`. */
+  readonly name: string
+  readonly language: string
+  readonly code: string
+  /** Its file's name; the directory it runs in bears the same. */
+  readonly file: string
+}
+
+function blocksOf(path: string): Block[] {
+  const found = textOf(path).matchAll(/^```(\w+)([^\n]*)\n(.*?)^```$/gms)
+  return [...found].flatMap(({ 1: language = '', 2: marks = '', 3: code = '', index, input }) => {
+    if (marks.includes('no-run')) return []
+    const line = input.slice(0, index).split('\n').length
+    const file = `${path.replace(/\.md$/, '').replaceAll('/', '-')}-${line}`
+    return [{ name: `${path}, line ${line}`, language, code, file }]
+  })
+}
+
+const blocks = guides.flatMap(blocksOf)
+const programs = blocks.filter(({ language }) => language === 'ts' || language === 'js')
+const scripts = blocks.filter(
+  ({ language, code }) => language === 'sh' && /^npx prestige/m.test(code) && !/npm ci/.test(code),
+)
+
+let place: string
+/** What the compiler had to say about all the blocks. */
+let compiled: Ended
+
+beforeAll(async () => {
+  expect(existsSync(join(ROOT, 'dist/index.js')), 'run `npm run build` first').toBe(true)
+  place = await mkdtemp(join(tmpdir(), 'prestige-docs-'))
+  await mkdir(join(place, 'node_modules'))
+  await symlink(ROOT, join(place, 'node_modules/prestige'), 'junction')
+  for (const block of [...programs, ...scripts]) await mkdir(join(place, block.file))
+  for (const { file, language, code } of programs) {
+    await writeFile(join(place, file, `${file}.${language === 'ts' ? 'mts' : 'mjs'}`), code)
+  }
+  compiled = await compile()
+  // `npx prestige`, without asking npm where it is.
+  await mkdir(join(place, 'bin'))
+  const main = join(ROOT, 'dist/cli/main.js')
+  const npx = `#!/bin/sh\nshift\nexec '${process.execPath}' '${main}' "$@"\n`
+  await writeFile(join(place, 'bin/npx'), npx, { mode: 0o755 })
+})
+afterAll(() => rm(place, { recursive: true }))
+
+/** Compiles all blocks at once, strictly, against the types of the built package. */
+async function compile(): Promise<Ended> {
+  const config = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      target: 'ES2022', // Node 20 does not know `await using`
+      noEmit: false,
+      noUnusedLocals: false,
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+    },
+    include: ['*/*.mts'],
+  }
+  await writeFile(join(place, 'tsconfig.json'), JSON.stringify(config))
+  return end(place, process.execPath, [TSC, '-p', '.'])
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly errors: string
+}
+
+async function end(cwd: string, program: string, args: readonly string[]): Promise<Ended> {
+  const path = [join(place, 'bin'), process.env['PATH']].join(delimiter)
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...process.env, PATH: path, NO_COLOR: '1', PRESTIGE_STORE: undefined },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: TIMEOUT_MS,
+  })
+  const exited = once(child, 'exit')
+  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await exited
+  return { code, out, errors }
+}
+
+/** What it printed, having ended well. */
+async function run(cwd: string, program: string, args: readonly string[]): Promise<string> {
+  const { code, out, errors } = await end(cwd, program, args)
+  expect(code, `${errors}\n${out}`).toBe(0)
+  return out
+}
+
+function expectPrinted(printed: string, code: string): void {
+  const told = [...code.matchAll(/(?:\/\/|#) → (.*)$/gm)].map(([, line = '']) => line.trimEnd())
+  const lines = printed.split('\n').map((line) => line.trimEnd())
+  if (told.length > 0) expect(lines.join('\n').trimEnd()).toBe(told.join('\n'))
+}
+
+describe('the code in the documents', () => {
+  it.concurrent.each(programs)('runs: $name', async ({ file, code }) => {
+    expectPrinted(await run(join(place, file), process.execPath, [`${file}.mjs`]), code)
+  })
+
+  it.concurrent.each(scripts)('runs: $name', async ({ file, code }) => {
+    expectPrinted(await run(join(place, file), 'sh', ['-e', '-c', code]), code)
+  })
+
+  it('compiles against the types of the package', () => {
+    expect(compiled, compiled.out).toMatchObject({ code: 0 })
+  })
+
+  it('is there to be run', () => {
+    expect(programs.length).toBeGreaterThan(15)
+    expect(scripts.length).toBeGreaterThan(1)
+  })
+})
+
+describe('the links in the documents', () => {
+  /** How GitHub makes the anchor of a heading. */
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(/\s/g, '-')
+  const withoutCode = (markdown: string) => markdown.replaceAll(/^```.*?^```$/gms, '')
+
+  it.each(documents)('of %s lead somewhere', (path) => {
+    for (const [, link = ''] of withoutCode(textOf(path)).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(link)) continue
+      const [file, anchor] = link.split('#')
+      const target = file ? join(dirname(path), file) : path
+      expect(existsSync(join(ROOT, target)), `${path} links to ${link}`).toBe(true)
+      if (anchor === undefined) continue
+      const headings = withoutCode(textOf(target)).matchAll(/^#+ (.+)$/gm)
+      const anchors = [...headings].map(([, heading = '']) => anchorOf(heading))
+      expect(anchors, `${path} links to ${link}`).toContain(anchor)
+    }
+  })
+
+  it('leave no guide out of the map in README.md', () => {
+    for (const path of guides.slice(1)) expect(textOf('README.md')).toContain(`](${path})`)
+  })
+})
+
+describe('examples', () => {
+  it.each(namesIn('examples'))('%s prints what its README says', async (name) => {
+    const told = /^```text\n(.*?)^```$/ms.exec(textOf(`examples/${name}/README.md`))?.[1]
+    const command = /^```sh\nnode (.+)\n```$/m.exec(textOf(`examples/${name}/README.md`))?.[1]
+    expect(await run(ROOT, process.execPath, [command!])).toBe(told)
+  })
+})
+
+describe('docs/errors.md', () => {
+  it('gives every code its kind', () => {
+    const rows = [...textOf('docs/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\w+) \|/gm)]
+    const told = rows.map(([, code, kind]) => `${code} ${kind}`)
+    const kinds = errorCodes.map((code) => `${code} ${new PrestigeError(code, '').kind}`)
+    expect(told.toSorted()).toEqual(kinds.toSorted())
+  })
+
+  it('names every kind of problem that verify reports', () => {
+    const report = textOf('src/store/verify-report.ts')
+    const kinds = [...report.matchAll(/^ {2}\| '([a-z-]+)'$/gm)].map(([, kind]) => kind)
+    const rows = [...textOf('docs/errors.md').matchAll(/^\| `([a-z-]+)` \|/gm)]
+    expect(kinds).toContain('content-damaged')
+    expect(rows.map(([, kind]) => kind)).toEqual(kinds)
+  })
+})
