@@ -43,8 +43,9 @@ export class PrestigeError extends Error {
     return KIND_OF[this.code]
   }
 
-  /** Trying the same call again may succeed. Corruption and bad input never heal by retrying. */
+  /** Trying the same call again may succeed. Corruption, bad input and what was closed never heal by it. */
   get retryable(): boolean {
+    if (this.code === 'BACKEND_CLOSED') return false
     return this.kind === 'conflict' || this.kind === 'unavailable'
   }
 }

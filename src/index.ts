@@ -1,12 +1,13 @@
 /** The front door: all that is public. */
 
 export { openStore } from './open-store.ts'
-export { Store } from './store/store.ts'
-export type { ListOptions, PutItem, Stats } from './store/store.ts'
+export type { ListOptions, PutItem, Stats, Store } from './store/store.ts'
 export type { StoreInput } from './store/options.ts'
 export type { StoreSettings } from './store/settings.ts'
+export { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './store/prepare.ts'
 export type { Key, PutOptions, Value } from './store/prepare.ts'
 export type { KeyOutcome, Method, Origin, Receipt } from './store/receipt.ts'
+export { storeSpaces } from './store/rows.ts'
 export type { ContentOutcome } from './store/rows.ts'
 export type { Explanation, ExplainOptions } from './store/explain.ts'
 export type { Items, ManyOptions, Outcome } from './store/many.ts'
@@ -17,7 +18,12 @@ export { PrestigeError, errorCodes } from './errors.ts'
 export type { ErrorCode, ErrorKind } from './errors.ts'
 export type { MetricsSink, Tracer, TraceSpan } from './model.ts'
 export { canonicalProfile } from './canonical/index.ts'
-export type { CanonicalFunction, CanonicalInput, CanonicalName } from './canonical/index.ts'
+export type {
+  CanonicalFunction,
+  CanonicalInput,
+  CanonicalName,
+  CanonicalProfile,
+} from './canonical/index.ts'
 export type {
   Ask,
   Backend,

@@ -4,7 +4,7 @@ import type { Backend } from './backends/contract.ts'
 import { openBackend } from './backends/open.ts'
 import { PrestigeError } from './errors.ts'
 import { readOptions } from './options.ts'
-import { type StoreInput, storeOptions } from './store/options.ts'
+import { type StoreInput, type StoreOptions, storeOptions } from './store/options.ts'
 import { storeSpaces } from './store/rows.ts'
 import { openSettings } from './store/settings.ts'
 import { Store } from './store/store.ts'
@@ -17,7 +17,7 @@ export async function openStore(
   location: string | Backend,
   input: StoreInput = {},
 ): Promise<Store> {
-  const options = readStoreOptions(input)
+  const options = readOptions(storeOptions, input, 'Store options')
   const backend = await backendOf(location, options)
   try {
     return new Store(backend, await openSettings(backend, options), options)
@@ -27,24 +27,27 @@ export async function openStore(
   }
 }
 
-async function backendOf(
-  location: string | Backend,
-  { namespace, clock, random, durability, create }: ReturnType<typeof readStoreOptions>,
-): Promise<Backend> {
+const OF_A_LOCATION = ['namespace', 'clock', 'random', 'durability', 'create'] as const
+const OF_A_DIRECTORY = ['durability'] as const
+
+async function backendOf(location: string | Backend, options: StoreOptions): Promise<Backend> {
   if (typeof location === 'string') {
-    return openBackend(location, {
-      spaces: storeSpaces,
-      namespace,
-      clock,
-      random,
-      durability,
-      create,
-    })
+    if (location === 'memory:')
+      refuse(options, OF_A_DIRECTORY, 'a store in memory has no directory')
+    const { namespace, clock, random, durability, create } = options
+    const spaces = storeSpaces
+    return openBackend(location, { spaces, namespace, clock, random, durability, create })
   }
-  if (typeof location === 'object' && location !== null && 'run' in location) return location
-  throw new PrestigeError('INVALID_LOCATION', 'Give a directory, "memory:", or a backend.')
+  if (typeof location !== 'object' || location === null || !('run' in location)) {
+    throw new PrestigeError('INVALID_LOCATION', 'Give a directory, "memory:", or a backend.')
+  }
+  refuse(options, OF_A_LOCATION, 'a backend that is given brings its own')
+  return location
 }
 
-function readStoreOptions(input: StoreInput) {
-  return readOptions(storeOptions, input, 'Store options')
+/** An option that would do nothing is refused, not ignored. */
+function refuse(options: StoreOptions, names: readonly (keyof StoreOptions)[], why: string): void {
+  const vain = names.filter((name) => options[name] !== undefined)
+  if (vain.length === 0) return
+  throw new PrestigeError('INVALID_OPTIONS', `${vain.join(', ')} cannot be used here: ${why}.`)
 }

@@ -16,7 +16,10 @@ export function readOptions<S extends Schema>(
 ): Readonly<v.InferOutput<S>> {
   const read = v.safeParse(schema, input)
   if (read.success) return Object.freeze(read.output)
-  const problems = read.issues.map((issue) => `${v.getDotPath(issue) ?? what}: ${issue.message}`)
+  const problems = read.issues.map((issue) => {
+    const message = issue.expected === 'never' ? 'is not an option' : issue.message
+    return `${v.getDotPath(issue) ?? what}: ${message}`
+  })
   throw new PrestigeError('INVALID_OPTIONS', `${what} cannot be used. ${problems.join('; ')}`)
 }
 
@@ -24,10 +27,7 @@ export function oneOf<const T extends readonly [string, ...string[]]>(
   values: T,
   help: string,
 ): v.GenericSchema<T[number]> {
-  return v.pipe(
-    v.picklist(values, `must be one of ${values.join(', ')}`),
-    v.description(help),
-  )
+  return v.pipe(v.picklist(values, `must be one of ${values.join(', ')}`), v.description(help))
 }
 
 export function flag(help: string): v.GenericSchema<boolean> {

@@ -182,7 +182,9 @@ export class SimulatedBackend implements Backend {
     this.#worker = worker
     this.#prefix = namespacePrefix(options.namespace)
     this.#clock = options.clock ?? (() => world.time)
-    const random = (count: number) => nameDigest(worker).subarray(0, count)
+    // A worker that comes back after a crash makes other ids than before, as real ones do.
+    const opening = `${worker} ${world.newVersion()}`
+    const random = (count: number) => nameDigest(opening).subarray(0, count)
     this.#runner = new OptimisticRunner({
       engine: this.#engine(),
       limits: LIMITS,

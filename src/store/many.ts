@@ -11,7 +11,7 @@ export type Outcome<T> =
   | { readonly key: Key; readonly ok: false; readonly error: Error }
 
 export interface ManyOptions {
-  /** Stops taking items; what is under way is finished, then the signal's reason is thrown. */
+  /** Stops taking items: what is under way is finished and told, then the signal's reason is thrown. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -97,8 +97,11 @@ async function* inOrder<I, T>(
 ): AsyncGenerator<Outcome<T>> {
   const window = new Window<T>((result) => work.weighResult(result))
   try {
+    signal?.throwIfAborted()
+    let isCutOff = false
     for await (const item of items) {
-      signal?.throwIfAborted()
+      isCutOff = signal?.aborted === true
+      if (isCutOff) break
       window.add(work.weigh(item), outcomeOf(item, work))
       while (window.isFull) {
         const outcome = await window.next()
@@ -106,7 +109,7 @@ async function* inOrder<I, T>(
       }
     }
     for (let outcome = await window.next(); outcome; outcome = await window.next()) yield outcome
-    signal?.throwIfAborted()
+    if (isCutOff) signal?.throwIfAborted()
   } finally {
     // Whoever stops early still finds everything that was begun ended.
     await window.ended()

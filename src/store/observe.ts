@@ -84,6 +84,10 @@ export class Observer {
     if (delta !== 0) this.#safely(() => this.#metrics?.counter(name, delta))
   }
 
+  gauge(name: string, value: number): void {
+    this.#safely(() => this.#metrics?.gauge(name, value))
+  }
+
   #sendMetrics(operation: Operation, notes: Notes, latencyUs: number, status: string): void {
     const metrics = this.#metrics
     if (metrics === undefined) return

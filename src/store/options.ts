@@ -22,7 +22,6 @@ export const storeOptions = v.strictObject({
       v.string('must be a string'),
       v.description('Stores of different namespaces in one location never see each other.'),
     ),
-    '',
   ),
   dedup: v.optional(oneOf(['exact'], 'How duplicates are found.')),
   canonical: v.optional(
@@ -48,11 +47,10 @@ export const storeOptions = v.strictObject({
   durability: v.optional(
     oneOf(
       ['fsync', 'os'],
-      'fsync: acknowledged writes survive a power failure. os: they survive a crash of the process.',
+      'fsync (the default of a directory): acknowledged writes survive a power failure. os: they survive a crash of the process.',
     ),
-    'fsync',
   ),
-  create: v.optional(flag('Make the store if it is not there.'), true),
+  create: v.optional(flag('Make the store if it is not there, as is done by default.')),
   clock: v.optional(given<() => number>(isFunction, 'a function that returns milliseconds')),
   random: v.optional(
     given<(count: number) => Bytes>(isFunction, 'a function that returns random bytes'),

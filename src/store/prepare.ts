@@ -103,13 +103,13 @@ export function prepare(
   const checkedKey = keyBytes(key)
   const ttlMs = ttlOf(options?.ttlMs)
   const bytes = valueBytes(value)
-  if (bytes.byteLength > LARGE_BYTES) {
-    return digestOfLarge(bytes).then((exact) => finish(how, checkedKey, bytes, exact, ttlMs, notes))
-  }
   const started = notes && performance.now()
-  const exact = digestOf(bytes)
-  if (notes && started !== undefined) notes.sha256Us = (performance.now() - started) * 1000
-  return finish(how, checkedKey, bytes, exact, ttlMs, notes)
+  const hashed = (exact: Buffer) => {
+    if (notes && started !== undefined) notes.sha256Us = (performance.now() - started) * 1000
+    return finish(how, checkedKey, bytes, exact, ttlMs, notes)
+  }
+  if (bytes.byteLength > LARGE_BYTES) return digestOfLarge(bytes).then(hashed)
+  return hashed(digestOf(bytes))
 }
 
 function finish(

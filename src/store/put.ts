@@ -140,9 +140,12 @@ function pointKey(
   { id, bytes, outcome }: KeptContent,
   expiresAt: number | undefined,
 ): void {
-  const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome })
+  const isSame = old !== undefined && equalBytes(old.id, id)
+  // A key that is put again keeps its story: its content is no duplicate of itself.
+  const told = isSame ? old.outcome : outcome
+  const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome: told })
   scope.write(cell(entries, key), entry)
-  if (!old || !equalBytes(old.id, id)) scope.write(cell(refs, refKey(id, key)), EMPTY)
+  if (!isSame) scope.write(cell(refs, refKey(id, key)), EMPTY)
   const oldExpiry = old?.expiresAt
   if (oldExpiry !== undefined) scope.remove(cell(expiries, expiryKey(oldExpiry, key)))
   if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, key)), EMPTY)

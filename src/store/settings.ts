@@ -7,7 +7,14 @@
 
 import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import {
+  type Backend,
+  cell,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
 import type { StoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 
@@ -32,7 +39,7 @@ export interface OpenedSettings {
 
 export async function openSettings(
   backend: Backend,
-  options: Pick<StoreOptions, 'dedup' | 'canonical' | 'fidelity'>,
+  options: Pick<StoreOptions, 'dedup' | 'canonical' | 'fidelity' | 'create'>,
 ): Promise<OpenedSettings> {
   const given = options.canonical === undefined ? undefined : canonicalProfile(options.canonical)
   const profile = given ?? canonicalProfile('none')
@@ -43,15 +50,34 @@ export async function openSettings(
     fidelity: options.fidelity ?? 'own',
     partBytes: backend.limits.valueBytesMax,
   }
-  const found = await backend.run(keepSettings, wanted)
+  const found = (await backend.read(findSettings)) ?? (await make(backend, wanted, options.create))
   const differences = differencesOf(found, { ...options, canonical: given })
   if (differences.length > 0) throw mismatch(differences)
   return { settings: found, profile: given ?? profileOf(found) }
 }
 
+function make(
+  backend: Backend,
+  wanted: StoreSettings,
+  create: boolean | undefined,
+): Promise<StoreSettings> {
+  if (create !== false) return backend.run(keepSettings, wanted)
+  throw new PrestigeError(
+    'STORE_NOT_FOUND',
+    'There is no store of this namespace at this location.',
+  )
+}
+
+/** Readers need not wait for a writer. */
+function* findSettings(_scope: ReadScope): Transaction<StoreSettings | undefined> {
+  const [found] = yield* read(SETTINGS)
+  return found && readSettings(Buffer.from(found).toString())
+}
+
 function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSettings> {
   const [found] = yield* read(SETTINGS)
   if (found) return readSettings(Buffer.from(found).toString())
+  if (wanted.fidelity === 'representative' && wanted.canonical.name === 'none') throw pointless()
   scope.write(SETTINGS, Buffer.from(JSON.stringify(wanted)))
   return wanted
 }
@@ -103,6 +129,13 @@ function mismatch(differences: readonly string[]): PrestigeError {
   return new PrestigeError(
     'SETTINGS_MISMATCH',
     `The store was written with other settings: ${differences.join('; ')}. Open it as it is, or put its values into a new store.`,
+  )
+}
+
+function pointless(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    "fidelity 'representative' needs a canonical profile: without one only identical bytes are the same.",
   )
 }
 

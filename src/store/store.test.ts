@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
+import { MemoryBackend } from '../backends/memory.ts'
 import { openStore, PrestigeError, type Store } from '../index.ts'
 
 async function list(keys: AsyncIterable<Buffer>): Promise<string[]> {
@@ -52,6 +53,8 @@ describe('a receipt', () => {
     expect(told).toMatchObject({ content: 'duplicate', method: 'digest', bytes: 5 })
     expect(told?.of?.content).toBe(first.contentId)
     expect(told?.sharedWith.map(String)).toEqual(['a'])
+    expect((await store.explain('a'))?.content).toBe('new')
+    await store.put('a', 'hello', { ttlMs: 1e6 })
     expect((await store.explain('a'))?.content).toBe('new')
     expect(await store.explain('missing')).toBeUndefined()
   })
@@ -140,12 +143,19 @@ describe('bad input', () => {
     const opened = openStore('memory:', wrong)
     await expect(opened).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     await expect(opened).rejects.toThrow(/gc: must be one of immediate, manual/)
-    await expect(opened).rejects.toThrow(/canonicl/)
+    await expect(opened).rejects.toThrow(/canonicl: is not an option/)
     await rejects(openStore('memory:', { canonical: 'rot13' as 'none' }), 'INVALID_OPTIONS')
     await rejects(openStore('memory:', { namespace: 'n'.repeat(65) }), 'INVALID_OPTIONS')
     await rejects(openStore('redis://localhost'), 'INVALID_LOCATION')
     await rejects(openStore(''), 'INVALID_LOCATION')
     await rejects(openStore(5 as unknown as string), 'INVALID_LOCATION')
+  })
+
+  it('an option that would do nothing is refused, not ignored', async () => {
+    await rejects(openStore('memory:', { durability: 'fsync' }), 'INVALID_OPTIONS')
+    await rejects(openStore('memory:', { fidelity: 'representative' }), 'INVALID_OPTIONS')
+    const opened = openStore(new MemoryBackend(), { namespace: 'n', clock: () => 0 })
+    await expect(opened).rejects.toThrow(/namespace, clock cannot be used here/)
   })
 
   it('a store that is not there is not made where create is false', async () => {
@@ -154,6 +164,10 @@ describe('bad input', () => {
     const store: Store = await openStore(join(directory, 'some'))
     await store.close()
     await (await openStore(join(directory, 'some'), { create: false })).close()
+    const ghost = { create: false, namespace: 'ghost' }
+    await rejects(openStore(join(directory, 'some'), ghost), 'STORE_NOT_FOUND')
+    await rejects(openStore(join(directory, 'some'), ghost), 'STORE_NOT_FOUND')
+    await rejects(openStore('memory:', { create: false }), 'STORE_NOT_FOUND')
     await rm(directory, { recursive: true })
   })
 })
@@ -163,6 +177,7 @@ describe('an error', () => {
     expect(new PrestigeError('CONTENDED', '').retryable).toBe(true)
     expect(new PrestigeError('BACKEND_UNAVAILABLE', '').retryable).toBe(true)
     expect(new PrestigeError('CONTENT_CORRUPT', '').retryable).toBe(false)
+    expect(new PrestigeError('BACKEND_CLOSED', '').retryable).toBe(false)
     expect(new PrestigeError('INVALID_KEY', '').kind).toBe('invalid')
   })
 })

@@ -31,7 +31,7 @@ import { entries } from './rows.ts'
 import type { OpenedSettings, StoreSettings } from './settings.ts'
 import { stage } from './staging.ts'
 import { type Counts, readCounts } from './tallies.ts'
-import { verify, type VerifyOptions, type VerifyReport } from './verify.ts'
+import type { VerifyOptions, VerifyReport } from './verify.ts'
 
 export interface PutItem extends PutOptions {
   readonly key: Key
@@ -189,6 +189,7 @@ export class Store {
     const counts = await this.#gate.pass(() => this.#backend.read(readCounts))
     const { valueBytes, contentBytes } = counts
     const dedupRatio = contentBytes === 0 ? 1 : valueBytes / contentBytes
+    this.#observer?.gauge('prestige.store.total_bytes', contentBytes)
     return { ...counts, bytesSaved: valueBytes - contentBytes, dedupRatio }
   }
 
@@ -205,6 +206,8 @@ export class Store {
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const { profile, sharesForms, onUnreadable } = this.#preparation
     const how = { partBytes: this.settings.partBytes, profile, sharesForms, onUnreadable }
+    // Loaded when asked for: it is as long as all the rest, and most programs never verify.
+    const { verify } = await import('./verify.ts')
     return this.#gate.pass(() => verify(this.#backend, how, options))
   }
 
@@ -237,6 +240,8 @@ export class Store {
     for (let round = 0, ready = prepared; round < STAGING_ROUNDS_MAX; round++) {
       const end = await this.#backend.run(body, ready)
       if (end === 'stage') {
+        // Asking whether the value is known was no attempt to store it.
+        if (notes) notes.attempts--
         ready = await stage(this.#backend, prepared)
         continue
       }

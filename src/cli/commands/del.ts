@@ -1,0 +1,28 @@
+/** `del KEY...`: afterwards none of the keys is there, which is no failure if one never was. */
+
+import type { Invocation } from '../invocation.ts'
+import { notationOf } from '../key-notation.ts'
+import { print, printJson } from '../output.ts'
+import { withStore } from '../with-store.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const keys = invocation.operands.map((typed) => Buffer.from(invocation.key(typed)))
+  const outcomes = await withStore(invocation, { create: false }, (store) => store.deleteMany(keys))
+  const deleted: Buffer[] = []
+  const missing: Buffer[] = []
+  outcomes.forEach((outcome, at) => {
+    if (!outcome.ok) throw outcome.error
+    const key = keys[at]
+    if (key) (outcome.result ? deleted : missing).push(key)
+  })
+  if (invocation.flag('json')) await printJson({ deleted, missing })
+  else if (!invocation.flag('quiet')) await print(sentences(deleted, missing))
+  return 0
+}
+
+function sentences(deleted: readonly Buffer[], missing: readonly Buffer[]): string {
+  return [
+    ...deleted.map((key) => `deleted "${notationOf(key)}"\n`),
+    ...missing.map((key) => `"${notationOf(key)}" was not there\n`),
+  ].join('')
+}

@@ -1,0 +1,43 @@
+import type { Explanation } from '../../index.ts'
+import { keyMissing } from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
+import { notationOf } from '../key-notation.ts'
+import { print, printJson } from '../output.ts'
+import { table } from '../table.ts'
+import { size, time } from '../units.ts'
+import { withStore } from '../with-store.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const key = invocation.key(invocation.operand(0))
+  const sharedWithMax = invocation.wholeNumber('limit') ?? 10
+  const explanation = await withStore(invocation, { create: false }, (store) =>
+    store.explain(key, { sharedWithMax }),
+  )
+  if (explanation === undefined) throw keyMissing(notationOf(Buffer.from(key)))
+  if (invocation.flag('json')) await printJson(explanation)
+  else await print(textOf(explanation))
+  return 0
+}
+
+function textOf(explanation: Explanation): string {
+  const { key, points, digest, bytes, putAt, expiresAt, sharedWith } = explanation
+  const rows = [
+    ['key', notationOf(key)],
+    ['outcome', cause(explanation)],
+    ['bytes', size(bytes) + (bytes < 1024 ? '' : ` (${bytes})`)],
+    ['put', time(putAt)],
+    ...(expiresAt === undefined ? [] : [['expires', time(expiresAt)]]),
+    ['content', `${points.content}, stored ${time(points.storedAt)}`],
+    ['first key', notationOf(points.firstKey)],
+    ['digest', digest],
+    ...sharedWith.map((other, at) => [at === 0 ? 'shared with' : '', notationOf(other)]),
+  ]
+  return table(rows, ['left', 'left'])
+}
+
+function cause({ content, of, method }: Explanation): string {
+  if (of === undefined) return 'new: nothing like it was known'
+  const how = method === 'canonical' ? 'the same in canonical form' : 'the same bytes'
+  const verb = content === 'linked' ? 'linked to' : 'duplicate of'
+  return `${verb} "${notationOf(of.firstKey)}", ${how}`
+}

@@ -1,0 +1,200 @@
+/**
+ * `export DIR`: every key becomes a file.
+ *
+ * All keys are checked before anything is written. Keys that others put meanwhile are checked again when
+ * their turn comes; one that cannot be written then is told and counted, and the exit code is 1.
+ */
+
+import { readdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { Store } from '../../index.ts'
+import { ahead } from '../ahead.ts'
+import {
+  EXIT_FAILED,
+  Failure,
+  fileFailure,
+  reasonOf,
+  systemCode,
+  usageFailure,
+} from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
+import { notationOf } from '../key-notation.ts'
+import { paint, print, printJson } from '../output.ts'
+import { Notices, Progress } from '../progress.ts'
+import { DirectoryCheck, unsafeReason } from '../safe-path.ts'
+import { countOf, duration, rate, size } from '../units.ts'
+import { locationOf, withStore } from '../with-store.ts'
+import { FileWriter } from '../write-files.ts'
+
+const UNSAFE_NAMED_MAX = 10
+const NOTICES_TOLD_MAX = 20
+const WRITES_MAX = 16
+const WRITES_BYTES_MAX = 32 * 1024 * 1024
+const PROBLEMS_KEPT_MAX = 1000
+
+export async function run(invocation: Invocation): Promise<number> {
+  const directory = invocation.operand(0)
+  await requireEmpty(directory, invocation.flag('overwrite'))
+  const progress = Progress.of(invocation, 'file')
+  const job = new Export(invocation, progress)
+  try {
+    await withStore(invocation, { create: false }, (store) => job.write(store, directory))
+  } finally {
+    progress.end()
+  }
+  await job.report()
+  return job.failed > 0 ? EXIT_FAILED : 0
+}
+
+async function requireEmpty(directory: string, overwrite: boolean): Promise<void> {
+  try {
+    const names = await readdir(directory)
+    if (names.length === 0 || overwrite) return
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return
+    throw fileFailure(directory, error)
+  }
+  throw new Failure(
+    'invalid',
+    'TARGET_NOT_EMPTY',
+    `${directory} is not empty. Name another directory, or say --overwrite.`,
+  )
+}
+
+/** With --overwrite a key called `data.mdb` could replace the store that is being read. */
+async function requireApart(directory: string, location: string): Promise<void> {
+  const target = await realpath(directory).catch(() => undefined)
+  const store = await realpath(location).catch(() => undefined)
+  if (!target || !store || !join(store, '/').startsWith(join(target, '/'))) return
+  throw usageFailure(`The store is in ${directory}. Export to a directory of its own.`)
+}
+
+interface File {
+  readonly name: Buffer
+  readonly value: Buffer
+  /** Why it cannot be written. */
+  readonly problem?: string
+}
+
+class Export {
+  readonly #invocation: Invocation
+  readonly #progress: Progress
+  readonly #prefix: Buffer
+  readonly #notices: Notices
+  readonly #problems: { readonly key: Buffer; readonly reason: string }[] = []
+  readonly #started = performance.now()
+  #files = 0
+  #bytes = 0
+
+  constructor(invocation: Invocation, progress: Progress) {
+    this.#invocation = invocation
+    this.#progress = progress
+    this.#prefix = Buffer.from(invocation.keyOption('prefix') ?? '')
+    this.#notices = new Notices(progress, invocation.flag('json'), NOTICES_TOLD_MAX)
+  }
+
+  get failed(): number {
+    return this.#notices.count
+  }
+
+  async write(store: Store, directory: string): Promise<void> {
+    await requireApart(directory, locationOf(this.#invocation))
+    const items = await this.#checkAll(store)
+    const { valueBytes } = await store.stats()
+    if (this.#prefix.byteLength === 0) this.#progress.expect({ items, bytes: valueBytes })
+    const writer = await FileWriter.open(directory, this.#invocation.flag('overwrite'))
+    const bounds = { itemsMax: WRITES_MAX, weightMax: WRITES_BYTES_MAX, weigh: weightOf }
+    try {
+      const written = ahead(this.#filesOf(store, writer), bounds, (file) => writeOne(writer, file))
+      for await (const file of written) this.#done(file)
+    } finally {
+      await writer.close()
+    }
+  }
+
+  async report(): Promise<void> {
+    const ms = performance.now() - this.#started
+    const isStopped = this.#invocation.signal.aborted
+    if (this.#invocation.flag('json')) {
+      const counts = { files: this.#files, bytes: this.#bytes, failed: this.failed }
+      const problems = this.#problems
+      await printJson({ ...counts, problems, ms: Math.round(ms), isStopped })
+    } else if (!this.#invocation.flag('quiet')) {
+      const verb = isStopped ? paint('yellow', 'stopped after') : paint('green', 'exported')
+      const what = `${countOf(this.#files, 'file')}, ${size(this.#bytes)}`
+      const failed = this.failed > 0 ? `; ${this.failed} failed` : ''
+      await print(`${verb} ${what} in ${duration(ms)}, ${rate(this.#bytes, ms)}${failed}\n`)
+    }
+  }
+
+  /** Refuses by name what cannot be a file; otherwise the number of keys. */
+  async #checkAll(store: Store): Promise<number> {
+    const directories = new DirectoryCheck()
+    const unsafe: string[] = []
+    let unsafeCount = 0
+    let keys = 0
+    for await (const key of store.keys({ prefix: this.#prefix })) {
+      this.#invocation.signal.throwIfAborted()
+      keys++
+      const reason = unsafeReason(this.#nameOf(key)) ?? inTheWay(directories.add(key))
+      if (reason === undefined || ++unsafeCount > UNSAFE_NAMED_MAX) continue
+      unsafe.push(`"${notationOf(key)}": ${reason}`)
+    }
+    if (unsafeCount === 0) return keys
+    const more = unsafeCount > unsafe.length ? ` (and ${unsafeCount - unsafe.length} more)` : ''
+    throw new Failure(
+      'invalid',
+      'INVALID_KEY',
+      `Nothing was written, because ${countOf(unsafeCount, 'key')} cannot be a file here. ${unsafe.join('; ')}${more}. Use get, or --prefix to leave them out.`,
+    )
+  }
+
+  async *#filesOf(store: Store, writer: FileWriter): AsyncGenerator<File> {
+    for await (const [key, value] of store.entries({ prefix: this.#prefix })) {
+      if (this.#invocation.signal.aborted) return
+      const name = this.#nameOf(key)
+      const problem = unsafeReason(name) ?? (await attempt(() => writer.makeRoom(name)))
+      yield { name, value, ...(problem !== undefined && { problem }) }
+    }
+  }
+
+  #nameOf(key: Buffer): Buffer {
+    return key.subarray(this.#prefix.byteLength)
+  }
+
+  #done({ name, value, problem }: File): void {
+    this.#progress.advance(value.byteLength)
+    if (problem === undefined) {
+      this.#files++
+      this.#bytes += value.byteLength
+      return
+    }
+    const key = Buffer.concat([this.#prefix, name])
+    if (this.#problems.length < PROBLEMS_KEPT_MAX) this.#problems.push({ key, reason: problem })
+    this.#notices.add(`not exported: ${notationOf(key)}: ${problem}`)
+  }
+}
+
+function inTheWay(directory: Buffer | undefined): string | undefined {
+  return directory && `"${notationOf(directory)}" is a key too, and would have to be its directory`
+}
+
+function weightOf({ value }: File): number {
+  return value.byteLength
+}
+
+async function writeOne(writer: FileWriter, file: File): Promise<File> {
+  if (file.problem !== undefined) return file
+  const problem = await attempt(() => writer.write(file.name, file.value))
+  return problem === undefined ? file : { ...file, problem }
+}
+
+async function attempt(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    return reasonOf(error)
+  }
+}

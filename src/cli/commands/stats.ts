@@ -1,0 +1,29 @@
+import type { Stats, StoreSettings } from '../../index.ts'
+import type { Invocation } from '../invocation.ts'
+import { print, printJson } from '../output.ts'
+import { table } from '../table.ts'
+import { count, ratio, size } from '../units.ts'
+import { withStore } from '../with-store.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [stats, settings] = await withStore(
+    invocation,
+    { create: false },
+    async (store) => [await store.stats(), store.settings] as const,
+  )
+  if (invocation.flag('json')) await printJson({ ...stats, settings })
+  else await print(tableOf(stats, settings))
+  return 0
+}
+
+function tableOf(stats: Stats, { canonical, fidelity }: StoreSettings): string {
+  const { keys, keysWithExpiry, valueBytes, contents, contentBytes, bytesSaved } = stats
+  const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
+  const rows = [
+    ['keys', count(keys), size(valueBytes), expiring],
+    ['contents', count(contents), size(contentBytes), ''],
+    ['saved', ratio(valueBytes, contentBytes), size(bytesSaved), ''],
+  ]
+  const ways = `  the same means: canonical ${canonical.name}, fidelity ${fidelity}\n`
+  return table(rows, ['left', 'right', 'right', 'left']) + ways
+}

@@ -1,0 +1,58 @@
+/** Opens the store a call names, and closes it whatever happens. The only place that loads the library. */
+
+import type { Store, StoreInput } from '../index.ts'
+import { usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
+
+export interface Access {
+  /** Only commands that put something make a store; to all others a missing one is an error. */
+  readonly create: boolean
+}
+
+export async function withStore<T>(
+  invocation: Invocation,
+  { create }: Access,
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  const location = locationOf(invocation)
+  const { openStore } = await import('../index.ts')
+  const store = await openStore(location, {
+    ...storeInput(invocation),
+    durability: choice(invocation, 'durability'),
+    create,
+  })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+export function locationOf(invocation: Invocation): string {
+  const location = invocation.text('store') ?? process.env['PRESTIGE_STORE']
+  if (location) return location
+  throw usageFailure('Which store? Say --store LOCATION, or set PRESTIGE_STORE.')
+}
+
+function storeInput(invocation: Invocation): StoreInput {
+  return {
+    namespace: invocation.text('namespace'),
+    canonical: choice(invocation, 'canonical'),
+    fidelity: choice(invocation, 'fidelity'),
+    onUnreadable: choice(invocation, 'on-unreadable'),
+    gc: choice(invocation, 'gc'),
+  }
+}
+
+interface Choices {
+  readonly canonical: Extract<StoreInput['canonical'], string>
+  readonly fidelity: NonNullable<StoreInput['fidelity']>
+  readonly 'on-unreadable': NonNullable<StoreInput['onUnreadable']>
+  readonly gc: NonNullable<StoreInput['gc']>
+  readonly durability: NonNullable<StoreInput['durability']>
+}
+
+function choice<K extends keyof Choices>(invocation: Invocation, name: K): Choices[K] | undefined {
+  // safe: arguments.ts refuses all but the choices of commands.ts, which the compiler checks against StoreInput
+  return invocation.text(name) as Choices[K] | undefined
+}
