@@ -5,7 +5,7 @@ import { runSchedule } from './simulation/schedule.ts'
 describe('interleaved schedules of put, overwrite, delete, expire and collect', () => {
   it('keep every invariant after every commit (short form of npm run simulate)', async () => {
     let crashes = 0
-    for (let seed = 1; seed <= 1500; seed++) crashes += (await runSchedule(seed)).crashes
+    for (let seed = 1; seed <= 3000; seed++) crashes += (await runSchedule(seed)).crashes
     expect(crashes).toBeGreaterThan(100)
   }, 120_000)
 

@@ -1,23 +1,28 @@
 /** Refuses, by name and before anything is applied, what an engine could not keep. */
 
+import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
-import type { BackendLimits } from './contract.ts'
-import type { Draft } from './draft.ts'
+import type { BackendLimits, Space } from './contract.ts'
+import { type Addition, cellName, type Write } from './draft.ts'
 
-export function checkWrites(draft: Draft, limits: BackendLimits): void {
-  if (draft.writes.length > limits.cellsMax) {
-    throw new PrestigeError(
-      'BODY_MISUSE',
-      `A transaction here writes at most ${limits.cellsMax} cells; this one writes ${draft.writes.length}.`,
-    )
-  }
-  for (const { space, key, bytes } of draft.writes) {
-    if (key.byteLength > limits.keyBytesMax) {
-      throw new PrestigeError(
-        'INVALID_KEY',
-        `A key here has at most ${limits.keyBytesMax} bytes; one of space ${space.name} has ${key.byteLength}.`,
-      )
-    }
+interface Keyed {
+  readonly space: Space<unknown>
+  readonly key: Bytes
+}
+
+/** What a transaction has recorded, and on engines that validate also what it relies on. */
+interface Recorded {
+  readonly writes: readonly Write[]
+  readonly additions: readonly Addition[]
+  readonly checks?: readonly Keyed[]
+}
+
+export function checkWrites(recorded: Recorded, limits: BackendLimits): void {
+  checkCells(recorded, limits.cellsMax)
+  for (const addition of recorded.additions) checkKey(addition, limits)
+  for (const write of recorded.writes) {
+    checkKey(write, limits)
+    const { space, bytes } = write
     if (bytes !== undefined && bytes.byteLength > limits.valueBytesMax) {
       throw new PrestigeError(
         'INVALID_VALUE',
@@ -25,4 +30,23 @@ export function checkWrites(draft: Draft, limits: BackendLimits): void {
       )
     }
   }
+}
+
+function checkCells({ writes, additions, checks = [] }: Recorded, cellsMax: number): void {
+  if (writes.length + additions.length + checks.length <= cellsMax) return
+  const all = [...writes, ...additions, ...checks].map(({ space, key }) => cellName(space, key))
+  const count = new Set(all).size
+  if (count <= cellsMax) return
+  throw new PrestigeError(
+    'BODY_MISUSE',
+    `A transaction here relies on and writes at most ${cellsMax} cells; this one takes ${count}.`,
+  )
+}
+
+function checkKey({ space, key }: Keyed, { keyBytesMax }: BackendLimits): void {
+  if (key.byteLength <= keyBytesMax) return
+  throw new PrestigeError(
+    'INVALID_KEY',
+    `A key here has at most ${keyBytesMax} bytes; one of space ${space.name} has ${key.byteLength}.`,
+  )
 }

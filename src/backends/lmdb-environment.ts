@@ -9,15 +9,18 @@
  *  - lmdb's asynchronous `transaction()` commits what was written before its callback threw; its
  *    `childTransaction()` rolls back. With `os` there is no fsync to wait for, and `transactionSync` is the
  *    cheapest form (12-16 CPU µs a put where the asynchronous ones take 20).
+ *  - Durability belongs to a group, not to the environment: lmdb shares one environment a process, whose
+ *    flags are those of whoever opened it first, so one thread's `os` would silently take another's `fsync`.
  *  - A group that fails as a whole is tried again one job at a time, so that only the guilty one fails.
  *  - A group ends after some milliseconds or megabytes, so that the event loop stays responsive.
  */
 
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open as openFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-import { type Database, open, type RootDatabase } from 'lmdb'
+import type * as Lmdb from 'lmdb'
 
 import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
@@ -25,10 +28,14 @@ import type { Space } from './contract.ts'
 import { cellName, type Draft } from './draft.ts'
 
 export type Durability = 'fsync' | 'os'
-export type Table = Database<Bytes, Buffer>
+export type Table = Lmdb.Database<Bytes, Buffer>
+
+// lmdb's CommonJS build loads in half the time of its ES modules, which a command line pays at every start.
+const lmdb: typeof Lmdb = createRequire(import.meta.url)('lmdb')
 
 /** One transaction waiting for its group. */
 export interface Job {
+  readonly durability: Durability
   /** Runs the body inside the open write transaction and returns what it recorded. Throws what the body throws. */
   drive(): Draft
   /** Where the draft's cells live. */
@@ -43,6 +50,11 @@ const GROUP_MS_MAX = 10
 const SPACES_MAX = 64
 /** Address space, not disk: the file grows as it is written. */
 const MAP_BYTES = 2 ** 40
+/** lmdb's flags of a transaction that can be rolled back, commits at once, and leaves the flush to the system. */
+const UNSYNCED =
+  lmdb.TransactionFlags.ABORTABLE |
+  lmdb.TransactionFlags.SYNCHRONOUS_COMMIT |
+  lmdb.TransactionFlags.NO_SYNC_FLUSH
 
 interface Settled {
   readonly job: Job
@@ -52,21 +64,23 @@ interface Settled {
 const environments = new Map<string, LmdbEnvironment>()
 
 export class LmdbEnvironment {
-  readonly durability: Durability
-  readonly #root: RootDatabase<Bytes, Buffer>
+  readonly #root: Lmdb.RootDatabase<Bytes, Buffer>
   readonly #directory: string
   readonly #tables = new Map<string, Table>()
   #users = 0
   #queue: Job[] = []
+  /** How many of the queue must reach the disk. */
+  #durable = 0
+  /** Something was committed that only the operating system has. */
+  #isUnsynced = false
   #scheduled = false
   /** How many jobs must go alone, because the group they were in failed. */
   #alone = 0
   #idle: (() => void) | undefined
 
-  constructor(directory: string, durability: Durability) {
+  constructor(directory: string) {
     this.#directory = directory
-    this.durability = durability
-    this.#root = open<Bytes, Buffer>({
+    this.#root = lmdb.open<Bytes, Buffer>({
       path: directory,
       noSubdir: false,
       encoding: 'binary',
@@ -74,7 +88,6 @@ export class LmdbEnvironment {
       maxDbs: SPACES_MAX,
       mapSize: MAP_BYTES,
       overlappingSync: false,
-      noSync: durability === 'os',
     })
   }
 
@@ -82,16 +95,16 @@ export class LmdbEnvironment {
   static async open(
     path: string,
     spaces: readonly Space<unknown>[],
-    durability: Durability,
     create: boolean,
   ): Promise<LmdbEnvironment> {
     const directory = await directoryOf(path, create)
+    await refuseForeignFile(join(directory, 'data.mdb'))
     let environment = environments.get(directory)
     if (environment === undefined) {
-      environment = openOrExplain(directory, durability)
+      environment = openOrExplain(directory)
       environments.set(directory, environment)
     }
-    environment.#join(spaces, durability)
+    environment.#join(spaces)
     return environment
   }
 
@@ -119,6 +132,7 @@ export class LmdbEnvironment {
 
   enqueue(job: Job): void {
     this.#queue.push(job)
+    if (job.durability === 'fsync') this.#durable++
     this.#schedule()
   }
 
@@ -132,16 +146,10 @@ export class LmdbEnvironment {
       })
     }
     await this.#root.close()
-    if (this.durability === 'os') await syncFile(join(this.#directory, 'data.mdb'))
+    if (this.#isUnsynced) await syncFile(join(this.#directory, 'data.mdb'))
   }
 
-  #join(spaces: readonly Space<unknown>[], durability: Durability): void {
-    if (durability !== this.durability) {
-      throw new PrestigeError(
-        'INVALID_OPTIONS',
-        `${this.#directory} is open in this process with durability '${this.durability}'; it cannot be opened with '${durability}' as well.`,
-      )
-    }
+  #join(spaces: readonly Space<unknown>[]): void {
     for (const { name } of spaces) {
       if (this.#tables.has(name)) continue
       const options = { name, encoding: 'binary', keyEncoding: 'binary' } as const
@@ -159,10 +167,8 @@ export class LmdbEnvironment {
   async #flush(): Promise<void> {
     const taken: Settled[] = []
     try {
-      if (this.durability === 'os') this.#root.transactionSync(() => this.#driveGroup(taken))
-      else await this.#root.childTransaction(() => this.#driveGroup(taken))
-      this.#queue.splice(0, taken.length)
-      this.#alone = Math.max(0, this.#alone - taken.length)
+      await this.#commitGroup(taken)
+      this.#take(taken.length)
       for (const { job, failure } of taken) {
         if (failure) job.failed(failure.error)
         else job.done()
@@ -173,6 +179,22 @@ export class LmdbEnvironment {
     this.#scheduled = false
     if (this.#queue.length > 0) this.#schedule()
     else this.#idle?.()
+  }
+
+  /** One fsync serves all: a group is synced when any of the queue must reach the disk. */
+  #commitGroup(taken: Settled[]): Promise<void> | void {
+    const drive = () => this.#driveGroup(taken)
+    if (this.#durable > 0) return this.#root.childTransaction(drive)
+    this.#isUnsynced = true
+    // safe: lmdb types the flags as one of its enum, and documents them as a sum
+    this.#root.transactionSync(drive, UNSYNCED as Lmdb.TransactionFlags)
+  }
+
+  #take(count: number): Job[] {
+    const jobs = this.#queue.splice(0, count)
+    for (const { durability } of jobs) if (durability === 'fsync') this.#durable--
+    this.#alone = Math.max(0, this.#alone - count)
+    return jobs
   }
 
   /** Drives jobs from the head of the queue; they leave it once their fate is known. */
@@ -232,8 +254,7 @@ export class LmdbEnvironment {
       return
     }
     // Nothing taken: the write transaction could not even begin, so nothing could be tried alone either.
-    const guilty = this.#queue.splice(0, taken.length === 1 ? 1 : this.#queue.length)
-    this.#alone = Math.max(0, this.#alone - guilty.length)
+    const guilty = this.#take(taken.length === 1 ? 1 : this.#queue.length)
     for (const job of guilty) job.failed(error)
   }
 }
@@ -288,9 +309,31 @@ async function directoryOf(path: string, create: boolean): Promise<string> {
   }
 }
 
-function openOrExplain(directory: string, durability: Durability): LmdbEnvironment {
+/** Where LMDB 0.9's first page says what it is, on machines of 64 bits. */
+const MAGIC_AT = 24
+const MAGIC = [0xbeef_c0de, 2] as const
+
+/** lmdb takes the whole process down when a file is none of its own, so its beginning is looked at first. */
+async function refuseForeignFile(path: string): Promise<void> {
+  if (!existsSync(path)) return
+  const file = await openFile(path, 'r')
   try {
-    return new LmdbEnvironment(directory, durability)
+    const head = new Uint32Array(2) // in the byte order of this machine, as LMDB writes it
+    const { size } = await file.stat()
+    await file.read(new Uint8Array(head.buffer), 0, head.byteLength, MAGIC_AT)
+    if (size === 0 || MAGIC.every((word, at) => head[at] === word)) return
+  } finally {
+    await file.close()
+  }
+  throw new PrestigeError(
+    'CONTENT_CORRUPT',
+    `${path} is damaged, or was not written by LMDB. Check the location, or bring back a copy.`,
+  )
+}
+
+function openOrExplain(directory: string): LmdbEnvironment {
+  try {
+    return new LmdbEnvironment(directory)
   } catch (error) {
     throw new PrestigeError(
       'BACKEND_UNAVAILABLE',

@@ -6,7 +6,7 @@
  * body reads, decides and writes inside it.
  */
 
-import { asBuffer, type Bytes, concat } from '../bytes.ts'
+import { asBuffer, type Bytes, concat, copyOf, endOfPrefix } from '../bytes.ts'
 import type {
   Backend,
   BackendLimits,
@@ -35,10 +35,13 @@ export interface LmdbOptions extends BackendOptions {
 const LMDB_KEY_BYTES_MAX = 1978
 const VALUE_BYTES_MAX = 4 * 1024 * 1024
 const SCAN_PAGE = 256
+/** A page ends early when its values are large, so that a scan never holds much of a space. */
+const SCAN_PAGE_BYTES = 4 * 1024 * 1024
 
 export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbBackend> {
-  const { spaces, durability = 'fsync', create = true } = options
-  const environment = await LmdbEnvironment.open(path, spaces, durability, create)
+  const { spaces, create = true, namespace } = options
+  namespacePrefix(namespace) // refused before anything is opened
+  const environment = await LmdbEnvironment.open(path, spaces, create)
   return new LmdbBackend(environment, options)
 }
 
@@ -51,9 +54,11 @@ export class LmdbBackend implements Backend {
   readonly #ids: IdSource
   readonly #gate = new Gate('lmdb backend')
   readonly #reader: SerialReader
+  readonly #durability: Durability
 
-  constructor(environment: LmdbEnvironment, options: BackendOptions) {
+  constructor(environment: LmdbEnvironment, options: LmdbOptions) {
     this.#environment = environment
+    this.#durability = options.durability ?? 'fsync'
     this.#prefix = namespacePrefix(options.namespace)
     this.#clock = options.clock ?? Date.now
     this.#ids = new IdSource(this.#clock, options.random ?? systemRandom)
@@ -89,6 +94,7 @@ export class LmdbBackend implements Backend {
       this.#gate.enter()
       let result: T
       this.#environment.enqueue({
+        durability: this.#durability,
         drive: () => {
           const draft = new Draft(true, this.#ids, this.#clock())
           result = drive(this.#reader, body(draft, ...args), draft)
@@ -112,17 +118,17 @@ export class LmdbBackend implements Backend {
   async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
     const table = this.#environment.table(space)
     let left = range.limit ?? Infinity
-    let { start, end } = within(this.#prefix, range)
+    let { start, end } = bounds(this.#prefix, range)
     while (left > 0) {
       this.#gate.assertOpen()
       this.#environment.refresh()
-      const page = [...table.getRange({ start, end, limit: Math.min(left, SCAN_PAGE) })]
-      for (const { key, value } of page) {
+      const page = pageOf(table, start, end, Math.min(left, SCAN_PAGE))
+      for (const { key, value } of page.rows) {
+        start = after(key)
         yield { key: this.#own(key), value: space.codec.decode(value) }
-        start = concat(key, Buffer.of(0))
       }
-      if (page.length < SCAN_PAGE) return
-      left -= page.length
+      if (page.isLast) return
+      left -= page.rows.length
     }
   }
 
@@ -131,21 +137,21 @@ export class LmdbBackend implements Backend {
   }
 
   #get(table: Table, key: Bytes): Buffer | undefined {
+    if (key.byteLength > this.limits.keyBytesMax) return undefined
     const shared = table.getBinaryFast(concat(this.#prefix, key))
     if (shared === undefined) return undefined
-    // The buffer is lmdb's own, reused by the next get, and longer than its `length` says.
-    const bytes = Buffer.allocUnsafe(shared.length)
-    shared.copy(bytes, 0, 0, shared.length)
-    return bytes
+    // The buffer is lmdb's own, reused by the next get, and longer than its `length` says; `copy` goes by
+    // the true length, `subarray` by the one that lmdb has set.
+    return copyOf(shared.subarray(0, shared.length))
   }
 
   *#keys(table: Table, range: Range): Generator<Buffer> {
-    let { start, end } = within(this.#prefix, range)
+    let { start, end } = bounds(this.#prefix, range)
     for (let limit = 2; ; limit = SCAN_PAGE) {
       const page = [...table.getKeys({ start, end, limit })]
       for (const key of page) {
+        start = after(key)
         yield this.#own(key)
-        start = concat(key, Buffer.of(0))
       }
       if (page.length < limit) return
     }
@@ -154,4 +160,31 @@ export class LmdbBackend implements Backend {
   #own(key: Bytes): Buffer {
     return asBuffer(key).subarray(this.#prefix.byteLength)
   }
+}
+
+function pageOf(table: Table, start: Buffer, end: Buffer, limit: number) {
+  const rows: { readonly key: Buffer; readonly value: Bytes }[] = []
+  let bytes = 0
+  for (const row of table.getRange({ start, end, limit })) {
+    rows.push(row)
+    bytes += row.value.byteLength
+    if (bytes >= SCAN_PAGE_BYTES) return { rows, isLast: false }
+  }
+  return { rows, isLast: rows.length < limit }
+}
+
+function bounds(prefix: Bytes, range: Range): { start: Buffer; end: Buffer } {
+  const { start, end } = within(prefix, range)
+  return { start: bound(start), end: bound(end) }
+}
+
+/** LMDB refuses bounds longer than a key; no key lies between one and the end of its longest prefix. */
+function bound(bytes: Buffer): Buffer {
+  if (bytes.byteLength <= LMDB_KEY_BYTES_MAX) return bytes
+  return endOfPrefix(bytes.subarray(0, LMDB_KEY_BYTES_MAX)) ?? bytes
+}
+
+/** Where to go on behind a key. */
+function after(key: Bytes): Buffer {
+  return bound(concat(key, Buffer.of(0)))
 }

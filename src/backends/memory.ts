@@ -3,7 +3,7 @@
  * plainest statement of what the contract means. Gone when the process ends.
  */
 
-import { type Bytes, concat, copyOf, latin1 } from '../bytes.ts'
+import { type Bytes, copyOf, latin1 } from '../bytes.ts'
 import type {
   Backend,
   BackendLimits,
@@ -88,9 +88,8 @@ export class MemoryBackend implements Backend {
       this.#gate.assertOpen()
       const page = this.#slice(space, start, end, Math.min(left, SCAN_PAGE))
       for (const [name, bytes] of page) {
-        const key = this.#key(name)
-        yield { key, value: space.codec.decode(copyOf(bytes)) }
-        start = concat(concat(this.#prefix, key), Buffer.of(0))
+        start = Buffer.from(`${name}\0`, 'latin1')
+        yield { key: this.#key(name), value: space.codec.decode(copyOf(bytes)) }
       }
       if (page.length < SCAN_PAGE) return
       left -= page.length
@@ -126,7 +125,7 @@ export class MemoryBackend implements Backend {
     for (const { space, key, bytes } of draft.writes) {
       const map = this.#engine.space(space.name)
       if (bytes === undefined) map.delete(this.#name(key))
-      else map.set(this.#name(key), copyOf(bytes))
+      else map.set(this.#name(key), bytes)
     }
     for (const { space, key, delta } of draft.additions) {
       const current = this.#get(space, key)

@@ -11,6 +11,12 @@ export interface LocationOptions extends BackendOptions {
 
 export async function openBackend(location: string, options: LocationOptions): Promise<Backend> {
   if (location === 'memory:') {
+    if (options.create === false) {
+      throw new PrestigeError(
+        'STORE_NOT_FOUND',
+        'A store in memory begins empty: there is none yet.',
+      )
+    }
     const { MemoryBackend } = await import('./memory.ts')
     return new MemoryBackend(options)
   }

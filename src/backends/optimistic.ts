@@ -13,9 +13,10 @@
 import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Attempt, attemptOnce, replay, type Seen, type Start } from './attempt.ts'
-import type { Body, Cell, ReadBody, Space } from './contract.ts'
+import type { BackendLimits, Body, Cell, ReadBody, Space } from './contract.ts'
 import { type Addition, cellName, Draft, ReadDraft, type Write } from './draft.ts'
 import type { IdSource } from './ids.ts'
+import { checkWrites } from './limits.ts'
 
 /** A value and the version its commit gave it. Versions are unique per commit: counters repeat after a delete. */
 export interface Versioned {
@@ -53,6 +54,7 @@ export interface OptimisticEngine {
 
 export interface OptimisticOptions {
   readonly engine: OptimisticEngine
+  readonly limits: BackendLimits
   readonly ids: Pick<IdSource, 'next'>
   readonly now: () => number
   readonly newVersion: () => string
@@ -100,8 +102,9 @@ export class OptimisticRunner {
     try {
       for (let attempts = 1; attempts <= this.#options.attemptsMax; attempts++) {
         const attempt = await attemptOnce(start, known, (cells) => this.#fetch(cells))
-        const outcome = await this.#validate(attempt)
-        if (outcome.applied) return this.#endOf(start, attempt)
+        const plan = this.#planOf(attempt)
+        const outcome = await this.#validate(plan)
+        if (outcome.applied) return this.#endOf(start, attempt, plan)
         lost = lostCell(attempt.seen, outcome.fresh)
         known = knownAfter(attempt.seen, outcome.fresh)
         if (attempts > 1) await this.#backOff(attempts)
@@ -119,21 +122,36 @@ export class OptimisticRunner {
   }
 
   /** Only what was validated gets here, so an error is the body's own and not that of a torn read. */
-  #endOf<T>(start: Start<T>, attempt: Attempt<T>): T {
+  #endOf<T>(start: Start<T>, attempt: Attempt<T>, { end }: Plan<T>): T {
     if (this.#options.audit) replay(start, attempt)
-    if ('error' in attempt.end) throw attempt.end.error
-    return attempt.end.result
+    if ('error' in end) throw end.error
+    return end.result
   }
 
-  async #validate<T>(attempt: Attempt<T>): Promise<CommitOutcome> {
-    const checks = checksOf(attempt)
-    const { writes, additions } = attempt
-    if (writes.length === 0 && additions.length === 0) {
-      const oneMoment = attempt.fetches <= 1 && this.#options.engine.fetchIsAtomic
-      if (checks.length === 0 || (oneMoment && !attempt.usedKnown)) return { applied: true }
+  /** What cannot be committed ends in an error, which is validated like any other before it leaves. */
+  #planOf<T>(attempt: Attempt<T>): Plan<T> {
+    try {
+      const { writes, additions, end } = attempt
+      const checks = checksOf(attempt)
+      if (this.#isValid(attempt, checks)) return { commit: undefined, end }
+      if (!('error' in end)) checkWrites({ writes, additions, checks }, this.#options.limits)
+      return { commit: { checks, writes, additions }, end }
+    } catch (error) {
+      return this.#planOf({ ...attempt, writes: [], additions: [], end: { error } })
     }
-    const commit = { version: this.#options.newVersion(), checks, writes, additions }
-    return this.untilSent(() => this.#options.engine.commit(commit))
+  }
+
+  /** Nothing to write, and nothing that could have changed. */
+  #isValid<T>({ writes, additions, fetches, usedKnown }: Attempt<T>, checks: readonly Check[]) {
+    if (writes.length > 0 || additions.length > 0) return false
+    const oneMoment = fetches <= 1 && this.#options.engine.fetchIsAtomic
+    return checks.length === 0 || (oneMoment && !usedKnown)
+  }
+
+  async #validate<T>({ commit }: Plan<T>): Promise<CommitOutcome> {
+    if (commit === undefined) return { applied: true }
+    const versioned = { ...commit, version: this.#options.newVersion() }
+    return this.untilSent(() => this.#options.engine.commit(versioned))
   }
 
   #fetch(cells: readonly Cell<unknown>[]): Promise<readonly (Versioned | undefined)[]> {
@@ -173,8 +191,14 @@ export class OptimisticRunner {
   }
 }
 
+/** What is to be validated, and what may leave then. */
+interface Plan<T> {
+  readonly commit: Omit<Commit, 'version'> | undefined
+  readonly end: Attempt<T>['end']
+}
+
 /** By default a result relies on every cell read but the immutable; an error relies on all of them. */
-function checksOf<T>({ seen, relied, end }: Attempt<T>): Check[] {
+function checksOf<T>({ seen, relied, end, writes }: Attempt<T>): Check[] {
   const checks = new Map<string, Check>()
   const check = ({ cell: { space, key }, found }: Seen, name: string) =>
     checks.set(name, { space, key, version: found?.version })
@@ -185,10 +209,13 @@ function checksOf<T>({ seen, relied, end }: Attempt<T>): Check[] {
     }
     return [...checks.values()]
   }
+  const own = new Set(writes.map(({ space, key }) => cellName(space, key)))
   for (const { space, key } of relied) {
     const name = cellName(space, key)
     const one = seen.get(name)
     if (one === undefined) {
+      // What the body wrote before it read it is as it is, whatever was there.
+      if (own.has(name)) continue
       throw new PrestigeError(
         'BODY_MISUSE',
         `The body relies on a cell of ${space.name} that it did not read.`,

@@ -104,7 +104,7 @@ export class ImportReport {
       notationOf(firstKey),
     ])
     const head = ['times', 'size', 'saved', 'first key']
-    return `${paint('bold', 'repeated most')}\n${table([head, ...rows], ['right', 'right', 'right', 'left'])}`
+    return `${paint('bold', 'saved most')}\n${table([head, ...rows], ['right', 'right', 'right', 'left'])}`
   }
 
   #sums(): { files: number; bytes: number } {

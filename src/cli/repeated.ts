@@ -1,7 +1,7 @@
 /**
- * Which contents an import met most often, in bounded memory.
+ * Which repeated contents saved an import most, in bounded memory.
  *
- * Only contents met twice are remembered. When there are too many of those, the half met least is forgotten;
+ * Only contents met twice are remembered. When there are too many of those, the half that saved least is forgotten;
  * from then on the numbers are lower bounds, and `isExact` says so.
  */
 
@@ -44,18 +44,18 @@ export class RepeatedContents {
 
   top(count: number): RepeatedContent[] {
     const repeated = [...this.#seen.values()].filter(({ times }) => times > 1)
-    return repeated.toSorted(byTimes).slice(0, count)
+    return repeated.toSorted(bySaving).slice(0, count)
   }
 
   #forgetHalf(): void {
     this.isExact = false
     const ids = [...this.#seen.entries()]
-      .toSorted(([, a], [, b]) => byTimes(a, b))
+      .toSorted(([, a], [, b]) => bySaving(a, b))
       .map(([id]) => id)
     for (const id of ids.slice(ids.length >> 1)) this.#seen.delete(id)
   }
 }
 
-function byTimes(a: RepeatedContent, b: RepeatedContent): number {
-  return b.times - a.times || b.bytesSaved - a.bytesSaved
+function bySaving(a: RepeatedContent, b: RepeatedContent): number {
+  return b.bytesSaved - a.bytesSaved || b.times - a.times
 }

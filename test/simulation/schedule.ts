@@ -42,7 +42,8 @@ export async function runSchedule(seed: number): Promise<ScheduleReport> {
 async function begin(seed: number) {
   const world = new SimulatedWorld(seed)
   const canonical = pick(world, ['none', 'ascii-case', 'unicode'] as const)
-  const fidelity = pick(world, ['own', 'own', 'representative'] as const)
+  const fidelities = canonical === 'none' ? ['own'] : ['own', 'own', 'representative']
+  const fidelity = pick(world, fidelities as ('own' | 'representative')[])
   const gc = pick(world, ['immediate', 'manual'] as const)
   const options = { canonical, fidelity, gc }
   const stores = new Map<string, Store>()
@@ -51,7 +52,7 @@ async function begin(seed: number) {
   const how = {
     partBytes: 1024,
     canonicalise: (bytes: Uint8Array) => profile.canonicalise(bytes),
-    sharesForms: fidelity === 'representative' && canonical !== 'none',
+    sharesForms: fidelity === 'representative',
   }
   const run = {
     world,
