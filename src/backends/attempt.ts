@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { PrestigeError } from '../errors.ts'
 import type { Ask, Cell, Transaction } from './contract.ts'
-import { type Addition, cellName, type Draft, fixed, type ReadDraft, type Write } from './draft.ts'
+import { type Addition, cellName, type Draft, type ReadDraft, type Write } from './draft.ts'
 import type { Versioned } from './optimistic.ts'
 import { isCells, refuseTally } from './serial.ts'
 
@@ -101,7 +101,7 @@ function unseen(
   const wanted = new Map<string, Cell<unknown>>()
   for (const cell of ask) {
     const name = nameOf(cell)
-    if (!seen.has(name) && !own?.own(cell.space, cell.key)) wanted.set(name, fixed(cell))
+    if (!seen.has(name) && !own?.own(cell.space, cell.key)) wanted.set(name, cell)
   }
   return [...wanted.values()]
 }

@@ -10,7 +10,9 @@
  *  - `run` is serialisable: the result, or the error, that leaves it is one that a run alone, at one
  *    moment, would have given; all recorded writes are applied, or none.
  *  - `read` answers from one moment as well. A failed read is an error, never a miss.
- *  - A body reads its own writes. Bytes handed out are the caller's own; bytes taken in are copied.
+ *  - A body reads its own writes.
+ *  - Bytes handed out are the caller's own. Bytes handed in (arguments, keys, values) must not change until
+ *    the verb has ended; afterwards the engine keeps no hold of them.
  *
  * Deliberately not its business: hashing, references, expiry. Rooms own meaning, a backend owns bytes.
  */

@@ -135,17 +135,27 @@ const ways: Record<string, Way> = {
       }))(subject)
     },
   },
-  'what is taken in is read when the body has ended': {
-    caughtBy: ['copies the bytes it takes in'],
-    damage: inBodies(() => {
-      const later: (() => void)[] = []
-      return {
-        scope: (scope) => ({
-          write: (cell, value) => void later.push(() => scope.write(cell, value)),
-        }),
-        end: () => later.forEach((one) => one()),
-      }
-    }),
+  'what was taken in is written again by the next transaction': {
+    caughtBy: ['keeps no hold of the bytes it took in'],
+    damage: (subject) => {
+      const held: ((scope: Scope) => void)[] = []
+      return inBodies(() => {
+        const again = held.splice(0)
+        let inner: Scope | undefined
+        return {
+          scope: (scope) => {
+            inner = scope
+            return {
+              write: (cell, value) => {
+                held.push((later) => later.write(cell, value))
+                scope.write(cell, value)
+              },
+            }
+          },
+          end: () => inner && again.forEach((one) => one(inner!)),
+        }
+      })(subject)
+    },
   },
   'keys that are too long are cut': {
     caughtBy: ['takes keys up to its limit, and refuses longer ones by name'],
@@ -905,7 +915,7 @@ const lmdbWays: Record<string, Way> = {
   },
   'the group writes without namespaces': {
     caughtBy: ['keeps namespaces apart'],
-    damage: damagedJobs((job) => ({ ...job, prefixed: (key) => Buffer.from([0, ...key]) })),
+    damage: damagedJobs((job) => ({ ...job, prefix: Buffer.of(0) })),
   },
   'the group leaves out the additions': {
     caughtBy: ['adds up exactly, however many add at once'],

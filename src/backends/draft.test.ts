@@ -84,22 +84,6 @@ describe('a draft', () => {
     expect([...one.ownOf(space, key(''))]).toHaveLength(1)
   })
 
-  it('keeps copies of the bytes it is given', () => {
-    const one = draft()
-    const scratch = key('a')
-    const value = key('A')
-    one.write(cell(space, scratch), value)
-    one.add(cell(sums, scratch), 1)
-    one.rely(cell(space, scratch))
-    scratch.write('b')
-    value.write('B')
-    one.remove(cell(space, scratch))
-    expect(one.writes.map((write) => String(write.key))).toEqual(['a', 'b'])
-    expect(one.own(space, key('a'))?.bytes).toEqual(key('A'))
-    expect(one.additions[0]?.key).toEqual(key('a'))
-    expect(one.relied?.[0]?.key).toEqual(key('a'))
-  })
-
   it('adds whole numbers to tallies, and leaves out nothing at all', () => {
     const one = draft()
     one.add(cell(sums, key('a')), 5)

@@ -5,7 +5,7 @@
  * written nothing. A draft answers reads of cells it has written itself.
  */
 
-import { type Bytes, copyOf, latin1, startsWith } from '../bytes.ts'
+import { type Bytes, latin1, startsWith } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import type { Cell, ReadScope, Scope, Space } from './contract.ts'
 import type { IdSource } from './ids.ts'
@@ -26,11 +26,6 @@ export interface Addition {
 /** One string per cell: what maps of cells are keyed by. */
 export function cellName(space: Space<unknown>, key: Bytes): string {
   return `${space.name}/${latin1(key)}`
-}
-
-/** The same cell under a key that nobody else can change: bodies may use one buffer for many keys. */
-export function fixed<V>({ space, key }: Cell<V>): Cell<V> {
-  return { space, key: copyOf(key) }
 }
 
 function misuse(message: string): PrestigeError {
@@ -64,27 +59,27 @@ export class Draft implements Scope {
 
   rely(...cells: readonly Cell<unknown>[]): void {
     this.relied ??= []
-    this.relied.push(...cells.map(fixed))
+    this.relied.push(...cells)
   }
 
   write<V>(cell: Cell<V>, value: V): void {
     if (cell.space.kind === 'tallies')
       throw misuse(`Tally ${cell.space.name} can only be added to.`)
-    const bytes = copyOf(cell.space.codec.encode(value))
-    this.writes.push({ space: cell.space, key: copyOf(cell.key), bytes })
+    const bytes = cell.space.codec.encode(value)
+    this.writes.push({ space: cell.space, key: cell.key, bytes })
   }
 
   remove(cell: Cell<unknown>): void {
     if (cell.space.kind === 'tallies')
       throw misuse(`Tally ${cell.space.name} can only be added to.`)
-    this.writes.push({ space: cell.space, key: copyOf(cell.key), bytes: undefined })
+    this.writes.push({ space: cell.space, key: cell.key, bytes: undefined })
   }
 
   add(cell: Cell<number>, delta: number): void {
     if (cell.space.kind !== 'tallies')
       throw misuse(`Space ${cell.space.name} holds rows, not tallies.`)
     if (!Number.isSafeInteger(delta)) throw misuse(`A tally takes whole numbers, not ${delta}.`)
-    if (delta !== 0) this.additions.push({ space: cell.space, key: copyOf(cell.key), delta })
+    if (delta !== 0) this.additions.push({ space: cell.space, key: cell.key, delta })
   }
 
   /** The last write of a cell in this draft, if there is one. */
@@ -131,6 +126,6 @@ export class ReadDraft implements ReadScope {
 
   rely(...cells: readonly Cell<unknown>[]): void {
     this.relied ??= []
-    this.relied.push(...cells.map(fixed))
+    this.relied.push(...cells)
   }
 }

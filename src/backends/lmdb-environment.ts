@@ -22,13 +22,13 @@ import { join } from 'node:path'
 
 import type * as Lmdb from 'lmdb'
 
-import type { Bytes } from '../bytes.ts'
+import { type Bytes, copyOf, EMPTY } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import type { Space } from './contract.ts'
-import { cellName, type Draft } from './draft.ts'
+import type { Addition, Draft } from './draft.ts'
 
 export type Durability = 'fsync' | 'os'
-export type Table = Lmdb.Database<Bytes, Buffer>
+export type Table = Lmdb.Database<Bytes, Bytes>
 
 // lmdb's CommonJS build loads in half the time of its ES modules, which a command line pays at every start.
 const lmdb: typeof Lmdb = createRequire(import.meta.url)('lmdb')
@@ -38,8 +38,8 @@ export interface Job {
   readonly durability: Durability
   /** Runs the body inside the open write transaction and returns what it recorded. Throws what the body throws. */
   drive(): Draft
-  /** Where the draft's cells live. */
-  prefixed(key: Uint8Array): Buffer
+  /** What its keys begin with. */
+  readonly prefix: Buffer
   done(): void
   failed(error: unknown): void
 }
@@ -64,9 +64,10 @@ interface Settled {
 const environments = new Map<string, LmdbEnvironment>()
 
 export class LmdbEnvironment {
-  readonly #root: Lmdb.RootDatabase<Bytes, Buffer>
+  readonly #root: Lmdb.RootDatabase<Bytes, Bytes>
   readonly #directory: string
   readonly #tables = new Map<string, Table>()
+  readonly #keys = new PrefixedKeys()
   #users = 0
   #queue: Job[] = []
   /** How many of the queue must reach the disk. */
@@ -80,11 +81,10 @@ export class LmdbEnvironment {
 
   constructor(directory: string) {
     this.#directory = directory
-    this.#root = lmdb.open<Bytes, Buffer>({
+    this.#root = lmdb.open<Bytes, Bytes>({
       path: directory,
       noSubdir: false,
       encoding: 'binary',
-      keyEncoding: 'binary',
       maxDbs: SPACES_MAX,
       mapSize: MAP_BYTES,
       overlappingSync: false,
@@ -119,9 +119,24 @@ export class LmdbEnvironment {
     return table
   }
 
-  /** Makes the next read see every commit of every process until now. */
-  refresh(): void {
+  /**
+   * Makes the next reads see every commit of every process until now, and puts the prefix in front of
+   * their keys. Holds until the current turn of the event loop gives way to another.
+   */
+  refresh(prefix: Buffer): void {
     this.#root.resetReadTxn()
+    this.#keys.prefix = prefix
+  }
+
+  /** Runs synchronous work whose keys carry their prefix already. */
+  withWholeKeys<T>(work: () => T): T {
+    const { prefix } = this.#keys
+    this.#keys.prefix = EMPTY
+    try {
+      return work()
+    } finally {
+      this.#keys.prefix = prefix
+    }
   }
 
   /** How many write transactions this directory has committed; one fsync each with `fsync`. */
@@ -152,8 +167,8 @@ export class LmdbEnvironment {
   #join(spaces: readonly Space<unknown>[]): void {
     for (const { name } of spaces) {
       if (this.#tables.has(name)) continue
-      const options = { name, encoding: 'binary', keyEncoding: 'binary' } as const
-      this.#tables.set(name, this.#root.openDB<Bytes, Buffer>(options))
+      const options = { name, encoding: 'binary', keyEncoder: this.#keys.encoder } as const
+      this.#tables.set(name, this.#root.openDB<Bytes, Bytes>(options))
     }
     this.#users++
   }
@@ -200,7 +215,7 @@ export class LmdbEnvironment {
   /** Drives jobs from the head of the queue; they leave it once their fate is known. */
   #driveGroup(taken: Settled[]): void {
     const started = performance.now()
-    const sums = new Map<string, Sum>()
+    const sums: Sum[] = []
     const jobsMax = this.#alone > 0 ? 1 : GROUP_JOBS_MAX
     let bytes = 0
     for (const job of this.#queue) {
@@ -208,11 +223,12 @@ export class LmdbEnvironment {
       if (taken.length >= jobsMax || bytes > GROUP_BYTES_MAX) break
       if (performance.now() - started > GROUP_MS_MAX) break
     }
-    for (const sum of sums.values()) this.#addUp(sum)
+    for (const sum of sums) this.#addUp(sum)
   }
 
   /** A body that throws has recorded nothing that counts; an engine that throws takes the group with it. */
-  #driveOne(job: Job, taken: Settled[], sums: Map<string, Sum>): number {
+  #driveOne(job: Job, taken: Settled[], sums: Sum[]): number {
+    this.#keys.prefix = job.prefix
     let draft: Draft
     try {
       draft = job.drive()
@@ -221,27 +237,26 @@ export class LmdbEnvironment {
       return 0
     }
     taken.push({ job, failure: undefined })
-    for (const { space, key, delta } of draft.additions) {
-      addTo(sums, space, job.prefixed(key), delta)
-    }
-    return this.#apply(job, draft)
+    for (const addition of draft.additions) addTo(sums, job.prefix, addition)
+    return this.#apply(draft)
   }
 
-  #apply(job: Job, draft: Draft): number {
+  #apply(draft: Draft): number {
     let written = 0
     for (const { space, key, bytes } of draft.writes) {
       const table = this.table(space)
       if (bytes === undefined) {
-        table.removeSync(job.prefixed(key))
+        table.removeSync(key)
       } else {
-        table.putSync(job.prefixed(key), bytes)
+        table.putSync(key, bytes)
         written += bytes.byteLength
       }
     }
     return written
   }
 
-  #addUp({ space, key, delta }: Sum): void {
+  #addUp({ prefix, space, key, delta }: Sum): void {
+    this.#keys.prefix = prefix
     const table = this.table(space)
     const current = table.getBinary(key)
     const sum = (current ? space.codec.decode(current) : 0) + delta
@@ -260,17 +275,42 @@ export class LmdbEnvironment {
 }
 
 interface Sum {
+  readonly prefix: Buffer
   readonly space: Space<number>
-  readonly key: Buffer
+  readonly key: Bytes
   delta: number
 }
 
-/** Additions of a whole group are summed first: a tally costs one write a group, not one a put. */
-function addTo(sums: Map<string, Sum>, space: Space<number>, key: Buffer, delta: number): void {
-  const name = cellName(space, key)
-  const sum = sums.get(name)
-  if (sum) sum.delta += delta
-  else sums.set(name, { space, key, delta })
+/**
+ * Additions of a whole group are summed first: a tally costs one write a group, not one a put. The few
+ * tallies there are are constants, so looking for the same key object is enough; one that is missed is
+ * only added by itself.
+ */
+function addTo(sums: Sum[], prefix: Buffer, { space, key, delta }: Addition): void {
+  for (const sum of sums) {
+    if (sum.key !== key || sum.prefix !== prefix || sum.space !== space) continue
+    sum.delta += delta
+    return
+  }
+  sums.push({ prefix, space, key, delta })
+}
+
+type WriteKey = (key: Bytes, target: Buffer, start: number) => number
+type ReadKey = (source: Buffer, start: number, end: number) => Buffer
+
+/** Puts a namespace's prefix in front of keys as lmdb takes them in, without a copy a key. */
+class PrefixedKeys {
+  prefix: Buffer = EMPTY
+  readonly encoder: { writeKey: WriteKey; readKey: ReadKey } = {
+    writeKey: (key, target, start) => {
+      const { prefix } = this
+      if (prefix.byteLength === 1) target[start] = prefix[0] ?? 0
+      else if (prefix.byteLength > 0) target.set(prefix, start)
+      target.set(key, start + prefix.byteLength)
+      return start + prefix.byteLength + key.byteLength
+    },
+    readKey: (source, start, end) => copyOf(source.subarray(start, end)),
+  }
 }
 
 function engineError(error: unknown): PrestigeError {

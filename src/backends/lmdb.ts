@@ -85,7 +85,7 @@ export class LmdbBackend implements Backend {
   async read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
     this.#gate.assertOpen()
     // lmdb renews its snapshot by a timer; a commit of another process could be missed until then.
-    this.#environment.refresh()
+    this.#environment.refresh(this.#prefix)
     return drive(this.#reader, body(new ReadDraft(this.#clock()), ...args), undefined)
   }
 
@@ -95,13 +95,13 @@ export class LmdbBackend implements Backend {
       let result: T
       this.#environment.enqueue({
         durability: this.#durability,
+        prefix: this.#prefix,
         drive: () => {
           const draft = new Draft(true, this.#ids, this.#clock())
           result = drive(this.#reader, body(draft, ...args), draft)
           checkWrites(draft, this.limits)
           return draft
         },
-        prefixed: (key) => concat(this.#prefix, key),
         done: () => {
           this.#gate.leave()
           resolve(result)
@@ -121,8 +121,9 @@ export class LmdbBackend implements Backend {
     let { start, end } = bounds(this.#prefix, range)
     while (left > 0) {
       this.#gate.assertOpen()
-      this.#environment.refresh()
-      const page = pageOf(table, start, end, Math.min(left, SCAN_PAGE))
+      this.#environment.refresh(this.#prefix)
+      const limit = Math.min(left, SCAN_PAGE)
+      const page = this.#environment.withWholeKeys(() => pageOf(table, start, end, limit))
       for (const { key, value } of page.rows) {
         start = after(key)
         yield { key: this.#own(key), value: space.codec.decode(value) }
@@ -138,7 +139,7 @@ export class LmdbBackend implements Backend {
 
   #get(table: Table, key: Bytes): Buffer | undefined {
     if (key.byteLength > this.limits.keyBytesMax) return undefined
-    const shared = table.getBinaryFast(concat(this.#prefix, key))
+    const shared = table.getBinaryFast(key)
     if (shared === undefined) return undefined
     // The buffer is lmdb's own, reused by the next get, and longer than its `length` says; `copy` goes by
     // the true length, `subarray` by the one that lmdb has set.
@@ -148,7 +149,7 @@ export class LmdbBackend implements Backend {
   *#keys(table: Table, range: Range): Generator<Buffer> {
     let { start, end } = bounds(this.#prefix, range)
     for (let limit = 2; ; limit = SCAN_PAGE) {
-      const page = [...table.getKeys({ start, end, limit })]
+      const page = this.#environment.withWholeKeys(() => [...table.getKeys({ start, end, limit })])
       for (const key of page) {
         start = after(key)
         yield this.#own(key)
@@ -163,7 +164,7 @@ export class LmdbBackend implements Backend {
 }
 
 function pageOf(table: Table, start: Buffer, end: Buffer, limit: number) {
-  const rows: { readonly key: Buffer; readonly value: Bytes }[] = []
+  const rows: { readonly key: Bytes; readonly value: Bytes }[] = []
   let bytes = 0
   for (const row of table.getRange({ start, end, limit })) {
     rows.push(row)

@@ -125,7 +125,7 @@ export class MemoryBackend implements Backend {
     for (const { space, key, bytes } of draft.writes) {
       const map = this.#engine.space(space.name)
       if (bytes === undefined) map.delete(this.#name(key))
-      else map.set(this.#name(key), bytes)
+      else map.set(this.#name(key), copyOf(bytes))
     }
     for (const { space, key, delta } of draft.additions) {
       const current = this.#get(space, key)

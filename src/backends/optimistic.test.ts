@@ -618,21 +618,6 @@ describe('the audit', () => {
     await expect(changesBytes).rejects.toMatchObject(notDeterministic)
   })
 
-  it('finds arguments that the caller changes while the transaction runs', async () => {
-    const engine = new SmallEngine()
-    const value = Buffer.from('aaaa')
-    engine.beforeCommit = () => value.fill('b')
-    const bare = { encode: (bytes: Bytes) => bytes, decode: (bytes: Bytes) => bytes }
-    const blobs: Space<Bytes> = rows('blobs', bare)
-    const work = audited(engine).run(
-      function* (scope, bytes: Bytes) {
-        scope.write(cell(blobs, Buffer.from('a')), bytes)
-      },
-      [value],
-    )
-    await expect(work).rejects.toMatchObject(notDeterministic)
-  })
-
   it('finds a body that asks, relies, adds or ends in another way', async () => {
     const bodies: ((runs: number, scope: Scope) => Transaction<unknown>)[] = [
       function* (runs) {

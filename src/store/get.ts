@@ -30,9 +30,10 @@ export function* findValue(
   partBytes: number,
   noted?: () => void,
 ): Transaction<Bytes | Entry | undefined> {
-  const entry = yield* findEntry(scope, key)
+  const [entry] = yield* read(cell(entries, key))
   noted?.()
-  if (entry === undefined || entry.bytes > partBytes) return entry
+  if (entry === undefined || !entry.isLive(scope.now())) return undefined
+  if (entry.bytes > partBytes) return entry
   const [bytes] = yield* read(cell(contents, entry.id))
   if (bytes === undefined || bytes.byteLength !== entry.bytes) throw damaged(key)
   return bytes

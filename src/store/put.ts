@@ -5,7 +5,7 @@
 
 import { type Bytes, EMPTY, equalBytes } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { hex, type KeyOutcome, originOf, type Receipt } from './receipt.ts'
+import { hex, type KeyOutcome, type Receipt } from './receipt.ts'
 import { type Gc, release } from './release.ts'
 import {
   contents,
@@ -68,7 +68,7 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const needsParts = !known && !prepared.staged && prepared.value.byteLength > prepared.partBytes
   if (needsParts) return 'stage'
   const expiresAt = prepared.ttlMs === undefined ? undefined : now + prepared.ttlMs
-  const isSame = entry !== undefined && known !== undefined && equalBytes(entry.id, known.id)
+  const isSame = entry !== undefined && known !== undefined && entry.pointsAt(known)
   const keyOutcome = keyOutcomeOf(entry, isSame, now)
   const stagedInVain = prepared.staged !== undefined && known !== undefined
   const content = keepContent(scope, prepared, scene)
@@ -115,11 +115,20 @@ function keepNew(scope: Scope, prepared: Prepared, form: Form | undefined): Kept
   const id = prepared.staged ?? scope.id()
   if (prepared.staged) scope.remove(cell(staged, id))
   else scope.write(cell(contents, id), value)
-  const known = { id, bytes: value.byteLength, storedAt: scope.now(), firstKey: key }
-  scope.write(cell(digests, digest), Known.of({ ...known, form: prepared.form }))
-  count(scope, { contents: 1, contentBytes: value.byteLength })
-  if (prepared.form) joinForm(scope, prepared.form, form, { ...known, digest })
-  return { id, bytes: value.byteLength, outcome: form ? 'linked' : 'new' }
+  const bytes = value.byteLength
+  const storedAt = scope.now()
+  const known = Known.of({
+    id,
+    bytes,
+    storedAt,
+    form: prepared.form,
+    mark: undefined,
+    firstKey: key,
+  })
+  scope.write(cell(digests, digest), known)
+  count(scope, { contents: 1, contentBytes: bytes })
+  if (prepared.form) joinForm(scope, prepared.form, form, { id, digest, storedAt, firstKey: key })
+  return { id, bytes, outcome: form ? 'linked' : 'new' }
 }
 
 function joinForm(
@@ -163,15 +172,24 @@ function receiptOf(
   key: KeyOutcome,
   expiresAt: number | undefined,
 ): Receipt {
-  const of = known ?? (outcome === 'linked' ? form : undefined)
-  const isCanonical = outcome === 'linked' || sharesForms
-  return {
-    key,
-    content: outcome,
-    contentId: hex(id),
-    ...(of && { of: originOf(of), method: isCanonical ? 'canonical' : 'digest' }),
-    bytes: value.byteLength,
-    bytesSaved: known ? value.byteLength : 0,
-    ...(expiresAt !== undefined && { expiresAt }),
-  }
+  const contentId = hex(id)
+  const bytes = value.byteLength
+  const of = known ?? form
+  const receipt: Receipt =
+    outcome === 'new' || of === undefined
+      ? { key, content: 'new', contentId, bytes, bytesSaved: 0 }
+      : {
+          key,
+          content: outcome,
+          contentId,
+          of: {
+            content: known ? contentId : hex(of.id),
+            firstKey: of.firstKey,
+            storedAt: of.storedAt,
+          },
+          method: outcome === 'linked' || sharesForms ? 'canonical' : 'digest',
+          bytes,
+          bytesSaved: known ? bytes : 0,
+        }
+  return expiresAt === undefined ? receipt : { ...receipt, expiresAt }
 }

@@ -14,13 +14,23 @@ export async function readValue(
   backend: Backend,
   key: Bytes,
   partBytes: number,
-  notes?: Notes,
 ): Promise<Buffer | undefined> {
-  const found = notes
-    ? await measured(backend, key, partBytes, notes)
-    : await backend.read(findValue, key, partBytes)
-  if (found === undefined) return undefined
-  return found instanceof Entry ? readParts(backend, key, found, partBytes) : asBuffer(found)
+  const found = await backend.read(findValue, key, partBytes)
+  return found instanceof Entry
+    ? readParts(backend, key, found, partBytes)
+    : found && asBuffer(found)
+}
+
+export async function readMeasured(
+  backend: Backend,
+  key: Bytes,
+  partBytes: number,
+  notes: Notes,
+): Promise<Buffer | undefined> {
+  const found = await measured(backend, key, partBytes, notes)
+  return found instanceof Entry
+    ? readParts(backend, key, found, partBytes)
+    : found && asBuffer(found)
 }
 
 /** Looking at the clock inside a body is harmless here: no result depends on it. */
@@ -41,7 +51,7 @@ async function measured(
 }
 
 /** Parts never change under an id; if some are gone, the key must have changed, and is looked up again. */
-async function readParts(
+export async function readParts(
   backend: Backend,
   key: Bytes,
   first: Entry,

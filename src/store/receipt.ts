@@ -1,6 +1,6 @@
 /** What a put tells, at once and, by `explain`, later. */
 
-import type { Bytes } from '../bytes.ts'
+import { asBuffer, type Bytes } from '../bytes.ts'
 import type { ContentOutcome } from './rows.ts'
 
 export type KeyOutcome = 'created' | 'unchanged' | 'replaced'
@@ -40,5 +40,5 @@ export function originOf(row: { id: Bytes; firstKey: Buffer; storedAt: number })
 }
 
 export function hex(id: Bytes): string {
-  return Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('hex')
+  return asBuffer(id).toString('hex')
 }

@@ -84,10 +84,13 @@ export class Entry {
     return OUTCOMES[(this.row.readUInt8(0) >> 1) & 3] ?? 'new'
   }
 
+  pointsAt({ row }: Known): boolean {
+    return this.row.compare(row, 1, 1 + ID, 1, 1 + ID) === 0
+  }
+
   /** Expired means not found, from the very millisecond on. */
   isLive(now: number): boolean {
-    const { expiresAt } = this
-    return expiresAt === undefined || expiresAt > now
+    return (this.row.readUInt8(0) & 1) === 0 || this.row.readUIntBE(61, 6) > now
   }
 }
 
@@ -113,13 +116,17 @@ export class Known {
     mark?: Bytes | undefined
     firstKey: Bytes
   }): Known {
-    const { form = EMPTY, mark = EMPTY } = known
-    const head = Buffer.allocUnsafe(Known.#FIXED)
-    head[0] = FORMAT | (mark.byteLength > 0 ? 1 : 0) | (form.byteLength > 0 ? 2 : 0)
-    head.set(known.id, 1)
-    head.writeUIntBE(known.bytes, 17, 6)
-    head.writeUIntBE(known.storedAt, 23, 6)
-    return new Known(Buffer.concat([head, form, mark, known.firstKey]))
+    const { form, mark, firstKey } = known
+    const rest = (form ? DIGEST : 0) + (mark ? ID : 0) + firstKey.byteLength
+    const row = Buffer.allocUnsafe(Known.#FIXED + rest)
+    row[0] = FORMAT | (mark ? 1 : 0) | (form ? 2 : 0)
+    row.set(known.id, 1)
+    row.writeUIntBE(known.bytes, 17, 6)
+    row.writeUIntBE(known.storedAt, 23, 6)
+    if (form) row.set(form, Known.#FIXED)
+    if (mark) row.set(mark, row.byteLength - firstKey.byteLength - ID)
+    row.set(firstKey, row.byteLength - firstKey.byteLength)
+    return new Known(row)
   }
 
   get id(): Buffer {

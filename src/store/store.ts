@@ -5,13 +5,13 @@
  * can be computed without looking, runs them, and tells what happened.
  */
 
-import { type Bytes, concat, endOfPrefix } from '../bytes.ts'
+import { asBuffer, type Bytes, concat, endOfPrefix } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { Gate } from '../backends/gate.ts'
 import { type Collected, collectAll, collectContent, removeParts } from './collect.ts'
 import { explain, type Explanation, type ExplainOptions } from './explain.ts'
-import { findEntry } from './get.ts'
+import { findEntry, findValue } from './get.ts'
 import { type Items, many, type ManyOptions, type Outcome } from './many.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
@@ -24,10 +24,10 @@ import {
   type Value,
 } from './prepare.ts'
 import { type Prepared, type PutEnd, putValue } from './put.ts'
-import { readValue } from './read-value.ts'
+import { readMeasured, readParts } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
 import { removeKey } from './remove.ts'
-import { entries } from './rows.ts'
+import { entries, Entry } from './rows.ts'
 import type { OpenedSettings, StoreSettings } from './settings.ts'
 import { stage } from './staging.ts'
 import { type Counts, readCounts } from './tallies.ts'
@@ -80,9 +80,15 @@ export class Store {
   async put(key: Key, value: Value, options?: PutOptions): Promise<Receipt> {
     this.#gate.enter()
     try {
-      if (this.#observer)
-        return await this.#observer.observe('put', (n) => this.#put(key, value, options, n))
-      return await this.#put(key, value, options)
+      if (this.#observer) {
+        const put = (notes: Notes) => this.#observedPut(key, value, options, notes)
+        return await this.#observer.observe('put', put)
+      }
+      const made = prepare(this.#preparation, key, value, options)
+      const prepared = made instanceof Promise ? await made : made
+      const end = await this.#backend.run(putValue, prepared)
+      if (end !== 'stage' && end.released === undefined) return end.receipt
+      return (await this.#finishPut(prepared, end)).receipt
     } finally {
       this.#gate.leave()
     }
@@ -93,7 +99,11 @@ export class Store {
     this.#gate.enter()
     try {
       if (this.#observer) return await this.#observer.observe('get', (n) => this.#get(key, n))
-      return await readValue(this.#backend, keyBytes(key), this.settings.partBytes)
+      const { partBytes } = this.#preparation
+      const bytes = keyBytes(key)
+      const found = await this.#backend.read(findValue, bytes, partBytes)
+      if (!(found instanceof Entry)) return found && asBuffer(found)
+      return await readParts(this.#backend, bytes, found, partBytes)
     } finally {
       this.#gate.leave()
     }
@@ -220,43 +230,52 @@ export class Store {
     return this.close()
   }
 
-  async #put(
+  async #observedPut(
     key: Key,
     value: Value,
     options: PutOptions | undefined,
-    notes?: Notes,
+    notes: Notes,
   ): Promise<Receipt> {
-    const made = prepare(this.#preparation, key, value, options, notes)
-    const prepared = made instanceof Promise ? await made : made
-    const started = notes && performance.now()
-    const end = await this.#runPut(prepared, notes)
-    if (notes && started !== undefined) notePut(notes, prepared, end, performance.now() - started)
-    if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
+    const prepared = await prepare(this.#preparation, key, value, options, notes)
+    const body = notes.counting(putValue)
+    const started = performance.now()
+    const end = await this.#finishPut(
+      prepared,
+      await this.#backend.run(body, prepared),
+      body,
+      notes,
+    )
+    notePut(notes, prepared, end, performance.now() - started)
     return end.receipt
   }
 
-  async #runPut(prepared: Prepared, notes: Notes | undefined): Promise<PutEnd> {
-    const body = notes ? notes.counting(putValue) : putValue
-    for (let round = 0, ready = prepared; round < STAGING_ROUNDS_MAX; round++) {
-      const end = await this.#backend.run(body, ready)
-      if (end === 'stage') {
-        // Asking whether the value is known was no attempt to store it.
-        if (notes) notes.attempts--
-        ready = await stage(this.#backend, prepared)
-        continue
-      }
-      if (end.stagedInVain && ready.staged) await removeParts(this.#backend, ready.staged)
-      return end
+  /** What is left to do after the transaction: parts to write, parts not needed, contents to collect. */
+  async #finishPut(
+    prepared: Prepared,
+    first: PutEnd | 'stage',
+    body: typeof putValue = putValue,
+    notes?: Notes,
+  ): Promise<PutEnd> {
+    let end = first
+    for (let round = 0; end === 'stage' && round < STAGING_ROUNDS_MAX; round++) {
+      // Asking whether a large value is known was no attempt to store it.
+      if (notes) notes.attempts--
+      const ready = await stage(this.#backend, prepared)
+      end = await this.#backend.run(body, ready)
+      const isInVain = end === 'stage' || end.stagedInVain
+      if (isInVain && ready.staged) await removeParts(this.#backend, ready.staged)
     }
-    throw new PrestigeError(
-      'CONTENDED',
-      'This value was stored and deleted by others all the time. Try again.',
-    )
+    if (end === 'stage') {
+      const message = 'This value was stored and deleted by others all the time. Try again.'
+      throw new PrestigeError('CONTENDED', message)
+    }
+    if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
+    return end
   }
 
   async #get(key: Key, notes: Notes): Promise<Buffer | undefined> {
     const bytes = keyBytes(key)
-    const value = await readValue(this.#backend, bytes, this.settings.partBytes, notes)
+    const value = await readMeasured(this.#backend, bytes, this.settings.partBytes, notes)
     notes.attribute('key_bytes', bytes.byteLength)
     if (value === undefined) notes.count('not_found_total')
     else notes.measure('value_bytes', value.byteLength)
