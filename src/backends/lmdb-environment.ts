@@ -51,7 +51,7 @@ const SPACES_MAX = 64
 /** Address space, not disk: the file grows as it is written. */
 const MAP_BYTES = 2 ** 40
 /** lmdb's flags of a transaction that can be rolled back, commits at once, and leaves the flush to the system. */
-const UNSYNCED =
+const UNSYNCED: number =
   lmdb.TransactionFlags.ABORTABLE |
   lmdb.TransactionFlags.SYNCHRONOUS_COMMIT |
   lmdb.TransactionFlags.NO_SYNC_FLUSH
@@ -201,8 +201,8 @@ export class LmdbEnvironment {
     const drive = () => this.#driveGroup(taken)
     if (this.#durable > 0) return this.#root.childTransaction(drive)
     this.#isUnsynced = true
-    // safe: lmdb types the flags as one of its enum, and documents them as a sum
-    this.#root.transactionSync(drive, UNSYNCED as Lmdb.TransactionFlags)
+    // oxlint-disable-next-line no-unsafe-enum-assignment -- lmdb types a sum of flags as one of them
+    this.#root.transactionSync(drive, UNSYNCED)
   }
 
   #take(count: number): Job[] {

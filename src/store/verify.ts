@@ -1,43 +1,85 @@
+/**
+ * Verification: reads everything, recomputes digests, references and tallies, says what is wrong and, where
+ * asked to, mends what can be mended. Works beside any number of readers, writers and collectors.
+ *
+ * Memory is bounded by the largest value, not by the number of rows. The order of the steps matters when
+ * mending: keys before references before contents, so that no content is called unused, and removed, while
+ * something that should point at it does not yet; forms after the digests that have them; tallies last.
+ *
+ * What it cannot see: with `fidelity: 'representative'` a content is known by the digest of its canonical
+ * form alone, so a change that the canonical form ignores leaves no trace.
+ */
+
 import type { Backend } from '../backends/contract.ts'
-import type { CanonicalProfile } from '../canonical/index.ts'
+import { PrestigeError } from '../errors.ts'
+import { readCounts } from './tallies.ts'
+import { walkContents } from './verify-contents.ts'
+import { DigestSums } from './verify-digest-sums.ts'
+import { walkDigests } from './verify-digests.ts'
+import { walkEntries } from './verify-entries.ts'
+import { walkForms, walkMembers } from './verify-forms.ts'
+import { walkExpiries, walkReferences, walkReleased, walkStaged } from './verify-leftovers.ts'
+import type { VerifyHow, VerifyOptions, VerifyReport } from './verify-report.ts'
+import { compareTallies } from './verify-tallies.ts'
+import { Unlisted } from './verify-unlisted.ts'
+import { Walk } from './verify-walk.ts'
 
-export interface VerifyOptions {
-  /** Mend what can be mended. */
-  readonly repair?: boolean
-  readonly signal?: AbortSignal | undefined
-  /** Called now and then with what has been read so far. */
-  readonly onProgress?: (progress: { readonly rows: number; readonly bytes: number }) => void
-}
-
-export type ProblemKind = string
-
-export interface Problem {
-  readonly kind: ProblemKind
-  readonly message: string
-  /** Keys that are affected, where there are any. */
-  readonly keys: readonly Buffer[]
-  readonly repaired: boolean
-}
-
-export interface VerifyReport {
-  readonly keys: number
-  readonly contents: number
-  readonly contentBytes: number
-  readonly problems: readonly Problem[]
-  readonly isSound: boolean
-}
-
-export interface VerifyHow {
-  readonly partBytes: number
-  readonly profile: CanonicalProfile | undefined
-  readonly sharesForms: boolean
-  readonly onUnreadable: 'error' | 'bytes'
-}
+export type {
+  Problem,
+  ProblemKind,
+  VerifyHow,
+  VerifyOptions,
+  VerifyReport,
+} from './verify-report.ts'
 
 export async function verify(
-  _backend: Backend,
-  _how: VerifyHow,
-  _options: VerifyOptions,
+  backend: Backend,
+  how: VerifyHow,
+  options: VerifyOptions,
 ): Promise<VerifyReport> {
-  return { keys: 0, contents: 0, contentBytes: 0, problems: [], isSound: true }
+  const walk = new Walk(backend, how, options)
+  noteWhatCannotBeChecked(walk)
+  const confirmed = new DigestSums()
+  const unlisted = new Unlisted()
+  const before = await backend.read(readCounts)
+  await walkEntries(walk)
+  await walkReferences(walk)
+  await walkContents(walk, confirmed, unlisted)
+  await walkDigests(walk, confirmed, unlisted.claim)
+  await unlisted.settle(walk)
+  await walkMembers(walk)
+  await walkForms(walk)
+  await walkExpiries(walk)
+  await walkReleased(walk)
+  await walkStaged(walk)
+  await compareTallies(walk, before)
+  walk.tellProgress()
+  return reportOf(walk)
+}
+
+function noteWhatCannotBeChecked({ how, findings }: Walk): void {
+  if (how.profile !== undefined) return
+  if (!how.sharesForms) {
+    findings.note('Canonical forms were not computed again: the canonical function was not given.')
+    return
+  }
+  throw new PrestigeError(
+    'SETTINGS_MISMATCH',
+    'This store was written with a canonical function, and its contents are known by what it returns. Give the same function when opening the store to verify it.',
+  )
+}
+
+function reportOf({ counts, findings }: Walk): VerifyReport {
+  const { keys, contents, contentBytes } = counts
+  const { unfinishedUploads, problems, problemCount, notes, isSound } = findings
+  return {
+    keys,
+    contents,
+    contentBytes,
+    unfinishedUploads,
+    problems,
+    problemCount,
+    notes,
+    isSound,
+  }
 }
