@@ -195,7 +195,7 @@ describe('docs/errors.md', () => {
   })
 
   it('names every kind of problem that verify reports', () => {
-    const report = textOf('src/store/verify-report.ts')
+    const report = textOf('src/store/verify/report.ts')
     const kinds = [...report.matchAll(/^ {2}\| '([a-z-]+)'$/gm)].map(([, kind]) => kind)
     const rows = [...textOf('docs/errors.md').matchAll(/^\| `([a-z-]+)` \|/gm)]
     expect(kinds).toContain('content-damaged')

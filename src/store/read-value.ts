@@ -5,6 +5,7 @@ import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { damaged, findEntry, findParts, findValue } from './get.ts'
 import type { Notes } from './observe.ts'
+import { VALUE_BYTES_MAX } from './prepare.ts'
 import { Entry, partCount } from './rows.ts'
 
 const PARTS_AT_ONCE = 4
@@ -57,6 +58,8 @@ export async function readParts(
   first: Entry,
   partBytes: number,
 ): Promise<Buffer | undefined> {
+  // A damaged row must not make us ask for more memory than any value can take.
+  if (first.bytes > VALUE_BYTES_MAX) throw damaged(key)
   let entry: Entry | undefined = first
   for (let round = 0; round < ROUNDS_MAX && entry; round++) {
     const value = await joinParts(backend, entry, partBytes)

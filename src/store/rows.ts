@@ -18,9 +18,12 @@ const DIGEST = 32
 export type ContentOutcome = 'new' | 'duplicate' | 'linked'
 const OUTCOMES: readonly ContentOutcome[] = ['new', 'duplicate', 'linked']
 
-function checked(what: string, bytes: Bytes, bytesMin: number): Buffer {
+/** `first` and `second`: how many bytes the row's lowest two flags add to its fixed part. */
+function checked(what: string, bytes: Bytes, fixed: number, first: number, second = 0): Buffer {
   const row = asBuffer(bytes)
-  if (row.byteLength >= bytesMin && ((row[0] ?? 0) & FORMAT_MASK) === FORMAT) return row
+  const head = row[0] ?? 0
+  const bytesMin = fixed + (head & 1 ? first : 0) + (head & 2 ? second : 0)
+  if (row.byteLength >= bytesMin && (head & FORMAT_MASK) === FORMAT) return row
   throw new PrestigeError(
     'CONTENT_CORRUPT',
     `A row of ${what} cannot be read. Run verify on this store.`,
@@ -37,7 +40,7 @@ export class Entry {
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('entries', row, Entry.#FIXED)
+    this.row = checked('entries', row, Entry.#FIXED, 6)
   }
 
   static of(entry: {
@@ -105,7 +108,7 @@ export class Known {
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('digests', row, Known.#FIXED)
+    this.row = checked('digests', row, Known.#FIXED, ID, DIGEST)
   }
 
   static of(known: {
@@ -182,7 +185,7 @@ export class Form {
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('forms', row, Form.#FIXED)
+    this.row = checked('forms', row, Form.#FIXED, ID)
   }
 
   static of(form: {
@@ -256,7 +259,7 @@ const stagedCodec: Codec<Staged> = {
     return row
   },
   decode(bytes) {
-    const row = checked('staged', bytes, 5)
+    const row = checked('staged', bytes, 5, 0)
     return { parts: row.readUInt32BE(1), buried: (row.readUInt8(0) & 1) !== 0 }
   },
 }

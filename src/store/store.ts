@@ -31,7 +31,7 @@ import { entries, Entry } from './rows.ts'
 import type { OpenedSettings, StoreSettings } from './settings.ts'
 import { stage } from './staging.ts'
 import { type Counts, readCounts } from './tallies.ts'
-import type { VerifyOptions, VerifyReport } from './verify.ts'
+import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
 export interface PutItem extends PutOptions {
   readonly key: Key
@@ -217,7 +217,7 @@ export class Store {
     const { profile, sharesForms, onUnreadable } = this.#preparation
     const how = { partBytes: this.settings.partBytes, profile, sharesForms, onUnreadable }
     // Loaded when asked for: it is as long as all the rest, and most programs never verify.
-    const { verify } = await import('./verify.ts')
+    const { verify } = await import('./verify/verify.ts')
     return this.#gate.pass(() => verify(this.#backend, how, options))
   }
 

@@ -10,27 +10,21 @@
  * form alone, so a change that the canonical form ignores leaves no trace.
  */
 
-import type { Backend } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
-import { readCounts } from './tallies.ts'
-import { walkContents } from './verify-contents.ts'
-import { DigestSums } from './verify-digest-sums.ts'
-import { walkDigests } from './verify-digests.ts'
-import { walkEntries } from './verify-entries.ts'
-import { walkForms, walkMembers } from './verify-forms.ts'
-import { walkExpiries, walkReferences, walkReleased, walkStaged } from './verify-leftovers.ts'
-import type { VerifyHow, VerifyOptions, VerifyReport } from './verify-report.ts'
-import { compareTallies } from './verify-tallies.ts'
-import { Unlisted } from './verify-unlisted.ts'
-import { Walk } from './verify-walk.ts'
+import type { Backend } from '../../backends/contract.ts'
+import { PrestigeError } from '../../errors.ts'
+import { readCounts } from '../tallies.ts'
+import { walkContents } from './contents.ts'
+import { DigestSums } from './digest-sums.ts'
+import { walkDigests } from './digests.ts'
+import { walkEntries } from './entries.ts'
+import { walkForms, walkMembers } from './forms.ts'
+import { walkExpiries, walkReferences, walkReleased, walkStaged } from './leftovers.ts'
+import type { VerifyHow, VerifyOptions, VerifyReport } from './report.ts'
+import { compareTallies } from './tallies.ts'
+import { Unlisted } from './unlisted.ts'
+import { Walk } from './walk.ts'
 
-export type {
-  Problem,
-  ProblemKind,
-  VerifyHow,
-  VerifyOptions,
-  VerifyReport,
-} from './verify-report.ts'
+export type { Problem, ProblemKind, VerifyHow, VerifyOptions, VerifyReport } from './report.ts'
 
 export async function verify(
   backend: Backend,

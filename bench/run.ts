@@ -1,0 +1,74 @@
+/**
+ * The front door of the benchmarks: `npm run bench -- NAME [--json] [--runs 5] [--scale 0.1] [--case TEXT]
+ * [--profile DIR]`. Without a name it lists them; `all` runs all.
+ */
+
+import { mkdirSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { benchNames, loadBench } from './harness/bench.ts'
+import { lineOf, tableHead, tableRow } from './harness/report.ts'
+import { type Effort, runCase, withWorkshop } from './harness/rounds.ts'
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '5' },
+    scale: { type: 'string', default: '1' },
+    case: { type: 'string', default: '' },
+    profile: { type: 'string' },
+  },
+})
+
+async function list(): Promise<void> {
+  for (const name of benchNames) {
+    const { question } = await loadBench(name)
+    console.log(`${name.padEnd(15)}${question}`)
+  }
+}
+
+function header(): string {
+  const model = cpus()[0]?.model.trim() ?? 'unknown CPU'
+  return `# ${model} × ${cpus().length}, Node ${process.version}, ${new Date().toISOString()}`
+}
+
+async function runBench(name: string, effort: Effort): Promise<void> {
+  const bench = await loadBench(name)
+  const skipped = bench.skip?.()
+  if (skipped !== undefined) {
+    console.error(`# SKIPPED ${name}: ${skipped}`)
+    process.exitCode = 1
+    return
+  }
+  const cases = bench.cases.filter((one) => one.name.includes(flags.case))
+  if (!flags.json) console.log(`\n${name}: ${bench.question}\n${tableHead()}`)
+  await withWorkshop(async (workshop) => {
+    for (const one of cases) {
+      const line = lineOf(await runCase(bench, one, effort, workshop))
+      console.log(flags.json ? JSON.stringify(line) : tableRow(line))
+    }
+  })
+}
+
+function positive(name: 'runs' | 'scale'): number {
+  const value = Number(flags[name])
+  if (value > 0 && (name === 'scale' || Number.isInteger(value))) return value
+  throw new Error(`--${name} takes a positive number, not ${flags[name]}.`)
+}
+
+async function main(): Promise<void> {
+  const [wanted] = positionals
+  if (wanted === undefined) return list()
+  const names = wanted === 'all' ? benchNames : benchNames.filter((name) => name === wanted)
+  if (names.length === 0) throw new Error(`There is no benchmark ${wanted}. Run without a name.`)
+  const profiles = flags.profile === undefined ? undefined : resolve(flags.profile)
+  if (profiles !== undefined) mkdirSync(profiles, { recursive: true })
+  console.error(header())
+  const effort = { runs: positive('runs'), scale: positive('scale'), profiles }
+  for (const name of names) await runBench(name, effort)
+}
+
+await main()

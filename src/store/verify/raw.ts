@@ -1,0 +1,107 @@
+/**
+ * The store's rows as verify reads them: as bytes first, because a row that cannot be decoded is a finding
+ * and not the end of the walk.
+ */
+
+import type { Bytes } from '../../bytes.ts'
+import { PrestigeError } from '../../errors.ts'
+import { type Codec, rows, type Space } from '../../backends/contract.ts'
+import { ID_BYTES } from '../../backends/ids.ts'
+import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
+import { VALUE_BYTES_MAX } from '../prepare.ts'
+import {
+  contents,
+  digests,
+  entries,
+  Entry,
+  expiries,
+  Form,
+  forms,
+  Known,
+  members,
+  refs,
+  released,
+  type Staged,
+  staged,
+} from '../rows.ts'
+
+const asIs: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
+
+/** Backends know a space by its name, so this one holds the very same rows. */
+function twin({ name, ordered, immutable }: Space<unknown>): Space<Bytes> {
+  return rows(name, asIs, { ordered, immutable })
+}
+
+export const raw = {
+  entries: twin(entries),
+  digests: twin(digests),
+  contents: twin(contents),
+  refs: twin(refs),
+  forms: twin(forms),
+  members: twin(members),
+  expiries: twin(expiries),
+  released: twin(released),
+  staged: twin(staged),
+} as const
+
+/** An entry that points at no content: `get` fails by name, and the key can be put and deleted. */
+export const NOWHERE: Entry = Entry.of({
+  id: Buffer.alloc(ID_BYTES),
+  digest: Buffer.alloc(DIGEST_BYTES),
+  putAt: 0,
+  bytes: 0,
+  expiresAt: undefined,
+  outcome: 'new',
+})
+const EXPIRY_BYTES = 6
+
+// Each of these answers `undefined` for a row that is missing and for one that nobody can have written.
+
+export function entryOf(bytes: Bytes | undefined): Entry | undefined {
+  return decoded(bytes, (row) => {
+    const entry = new Entry(row)
+    const expiryBytes = entry.expiresAt === undefined ? 0 : EXPIRY_BYTES
+    const isWhole = entry.row.byteLength === NOWHERE.row.byteLength + expiryBytes
+    return isWhole && entry.bytes <= VALUE_BYTES_MAX ? entry : undefined
+  })
+}
+
+export function knownOf(bytes: Bytes | undefined): Known | undefined {
+  const known = decoded(bytes, (row) => new Known(row))
+  if (known === undefined || known.firstKey.byteLength === 0) return undefined
+  return known.bytes <= VALUE_BYTES_MAX ? known : undefined
+}
+
+export function formRowOf(bytes: Bytes | undefined): Form | undefined {
+  const form = decoded(bytes, (row) => new Form(row))
+  if (form === undefined || form.firstKey.byteLength === 0) return undefined
+  return form
+}
+
+export function stagedOf(bytes: Bytes | undefined): Staged | undefined {
+  return decoded(bytes, (row) => staged.codec.decode(row))
+}
+
+function decoded<R>(
+  bytes: Bytes | undefined,
+  decode: (row: Bytes) => R | undefined,
+): R | undefined {
+  if (bytes === undefined) return undefined
+  try {
+    return decode(bytes)
+  } catch (error) {
+    // A row that is cut off may only be noticed when a field behind its end is read.
+    const isCutOff = error instanceof RangeError
+    if (isCutOff || (error instanceof PrestigeError && error.code === 'CONTENT_CORRUPT'))
+      return undefined
+    throw error
+  }
+}
+
+/** The entry with some of its fields changed. */
+export function changed(
+  { id, digest, putAt, bytes, expiresAt, outcome }: Entry,
+  change: { readonly id?: Bytes; readonly bytes?: number },
+): Entry {
+  return Entry.of({ id, digest, putAt, bytes, expiresAt, outcome, ...change })
+}

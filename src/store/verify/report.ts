@@ -1,0 +1,111 @@
+/** What verify is asked for, what it tells, and the list of what it has found so far. */
+
+import type { CanonicalProfile } from '../../canonical/index.ts'
+
+export interface VerifyOptions {
+  /** Mend what can be mended. One at a time: two repairs at once could both correct the same tally. */
+  readonly repair?: boolean
+  readonly signal?: AbortSignal | undefined
+  /** Called now and then with what has been read so far. */
+  readonly onProgress?: (progress: { readonly rows: number; readonly bytes: number }) => void
+}
+
+/** Public names: renaming one is a breaking change. */
+export type ProblemKind =
+  /** A row cannot be decoded. Mended from other rows where they tell enough. */
+  | 'row-unreadable'
+  /** A row that nothing accounts for. Removed. */
+  | 'row-unaccounted'
+  /** A key without its row in `refs`. Written. */
+  | 'ref-missing'
+  /** A key that expires without its row in `expiries`. Written. */
+  | 'expiry-missing'
+  /** A key whose recorded length is not that of its content. Corrected. */
+  | 'entry-wrong'
+  /** A key points past the content of its digest, which is there and sound. Pointed at it. */
+  | 'entry-astray'
+  /** A key's digest is not that of the content it points at, and nothing tells which is right. Left alone. */
+  | 'entry-doubtful'
+  /** A key whose content is gone. Cannot be mended; putting the value again mends it. */
+  | 'key-lost'
+  /** A content whose bytes are not those of its digest. Taken out, so that it is never returned or linked to. */
+  | 'content-damaged'
+  /** A digest whose content is not there at all. Taken out. */
+  | 'content-missing'
+  /** A sound content that keys point at, but no digest. Listed again. */
+  | 'content-unlisted'
+  /** A second copy of a content, with keys pointing at it. They are moved to the listed copy. */
+  | 'content-doubled'
+  /** A content that no key and no digest points at. Removed. */
+  | 'content-unknown'
+  /** A content without references that no collector would ever look at. Noted for the collector. */
+  | 'content-unreferenced'
+  /** A digest's row with a wrong length or canonical form. Corrected. */
+  | 'digest-wrong'
+  /** A digest that names the content of another digest. Removed. */
+  | 'digest-astray'
+  /** A content that is not, or wrongly, among the members of its canonical form. Written. */
+  | 'member-missing'
+  /** Contents have this canonical form, but nothing stands for it. The oldest is chosen. */
+  | 'form-missing'
+  /** What stands for a canonical form does not have it. The oldest content that has it is chosen. */
+  | 'form-wrong'
+  /** `stats()` tells other numbers than a count of the rows. Corrected. */
+  | 'tallies-wrong'
+
+export interface Problem {
+  readonly kind: ProblemKind
+  readonly message: string
+  /** Keys that are affected, where there are any: the first twenty. */
+  readonly keys: readonly Buffer[]
+  /** Nothing of it is left. What lost data is never called repaired. */
+  readonly repaired: boolean
+}
+
+export interface VerifyReport {
+  readonly keys: number
+  readonly contents: number
+  readonly contentBytes: number
+  /** Large values whose put has not ended, or never will. No problem: the collector takes them away. */
+  readonly unfinishedUploads: number
+  /** The first thousand. */
+  readonly problems: readonly Problem[]
+  readonly problemCount: number
+  /** What could not be checked, and why. */
+  readonly notes: readonly string[]
+  /** There was no problem, or all of them were repaired. */
+  readonly isSound: boolean
+}
+
+/** What of the store's options and settings a verification needs. */
+export interface VerifyHow {
+  readonly partBytes: number
+  readonly profile: CanonicalProfile | undefined
+  readonly sharesForms: boolean
+  /** Only for puts: what a profile cannot read may have been put as bytes, whatever is asked for today. */
+  readonly onUnreadable: 'error' | 'bytes'
+}
+
+const PROBLEMS_MAX = 1000
+
+export class Findings {
+  readonly problems: Problem[] = []
+  readonly notes: string[] = []
+  unfinishedUploads = 0
+  problemCount = 0
+  #isSound = true
+
+  get isSound(): boolean {
+    return this.#isSound
+  }
+
+  add(problem: Problem): void {
+    this.problemCount++
+    if (!problem.repaired) this.#isSound = false
+    if (this.problems.length < PROBLEMS_MAX) this.problems.push(problem)
+  }
+
+  note(text: string): void {
+    this.notes.push(text)
+  }
+}
