@@ -1,5 +1,6 @@
 /** Folders in and out of a store by the command line: byte for byte, whatever files are called. */
 
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -22,11 +23,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { prestige, type RunOptions } from './children/cli.ts'
+import { MAIN, prestige, type RunOptions } from './children/cli.ts'
 
 const isLinux = process.platform === 'linux'
 const isRoot = process.getuid?.() === 0
 const NOBODY = 65_534
+
+function nobodyCanRun(): boolean {
+  return spawnSync(process.execPath, [MAIN, '--version'], { uid: NOBODY }).status === 0
+}
 
 let directory: string
 beforeAll(() => {
@@ -191,14 +196,20 @@ describe('import', () => {
     chmodSync(directory, 0o755)
     mkdirSync(at('partly store'))
     chmodSync(at('partly store'), 0o777)
-    // Root can read everything.
-    const uid = isRoot ? NOBODY : undefined
+    // Root can read everything, so it steps down; nobody may be unable to reach this checkout, though.
+    const uid = isRoot && nobodyCanRun() ? NOBODY : undefined
+    const seesAll = isRoot && uid === undefined
+    if (seesAll)
+      console.warn('NOT TESTED: unreadable files, because nobody cannot run this checkout')
     const { code, json } = await run('partly store', ['import', at('partly'), '--json'], { uid })
     expect(code).toBe(1)
-    expect(json).toMatchObject({ files: 1, failed: 3 })
-    expect(json.problems).toEqual([
+    expect(json).toMatchObject(seesAll ? { files: 2, failed: 1 } : { files: 1, failed: 3 })
+    const locked = [
       { path: 'locked', reason: 'permission denied' },
       { path: 'unreadable', reason: 'permission denied' },
+    ]
+    expect(json.problems).toEqual([
+      ...(seesAll ? [] : locked),
       {
         path: long.slice(1).concat('file').join('/'),
         reason: expect.stringContaining('900 bytes'),
@@ -206,8 +217,8 @@ describe('import', () => {
     ])
     const told = await run('partly store', ['import', at('partly')], { uid })
     expect(told.code).toBe(1)
-    expect(told.err).toContain('not imported: unreadable: permission denied\n')
-    expect(told.text).toMatch(/failed +3\n/)
+    if (!seesAll) expect(told.err).toContain('not imported: unreadable: permission denied\n')
+    expect(told.text).toMatch(seesAll ? /failed +1\n/ : /failed +3\n/)
   })
 
   it('tells which values the canonical profile cannot read', async () => {
