@@ -6,9 +6,13 @@ import { shinglesKept, shinglesMade, TO_SET, TO_SIMHASH, TO_SKETCH } from './shi
 import { majorityOf, openPlanes } from './simhash'
 import { emptySlots, fillRest, fold, openSlots } from './sketch'
 import { feed } from './text'
+import { hash64 } from './xxhash64'
 
+export { cut } from './chunks'
 export { folded, gear, heap, reserve, results, separators, unspaced } from './memory'
+export { minhash64 } from './minhash64'
 export { inspect } from './text'
+export { denseBits, hadamardBits } from './vectors'
 
 /** The sketch of a text. Results: sum of values (f64), distinct shingles (u32) or 0 if not counted. */
 export function sketch(text: usize, length: u32, kind: u32, width: u32, slots: u32): u32 {
@@ -69,4 +73,9 @@ export function simhash(text: usize, length: u32, kind: u32, width: u32): u32 {
   store<u32>(RESULTS, majorityOf(LOW_PLANES, made))
   store<u32>(RESULTS + 4, majorityOf(HIGH_PLANES, made))
   return made
+}
+
+/** XXH64 of the bytes; the results hold it. */
+export function xxhash64(at: usize, length: u32): void {
+  store<u64>(RESULTS, hash64(at, length))
 }

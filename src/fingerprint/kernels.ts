@@ -6,6 +6,7 @@
  */
 
 import type { Bytes } from '../bytes.ts'
+import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import type { ShingleProfile, ShingleShape } from './shingle-profile.ts'
 import { TwinKernels } from './twin-kernels.ts'
 import { webAssembly } from './web-assembly.ts'
@@ -35,6 +36,9 @@ export interface TextKernels {
   /** Sorted and distinct. */
   shingleHashes(input: TextInput, profile: ShingleProfile): Uint32Array
   simhash(input: TextInput, profile: ShingleProfile): RawSimHash
+  /** Classic MinHash over the n-grams of `width` code points of a text, XXH64 of each. */
+  minhash64(input: TextInput, width: number, coefficients: MinHashCoefficients): BigUint64Array
+  xxhash64(bytes: Bytes): bigint
 }
 
 export type KernelsName = TextKernels['name']

@@ -1,7 +1,9 @@
 /** The text kernels without WebAssembly: the same bits, several times slower. */
 
+import type { Bytes } from '../bytes.ts'
 import type { RawSimHash, RawSketch, TextInput, TextKernels } from './kernels.ts'
 import { estimateDistinct } from './distinct-estimate.ts'
+import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import { mix, SIMHASH_HIGH_SEED } from './mix.ts'
 import {
   automaticShape,
@@ -9,6 +11,7 @@ import {
   type ShingleProfile,
   type ShingleShape,
 } from './shingle-profile.ts'
+import { hash64, minhashOf } from './twin-minhash64.ts'
 import { distinctHashes, sketchOfHashes } from './twin-sketch.ts'
 import { allShingleHashes, inspect } from './twin-text.ts'
 
@@ -41,13 +44,25 @@ export class TwinKernels implements TextKernels {
     const high = majority(hashes.map((hash) => mix(hash ^ SIMHASH_HIGH_SEED)))
     return { shape, low, high, shingles: hashes.length }
   }
+
+  minhash64(input: TextInput, width: number, coefficients: MinHashCoefficients): BigUint64Array {
+    return minhashOf(bytesOf(input), width, coefficients)
+  }
+
+  xxhash64(bytes: Bytes): bigint {
+    return hash64(bytes)
+  }
+}
+
+function bytesOf(input: TextInput): Bytes {
+  return typeof input === 'string' ? encoder.encode(input) : input
 }
 
 function hashesOf(
   input: TextInput,
   profile: ShingleProfile,
 ): { readonly shape: ShingleShape; readonly hashes: Uint32Array } {
-  const bytes = typeof input === 'string' ? encoder.encode(input) : input
+  const bytes = bytesOf(input)
   const known = shapeOf(profile)
   const shape = known === 'auto' ? automaticShape(inspect(bytes)) : known
   return { shape, hashes: allShingleHashes(bytes, shape) }

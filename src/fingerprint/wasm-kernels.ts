@@ -1,7 +1,9 @@
 /** The text kernels in WebAssembly. Each call places its input, runs to its end and copies the answer out. */
 
+import type { Bytes } from '../bytes.ts'
 import type { RawSimHash, RawSketch, TextInput, TextKernels } from './kernels.ts'
 import { estimateDistinct } from './distinct-estimate.ts'
+import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import {
   automaticShape,
   kindNumber,
@@ -45,16 +47,48 @@ export class WasmKernels implements TextKernels {
     })
   }
 
+  minhash64(
+    input: TextInput,
+    width: number,
+    { multipliers, addends }: MinHashCoefficients,
+  ): BigUint64Array {
+    const slots = multipliers.length
+    return this.#inMemory((memory) => {
+      const { exports, heap } = memory
+      // The kernel takes four slots at a time; those beyond the last one are of no matter.
+      const stride = Math.ceil(slots / 4) * 4
+      const text = heap + stride * 24
+      memory.reserve(text)
+      memory.placeArray(multipliers, heap)
+      memory.placeArray(addends, heap + stride * 8)
+      exports.minhash64(text, memory.place(input, text), width, stride, heap)
+      return new BigUint64Array(exports.memory.buffer, heap + stride * 16, slots).slice()
+    })
+  }
+
+  xxhash64(bytes: Bytes): bigint {
+    return this.#inMemory((memory) => {
+      memory.exports.xxhash64(memory.heap, memory.place(bytes))
+      return memory.uint64Result(0)
+    })
+  }
+
   #with<T>(
     input: TextInput,
     profile: ShingleProfile,
     run: (memory: WasmMemory, length: number, shape: ShingleShape) => T,
   ): T {
     const known = shapeOf(profile)
-    const memory = (this.#memory ??= new WasmMemory())
-    try {
+    return this.#inMemory((memory) => {
       const length = memory.place(input)
       return run(memory, length, known === 'auto' ? inspected(memory, length) : known)
+    })
+  }
+
+  #inMemory<T>(run: (memory: WasmMemory) => T): T {
+    const memory = (this.#memory ??= new WasmMemory())
+    try {
+      return run(memory)
     } finally {
       if (memory.isOversized) this.#memory = undefined
     }

@@ -7,6 +7,7 @@
 
 import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
+import { gearTable } from './gear.ts'
 import { kernelsModule } from './kernels-module.ts'
 import { textClasses } from './text-classes.ts'
 import { webAssembly, type WebAssemblyMemory, type WebAssemblyModule } from './web-assembly.ts'
@@ -24,6 +25,22 @@ export interface KernelExports {
   sketch(text: number, length: number, kind: number, width: number, slots: number): number
   shingleSet(text: number, length: number, kind: number, width: number): number
   simhash(text: number, length: number, kind: number, width: number): number
+  minhash64(text: number, length: number, width: number, slots: number, at: number): number
+  xxhash64(at: number, length: number): void
+  denseBits(vector: number, stride: number, planes: number, count: number, out: number): void
+  hadamardBits(vector: number, size: number, flips: number, out: number): void
+  gear(): number
+  cut(
+    bytes: number,
+    length: number,
+    minimum: number,
+    average: number,
+    maximum: number,
+    early: number,
+    late: number,
+    isLast: boolean,
+    out: number,
+  ): number
 }
 
 const KEPT_BYTES_MAX = 64 * 1024 * 1024
@@ -54,6 +71,7 @@ export class WasmMemory {
     const { separators, unspaced } = textClasses()
     this.bytes().set(separators, this.exports.separators())
     this.bytes().set(unspaced, this.exports.unspaced())
+    this.bytes().set(new Uint8Array(gearTable().buffer), this.exports.gear())
   }
 
   /** All of memory. Growing it detaches the view before, so it is asked for anew after every call. */
@@ -105,12 +123,22 @@ export class WasmMemory {
     return this.#view.getFloat64(this.#results + at, true)
   }
 
+  uint64Result(at: number): bigint {
+    this.bytes()
+    return this.#view.getBigUint64(this.#results + at, true)
+  }
+
   uint16s(at: number, count: number): Uint16Array {
     return new Uint16Array(this.exports.memory.buffer, at, count).slice()
   }
 
   uint32s(at: number, count: number): Uint32Array {
     return new Uint32Array(this.exports.memory.buffer, at, count).slice()
+  }
+
+  /** Puts the memory of any typed array at `at`. */
+  placeArray(array: ArrayBufferView, at: number): void {
+    this.bytes().set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at)
   }
 
   get isOversized(): boolean {

@@ -58,6 +58,6 @@ export function randomTexts(seed: number): RandomTexts {
 }
 
 /** As many bytes as asked for, of any value. */
-export function randomBytes({ below }: RandomTexts, length: number): Uint8Array {
-  return Uint8Array.from({ length }, () => below(256))
+export function randomBytes(texts: RandomTexts, length: number): Uint8Array {
+  return Uint8Array.from({ length }, () => texts.below(256))
 }
