@@ -63,9 +63,8 @@ describe('bands', () => {
   })
 
   it('explain themselves with a plot', () => {
-    expect(
-      explainParameters({ slots: 128, threshold: 0.8, bands: 13, rows: 7 }),
-    ).toMatchInlineSnapshot(`
+    expect(explainParameters({ slots: 128, threshold: 0.8, bands: 13, rows: 7 }))
+      .toMatchInlineSnapshot(`
       "13 bands of 7 rows use 91 of 128 slots.
       Of pairs as similar as 0.8 they find 95.3 %, of 0.85 99.34 %.
       Of pairs as similar as 0.6 they also look at 30.9 %, in vain;

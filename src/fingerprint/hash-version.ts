@@ -8,7 +8,15 @@
 
 import { CHUNK_GEAR_SEED } from './gear.ts'
 import { MINHASH_SEED } from './minhash-coefficients.ts'
-import * as constants from './mix.ts'
+import {
+  mix,
+  ROUND_STEP,
+  SHINGLE_MULTIPLIER,
+  SIMHASH_HIGH_SEED,
+  SKETCH_SEED,
+  WORD_MULTIPLIER,
+  WORD_SEED,
+} from './mix.ts'
 import { HYPERPLANE_SEED } from './random-planes.ts'
 import { SHORT_CODE_POINTS, UNSPACED_PERCENT } from './shingle-profile.ts'
 import { lowerCaseRuns, separatorSpans, unspacedSpans } from './unicode-classes.ts'
@@ -17,7 +25,12 @@ const ALGORITHMS = 1
 
 function summary(): string {
   const numbers = [
-    ...Object.values(constants).filter((value) => typeof value === 'number'),
+    SHINGLE_MULTIPLIER,
+    WORD_MULTIPLIER,
+    WORD_SEED,
+    SKETCH_SEED,
+    ROUND_STEP,
+    SIMHASH_HIGH_SEED,
     SHORT_CODE_POINTS,
     UNSPACED_PERCENT,
     CHUNK_GEAR_SEED,
@@ -26,7 +39,7 @@ function summary(): string {
     ...Buffer.from([separatorSpans, unspacedSpans, lowerCaseRuns].join('|')),
   ]
   let sum = 0
-  for (const number of numbers) sum = constants.mix(Math.imul(sum, 31) + number)
+  for (const number of numbers) sum = mix(Math.imul(sum, 31) + number)
   return sum.toString(16).padStart(8, '0')
 }
 
