@@ -45,3 +45,6 @@ export { chunkEnds, chunkSizes, ContentChunker } from './content-chunks.ts'
 export type { ChunkOptions, ChunkSizes } from './content-chunks.ts'
 export { fixedChunks } from './fixed-chunks.ts'
 export type { FixedChunkOptions } from './fixed-chunks.ts'
+
+export { closeFingerprintPool, fingerprintMany, FingerprintPool } from './fingerprint-many.ts'
+export type { FingerprintManyOptions, Texts } from './fingerprint-many.ts'
