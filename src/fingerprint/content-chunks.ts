@@ -5,7 +5,7 @@
  * Not here: text in chunks of fixed length (`fixed-chunks.ts`), and hashing of chunks.
  */
 
-import { type Bytes, concat, copyOf, EMPTY } from '../bytes.ts'
+import { type Bytes, copyOf, EMPTY } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { kernels, type KernelsName } from './kernels.ts'
 import { TwinCutter } from './twin-cutter.ts'
@@ -93,11 +93,15 @@ function endsOf(bytes: Bytes, sizes: ChunkSizes, isLast: boolean, cutter: Cutter
   return ends
 }
 
-/** Cuts a stream: give it pieces of any length, take the chunks that are complete. */
+/**
+ * Cuts a stream: give it pieces of any length, take the chunks that are complete. Small pieces are gathered
+ * until they could hold a chunk of the greatest size, so that no byte is looked at more than twice.
+ */
 export class ContentChunker {
   readonly #sizes: ChunkSizes
   readonly #cutter: Cutter
-  #rest: Buffer = EMPTY
+  #held: Buffer[] = []
+  #heldBytes = 0
 
   constructor(options: ChunkOptions = {}) {
     this.#sizes = chunkSizes(options.averageBytes)
@@ -106,23 +110,33 @@ export class ContentChunker {
 
   /** The chunks that are now complete. They may share the memory of `bytes`. */
   push(bytes: Bytes): Bytes[] {
-    return this.#take(bytes, false)
+    if (this.#heldBytes + bytes.byteLength >= this.#sizes.maxBytes) return this.#cut(bytes, false)
+    this.#hold(bytes)
+    return []
   }
 
   /** The chunks that are left. The chunker is as new then. */
   finish(): Bytes[] {
-    return this.#take(EMPTY, true)
+    return this.#cut(EMPTY, true)
   }
 
-  #take(bytes: Bytes, isLast: boolean): Bytes[] {
-    const all = this.#rest.byteLength === 0 ? bytes : concat(this.#rest, bytes)
+  /** The caller may use his memory again. */
+  #hold(bytes: Bytes): void {
+    if (bytes.byteLength > 0) this.#held.push(copyOf(bytes))
+    this.#heldBytes += bytes.byteLength
+  }
+
+  #cut(bytes: Bytes, isLast: boolean): Bytes[] {
+    const all = this.#held.length === 0 ? bytes : Buffer.concat([...this.#held, bytes])
+    this.#held = []
+    this.#heldBytes = 0
     const chunks: Bytes[] = []
     let start = 0
     for (const end of endsOf(all, this.#sizes, isLast, this.#cutter)) {
       chunks.push(all.subarray(start, end))
       start = end
     }
-    this.#rest = copyOf(all.subarray(start))
+    this.#hold(all.subarray(start))
     return chunks
   }
 }

@@ -7,6 +7,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { randomBytes, randomTexts } from '../../test/texts/random-texts.ts'
 import { closeFingerprintPool, fingerprintMany, FingerprintPool } from './fingerprint-many.ts'
 import { type SimilaritySketch, sketchOf } from './similarity-sketch.ts'
+import { SketchWorker } from './sketch-worker.ts'
+import { type BatchRequest, sketchesOf, TextBatch } from './text-batch.ts'
 
 async function all(sketches: AsyncIterable<SimilaritySketch>): Promise<SimilaritySketch[]> {
   const found: SimilaritySketch[] = []
@@ -83,6 +85,23 @@ describe('many fingerprints', () => {
     await pool.close()
     await failed
     await expect(all(fingerprintMany(['a'], { pool }))).rejects.toThrow(/closed/)
+  })
+
+  it('fail by name when a worker fails, which then goes on', async () => {
+    const worker = new SketchWorker()
+    const request = (id: number, slots: number): BatchRequest => {
+      const batch = new TextBatch()
+      batch.add('some text')
+      return batch.take(id, 'words', slots)
+    }
+    await expect(worker.send(request(1, -1))).rejects.toThrow(
+      expect.objectContaining({ code: 'WORKER_FAILED', retryable: true }),
+    )
+    expect(sketchesOf(await worker.send(request(2, 64)))).toEqual([
+      sketchOf('some text', { profile: 'words', slots: 64 }),
+    ])
+    await worker.close()
+    expect(worker.busy).toBe(0)
   })
 
   it('never keep the process alive', async () => {
