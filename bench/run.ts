@@ -23,10 +23,20 @@ const { values: flags, positionals } = parseArgs({
   },
 })
 
+/** Results. */
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** What is no result, so that what is printed with --json is JSON alone. */
+function note(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
 async function list(): Promise<void> {
   for (const name of benchNames) {
     const { question } = await loadBench(name)
-    console.log(`${name.padEnd(15)}${question}`)
+    say(`${name.padEnd(15)}${question}`)
   }
 }
 
@@ -39,16 +49,16 @@ async function runBench(name: string, effort: Effort): Promise<void> {
   const bench = await loadBench(name)
   const skipped = bench.skip?.()
   if (skipped !== undefined) {
-    console.error(`# SKIPPED ${name}: ${skipped}`)
+    note(`# SKIPPED ${name}: ${skipped}`)
     process.exitCode = 1
     return
   }
   const cases = bench.cases.filter((one) => one.name.includes(flags.case))
-  if (!flags.json) console.log(`\n${name}: ${bench.question}\n${tableHead()}`)
+  if (!flags.json) say(`\n${name}: ${bench.question}\n${tableHead()}`)
   await withWorkshop(async (workshop) => {
     for (const one of cases) {
       const line = lineOf(await runCase(bench, one, effort, workshop))
-      console.log(flags.json ? JSON.stringify(line) : tableRow(line))
+      say(flags.json ? JSON.stringify(line) : tableRow(line))
     }
   })
 }
@@ -66,7 +76,7 @@ async function main(): Promise<void> {
   if (names.length === 0) throw new Error(`There is no benchmark ${wanted}. Run without a name.`)
   const profiles = flags.profile === undefined ? undefined : resolve(flags.profile)
   if (profiles !== undefined) mkdirSync(profiles, { recursive: true })
-  console.error(header())
+  note(header())
   const effort = { runs: positive('runs'), scale: positive('scale'), profiles }
   for (const name of names) await runBench(name, effort)
 }

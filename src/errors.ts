@@ -24,6 +24,7 @@ const KIND_OF = {
   BACKEND_CLOSED: 'unavailable',
   BACKEND_UNAVAILABLE: 'unavailable',
   BACKEND_FULL: 'unavailable',
+  WORKER_FAILED: 'unavailable',
   CONTENT_CORRUPT: 'corrupt',
 } as const
 

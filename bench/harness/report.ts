@@ -76,7 +76,7 @@ const COLUMNS = [
   ['ref µs', 9],
   ['ratio', 7],
   ['limit', 6],
-  ['spread', 12],
+  ['spread', 14],
   ['per second', 12],
   ['p50 ms', 8],
   ['p99 ms', 8],
@@ -113,5 +113,5 @@ export function tableRow(line: Line): string {
 }
 
 function pad(text: string, width: number, at: number): string {
-  return at === 0 ? text.padEnd(width) : text.padStart(width)
+  return at === 0 ? text.padEnd(width) : ` ${text}`.padStart(width)
 }

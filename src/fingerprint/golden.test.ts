@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { describe, expect, it } from 'vitest'
+
+import { goldenFingerprints } from '../../test/texts/golden-fingerprints.ts'
+
+const FILE = new URL('../../test/golden/fingerprints.json', import.meta.url)
+const CHILD = fileURLToPath(new URL('../../test/children/golden-fingerprints.ts', import.meta.url))
+
+const golden = (): unknown => JSON.parse(readFileSync(FILE, 'utf8'))
+
+async function inAnotherProcess(environment: Record<string, string>): Promise<unknown> {
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', CHILD], {
+    env: { ...process.env, ...environment },
+    maxBuffer: 1 << 26,
+  })
+  return JSON.parse(stdout)
+}
+
+describe('the golden fingerprints', () => {
+  // A difference is a change of format: raise ALGORITHMS in hash-version.ts, then write the file anew
+  // with UPDATE_GOLDEN=1.
+  it('are what they have always been', () => {
+    const now: unknown = JSON.parse(JSON.stringify(goldenFingerprints()))
+    if (process.env['UPDATE_GOLDEN'] === '1') {
+      expect(process.env['CI'], 'CI never writes golden files').toBeUndefined()
+      writeFileSync(FILE, `${JSON.stringify(now, null, 1)}\n`)
+    }
+    expect(now).toEqual(golden())
+  })
+
+  it('are the same in two other processes, with other kernels, in another place and language', async () => {
+    const [first, second] = await Promise.all([
+      inAnotherProcess({ TZ: 'Asia/Kolkata', LANG: 'hi_IN.UTF-8', LC_ALL: 'hi_IN.UTF-8' }),
+      inAnotherProcess({ PRESTIGE_KERNELS: 'twin', TZ: 'America/Lima', LANG: 'tr_TR.UTF-8' }),
+    ])
+    expect(first).toEqual(golden())
+    expect(second).toEqual(golden())
+  })
+})

@@ -1,0 +1,50 @@
+/**
+ * The fingerprint room: from canonical text, bytes and vectors to what finds their likes.
+ *
+ * Invariant: a fingerprint is a pure function of its input and its options. It depends on no process, machine,
+ * locale, Node version or order of arrival. `hashVersion` names everything else it depends on.
+ *
+ * Not here: canonical text (the room before), storing and looking up (the rooms behind).
+ */
+
+export { digestOf, digestOfLarge, DIGEST_BYTES } from './digest.ts'
+export { hashVersion } from './hash-version.ts'
+export type { TextInput } from './kernels.ts'
+export type { ShingleKind, ShingleProfile } from './shingle-profile.ts'
+
+export { equalSlots, estimateSimilarity, shingleHashes, sketchOf } from './similarity-sketch.ts'
+export type { SimilaritySketch, SketchOptions } from './similarity-sketch.ts'
+export {
+  bitCount,
+  containment,
+  cosine,
+  hammingDistance,
+  jaccard,
+  sharedCount,
+} from './exact-similarity.ts'
+
+export { chooseBands, collisionProbability, computeBands, falsePositiveArea } from './bands.ts'
+export type { Banding, BandsWanted } from './bands.ts'
+export { explainParameters } from './explain-parameters.ts'
+export type { Explained } from './explain-parameters.ts'
+
+export { MinHash64, minHashBandKeys, minHashSimilarity, xxhash64 } from './minhash64.ts'
+export type { MinHash64Options } from './minhash64.ts'
+export { minHashCoefficients } from './minhash-coefficients.ts'
+export type { MinHashCoefficients } from './minhash-coefficients.ts'
+
+export { simHashDistance, simHashHex, simHashOf } from './simhash.ts'
+export type { SimHash, SimHashFingerprint } from './simhash.ts'
+export { SimHashIndex } from './simhash-index.ts'
+export type { SimHashMatch } from './simhash-index.ts'
+
+export { cosineFromBits, Hyperplanes } from './hyperplanes.ts'
+export type { HyperplaneOptions, PlanesForm } from './hyperplanes.ts'
+
+export { chunkEnds, chunkSizes, ContentChunker } from './content-chunks.ts'
+export type { ChunkOptions, ChunkSizes } from './content-chunks.ts'
+export { fixedChunks } from './fixed-chunks.ts'
+export type { FixedChunkOptions } from './fixed-chunks.ts'
+
+export { closeFingerprintPool, fingerprintMany, FingerprintPool } from './fingerprint-many.ts'
+export type { FingerprintManyOptions, Texts } from './fingerprint-many.ts'

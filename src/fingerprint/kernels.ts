@@ -1,0 +1,67 @@
+/**
+ * The kernels: the few loops that all fingerprints are made of, in WebAssembly with SIMD, and a twin in
+ * TypeScript for where that is missing. Both give the same bits; which one runs is never recorded.
+ *
+ * `PRESTIGE_KERNELS=twin` in the environment forces the twin, for tests and for measuring.
+ */
+
+import type { Bytes } from '../bytes.ts'
+import type { MinHashCoefficients } from './minhash-coefficients.ts'
+import type { ShingleProfile, ShingleShape } from './shingle-profile.ts'
+import { TwinKernels } from './twin-kernels.ts'
+import { webAssembly } from './web-assembly.ts'
+import { WasmKernels } from './wasm-kernels.ts'
+
+/** Text is read as UTF-8: a lone surrogate counts as U+FFFD, and bytes that are not UTF-8 as themselves. */
+export type TextInput = string | Bytes
+
+export interface RawSketch {
+  readonly shape: ShingleShape
+  readonly slots: Uint16Array
+  readonly shingles: number
+  readonly distinct: number
+  readonly isDistinctExact: boolean
+}
+
+export interface RawSimHash {
+  readonly shape: ShingleShape
+  readonly low: number
+  readonly high: number
+  readonly shingles: number
+}
+
+export interface TextKernels {
+  readonly name: 'wasm' | 'twin'
+  sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch
+  /** Sorted and distinct. */
+  shingleHashes(input: TextInput, profile: ShingleProfile): Uint32Array
+  simhash(input: TextInput, profile: ShingleProfile): RawSimHash
+  /** Classic MinHash over the n-grams of `width` code points of a text, XXH64 of each. */
+  minhash64(input: TextInput, width: number, coefficients: MinHashCoefficients): BigUint64Array
+  xxhash64(bytes: Bytes): bigint
+}
+
+export type KernelsName = TextKernels['name']
+
+/** The least module with a vector instruction in it: `i8x16.splat` and a drop. */
+const SIMD_PROBE = 'AGFzbQEAAAABBAFgAAADAgEACgkBBwBBAP0PGgs='
+
+export function hasSimd(): boolean {
+  return webAssembly?.validate(Buffer.from(SIMD_PROBE, 'base64')) ?? false
+}
+
+const made: { wasm?: TextKernels; twin?: TextKernels } = {}
+
+/** The kernels of this process. They hold no state between calls, so everybody shares them. */
+export function kernels(name: KernelsName = preferred()): TextKernels {
+  const known = made[name] ?? (name === 'wasm' ? new WasmKernels() : new TwinKernels())
+  made[name] = known
+  return known
+}
+
+let choice: KernelsName | undefined
+
+function preferred(): KernelsName {
+  choice ??= process.env['PRESTIGE_KERNELS'] === 'twin' || !hasSimd() ? 'twin' : 'wasm'
+  return choice
+}

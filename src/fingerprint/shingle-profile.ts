@@ -1,0 +1,93 @@
+/**
+ * What a text is cut into before it is compared: overlapping shingles of characters, words or code points.
+ *
+ * - `chars-n`: n code points, with marks for both ends of the text. For short strings.
+ * - `words-n`: n words. A word is a longest run of code points that do not separate words (Unicode 15.0:
+ *   punctuation except connectors, symbols, spaces, controls separate). For documents.
+ * - `codepoints-n`: n code points, those that separate words left out. For scripts without spaces.
+ *
+ * A text with fewer units than one shingle has, and a text without any word, is one shingle as a whole.
+ * The empty text has none. Texts are compared as they are: canonicalise them first.
+ */
+
+import { PrestigeError } from '../errors.ts'
+
+export type ShingleKind = 'chars' | 'words' | 'codepoints'
+export type ShingleProfile = 'auto' | ShingleKind | `${ShingleKind}-${number}`
+
+/** A profile that was decided. */
+export interface ShingleShape {
+  readonly kind: ShingleKind
+  /** Units in one shingle. */
+  readonly width: number
+  /** `words-5`, as it is recorded beside a fingerprint. */
+  readonly name: string
+}
+
+/** What `auto` decides by. */
+export interface TextCounts {
+  readonly codePoints: number
+  /** How many of them belong to scripts written without spaces. */
+  readonly unspaced: number
+}
+
+export const SHINGLE_WIDTH_MAX = 32
+/** Texts below this many code points are short strings: a few words more or less would be all of it. */
+export const SHORT_CODE_POINTS = 200
+/** `auto` takes code points when more than this many of a hundred belong to scripts without spaces. */
+export const UNSPACED_PERCENT = 30
+
+const KINDS: Record<ShingleKind, { readonly number: number; readonly width: number }> = {
+  chars: { number: 0, width: 3 },
+  words: { number: 1, width: 5 },
+  codepoints: { number: 2, width: 5 },
+}
+
+const shapes = new Map<string, ShingleShape | 'auto'>()
+
+/** Reads a profile; `auto` stays open until the text is seen. */
+export function shapeOf(profile: ShingleProfile): ShingleShape | 'auto' {
+  const known = shapes.get(profile)
+  if (known !== undefined) return known
+  const read = readProfile(profile)
+  shapes.set(profile, read)
+  return read
+}
+
+function readProfile(profile: string): ShingleShape | 'auto' {
+  if (profile === 'auto') return 'auto'
+  const [, name, digits] = /^(chars|words|codepoints)(?:-([1-9]\d?))?$/.exec(profile) ?? []
+  const kind = isKind(name) ? name : undefined
+  const width = digits === undefined ? KINDS[kind ?? 'chars'].width : Number(digits)
+  if (kind !== undefined && width <= SHINGLE_WIDTH_MAX) {
+    return Object.freeze({ kind, width, name: `${kind}-${width}` })
+  }
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `A shingle profile is auto, or chars, words or codepoints with an optional -1 to -${SHINGLE_WIDTH_MAX}, not ${profile}.`,
+  )
+}
+
+function isKind(name: string | undefined): name is ShingleKind {
+  return name !== undefined && Object.hasOwn(KINDS, name)
+}
+
+/** How `assembly/` knows the kind. */
+export function kindNumber(kind: ShingleKind): number {
+  return KINDS[kind].number
+}
+
+/**
+ * The rule of `auto`. Two versions of one text can fall on both sides of it, and then do not compare: fix
+ * the profile where texts of about 200 characters meet.
+ */
+export function automaticShape({ codePoints, unspaced }: TextCounts): ShingleShape {
+  if (codePoints < SHORT_CODE_POINTS) return fixedShape('chars')
+  return fixedShape(unspaced * 100 > codePoints * UNSPACED_PERCENT ? 'codepoints' : 'words')
+}
+
+function fixedShape(kind: ShingleKind): ShingleShape {
+  const shape = shapeOf(kind)
+  if (shape === 'auto') throw new PrestigeError('INVALID_OPTIONS', 'A kind is never auto.')
+  return shape
+}

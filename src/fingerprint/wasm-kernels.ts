@@ -1,0 +1,101 @@
+/** The text kernels in WebAssembly. Each call places its input, runs to its end and copies the answer out. */
+
+import type { Bytes } from '../bytes.ts'
+import type { RawSimHash, RawSketch, TextInput, TextKernels } from './kernels.ts'
+import { estimateDistinct } from './distinct-estimate.ts'
+import type { MinHashCoefficients } from './minhash-coefficients.ts'
+import {
+  automaticShape,
+  kindNumber,
+  shapeOf,
+  type ShingleProfile,
+  type ShingleShape,
+} from './shingle-profile.ts'
+import { WasmMemory } from './wasm-memory.ts'
+
+export class WasmKernels implements TextKernels {
+  readonly name = 'wasm'
+  #memory: WasmMemory | undefined
+
+  sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch {
+    return this.#with(input, profile, (memory, length, shape) => {
+      const { exports, heap } = memory
+      const shingles = exports.sketch(heap, length, kindNumber(shape.kind), shape.width, slots)
+      const counted = memory.uint32Result(8)
+      return {
+        shape,
+        slots: shingles === 0 ? new Uint16Array(slots) : memory.uint16s(exports.folded(), slots),
+        shingles,
+        distinct: counted || estimateDistinct(memory.float64Result(0), slots, shingles),
+        isDistinctExact: counted > 0 || shingles === 0,
+      }
+    })
+  }
+
+  shingleHashes(input: TextInput, profile: ShingleProfile): Uint32Array {
+    return this.#with(input, profile, (memory, length, { kind, width }) => {
+      const count = memory.exports.shingleSet(memory.heap, length, kindNumber(kind), width)
+      return memory.uint32s(memory.uint32Result(0), count)
+    })
+  }
+
+  simhash(input: TextInput, profile: ShingleProfile): RawSimHash {
+    return this.#with(input, profile, (memory, length, shape) => {
+      const { exports, heap } = memory
+      const shingles = exports.simhash(heap, length, kindNumber(shape.kind), shape.width)
+      return { shape, shingles, low: memory.uint32Result(0), high: memory.uint32Result(4) }
+    })
+  }
+
+  minhash64(
+    input: TextInput,
+    width: number,
+    { multipliers, addends }: MinHashCoefficients,
+  ): BigUint64Array {
+    const slots = multipliers.length
+    return this.#inMemory((memory) => {
+      const { exports, heap } = memory
+      // The kernel takes four slots at a time; those beyond the last one are of no matter.
+      const stride = Math.ceil(slots / 4) * 4
+      const text = heap + stride * 24
+      memory.reserve(text)
+      memory.placeArray(multipliers, heap)
+      memory.placeArray(addends, heap + stride * 8)
+      exports.minhash64(text, memory.place(input, text), width, stride, heap)
+      return new BigUint64Array(exports.memory.buffer, heap + stride * 16, slots).slice()
+    })
+  }
+
+  xxhash64(bytes: Bytes): bigint {
+    return this.#inMemory((memory) => {
+      memory.exports.xxhash64(memory.heap, memory.place(bytes))
+      return memory.uint64Result(0)
+    })
+  }
+
+  #with<T>(
+    input: TextInput,
+    profile: ShingleProfile,
+    run: (memory: WasmMemory, length: number, shape: ShingleShape) => T,
+  ): T {
+    const known = shapeOf(profile)
+    return this.#inMemory((memory) => {
+      const length = memory.place(input)
+      return run(memory, length, known === 'auto' ? inspected(memory, length) : known)
+    })
+  }
+
+  #inMemory<T>(run: (memory: WasmMemory) => T): T {
+    const memory = (this.#memory ??= new WasmMemory())
+    try {
+      return run(memory)
+    } finally {
+      if (memory.isOversized) this.#memory = undefined
+    }
+  }
+}
+
+function inspected(memory: WasmMemory, length: number): ShingleShape {
+  const codePoints = memory.exports.inspect(memory.heap, length)
+  return automaticShape({ codePoints, unspaced: memory.uint32Result(0) })
+}
