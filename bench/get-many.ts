@@ -8,6 +8,10 @@ import { measure, nextTurn } from './harness/measure.ts'
 import { openRaw } from './harness/raw.ts'
 import { keysOf, ourFixture, rawFixture } from './get.ts'
 
+async function* stream<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
+}
+
 const ARRAY = 100
 const BYTES = 1024
 
@@ -30,7 +34,7 @@ async function ours(way: Way, place: Place): Promise<Sample> {
     }
   }
   const getStream = async () => {
-    for await (const outcome of store.getMany(keys.values())) check(outcome)
+    for await (const outcome of store.getMany(stream(keys))) check(outcome)
   }
   const getAll = way === 'one stream' ? getStream : getArrays
   await getAll()

@@ -21,11 +21,15 @@ async function openOurs(directory: string, one: PutCase, way: Way): Promise<Putt
     })
   }
   const putStream = async (load: Load) => {
-    for await (const outcome of store.putMany(itemsOf(load, 0, load.count))) {
+    for await (const outcome of store.putMany(stream(itemsOf(load, 0, load.count)))) {
       if (!outcome.ok) throw outcome.error
     }
   }
   return { put: way === 'one stream' ? putStream : putArrays, close: () => store.close() }
+}
+
+async function* stream<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
 }
 
 function* itemsOf({ keys, values }: Load, from: number, to: number): Generator<PutItem> {

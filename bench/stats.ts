@@ -13,7 +13,7 @@ function countOf(scale: number): number {
 }
 
 /** Small values, half of them duplicates. */
-function* items(scale: number): Generator<PutItem> {
+async function* items(scale: number): AsyncGenerator<PutItem> {
   const keys = hashedKeys(countOf(scale))
   for (const [at, key] of keys.entries()) yield { key, value: `value ${at >> 1}` }
 }

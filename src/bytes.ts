@@ -62,7 +62,11 @@ export function startsWith(bytes: Bytes, prefix: Bytes): boolean {
  * UTF-8 of a text. A lone surrogate has no UTF-8: encoders replace it, and two different texts would
  * become the same bytes, so it is refused instead.
  */
-export function utf8(text: string, code: 'INVALID_KEY' | 'INVALID_VALUE', what: string): Buffer {
+export function utf8(
+  text: string,
+  code: 'INVALID_KEY' | 'INVALID_VALUE' | 'INVALID_OPTIONS',
+  what: string,
+): Buffer {
   if (!text.isWellFormed()) {
     throw new PrestigeError(
       code,

@@ -22,7 +22,8 @@ export async function openStore(
   try {
     return new Store(backend, await openSettings(backend, options), options)
   } catch (error) {
-    await backend.close()
+    // A backend that was given is not ours to close, and no failure to close may hide the reason.
+    if (typeof location === 'string') await backend.close().catch(() => {})
     throw error
   }
 }

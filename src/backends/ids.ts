@@ -8,11 +8,29 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Bytes } from '../bytes.ts'
+import { PrestigeError } from '../errors.ts'
 
 export const ID_BYTES = 16
 
 export function systemRandom(count: number): Bytes {
   return randomBytes(count)
+}
+
+const TIME_MAX = 2 ** 47
+
+/**
+ * A clock whose readings can be kept in six bytes. A NaN let through once would make all later ids equal, and
+ * a reading far in the future would be the time of every later id.
+ */
+export function checkedClock(clock: () => number = Date.now): () => number {
+  return () => {
+    const now = Math.floor(clock())
+    if (now >= 0 && now <= TIME_MAX) return now
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      `The clock says ${now}. It must give milliseconds since 1970, from 0 to ${TIME_MAX}.`,
+    )
+  }
 }
 
 export class IdSource {
@@ -22,12 +40,12 @@ export class IdSource {
   #counter = 0
 
   constructor(clock: () => number, random: (count: number) => Bytes) {
-    this.#clock = clock
+    this.#clock = checkedClock(clock)
     this.#tail = random(6)
   }
 
   next(): Buffer {
-    const now = Math.max(Math.floor(this.#clock()), this.#lastMs)
+    const now = Math.max(this.#clock(), this.#lastMs)
     this.#counter = now === this.#lastMs ? this.#counter + 1 : 0
     this.#lastMs = now
     const id = Buffer.allocUnsafe(ID_BYTES)

@@ -15,10 +15,8 @@
  *  - A group ends after some milliseconds or megabytes, so that the event loop stays responsive.
  */
 
-import { existsSync, realpathSync } from 'node:fs'
-import { mkdir, open as openFile } from 'node:fs/promises'
+import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 
 import type * as Lmdb from 'lmdb'
 
@@ -26,6 +24,8 @@ import { type Bytes, copyOf, EMPTY } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import type { Space } from './contract.ts'
 import type { Addition, Draft } from './draft.ts'
+import { engineError, reasonOf } from './lmdb-errors.ts'
+import { dataFile, directoryOf, identityOf, refuseForeignFile, syncFile } from './lmdb-files.ts'
 
 export type Durability = 'fsync' | 'os'
 export type Table = Lmdb.Database<Bytes, Bytes>
@@ -66,6 +66,9 @@ const environments = new Map<string, LmdbEnvironment>()
 export class LmdbEnvironment {
   readonly #root: Lmdb.RootDatabase<Bytes, Bytes>
   readonly #directory: string
+  readonly #identity: string
+  /** To sync what `os` left to the system, wherever the file may have been moved to. */
+  readonly #file: number
   readonly #tables = new Map<string, Table>()
   readonly #keys = new PrefixedKeys()
   #users = 0
@@ -88,7 +91,11 @@ export class LmdbEnvironment {
       maxDbs: SPACES_MAX,
       mapSize: MAP_BYTES,
       overlappingSync: false,
+      // With it a failed commit rejects a promise of lmdb's own that nobody can catch, and the process dies.
+      eventTurnBatching: false,
     })
+    this.#identity = identityOf(directory)
+    this.#file = openSync(dataFile(directory), 'r+')
   }
 
   /** The environment of a directory; all backends of this thread share one. */
@@ -98,9 +105,10 @@ export class LmdbEnvironment {
     create: boolean,
   ): Promise<LmdbEnvironment> {
     const directory = await directoryOf(path, create)
-    await refuseForeignFile(join(directory, 'data.mdb'))
+    await refuseForeignFile(dataFile(directory))
     let environment = environments.get(directory)
-    if (environment === undefined) {
+    if (environment) environment.#refuseReplaced()
+    else {
       environment = openOrExplain(directory)
       environments.set(directory, environment)
     }
@@ -153,24 +161,48 @@ export class LmdbEnvironment {
 
   async leave(): Promise<void> {
     this.#users--
-    if (this.#users > 0) return
-    environments.delete(this.#directory)
+    if (this.#users > 0) return this.#sync()
+    if (environments.get(this.#directory) === this) environments.delete(this.#directory)
     if (this.#queue.length > 0 || this.#scheduled) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve
       })
     }
     await this.#root.close()
-    if (this.#isUnsynced) await syncFile(join(this.#directory, 'data.mdb'))
+    await this.#sync().finally(() => closeSync(this.#file))
+  }
+
+  async #sync(): Promise<void> {
+    if (!this.#isUnsynced) return
+    this.#isUnsynced = false
+    await syncFile(this.#file)
+  }
+
+  /** Whoever removed or replaced the file would otherwise write into the one that nobody can find any more. */
+  #refuseReplaced(): void {
+    if (identityOf(this.#directory) === this.#identity) return
+    throw new PrestigeError(
+      'BACKEND_UNAVAILABLE',
+      `${this.#directory} was removed or replaced while it is open here. Close what is open, then open it again.`,
+    )
   }
 
   #join(spaces: readonly Space<unknown>[]): void {
     for (const { name } of spaces) {
       if (this.#tables.has(name)) continue
       const options = { name, encoding: 'binary', keyEncoder: this.#keys.encoder } as const
-      this.#tables.set(name, this.#root.openDB<Bytes, Bytes>(options))
+      this.#tables.set(name, this.#openTable(options))
     }
     this.#users++
+  }
+
+  #openTable(options: Lmdb.DatabaseOptions & { name: string }): Table {
+    try {
+      return this.#root.openDB<Bytes, Bytes>(options)
+    } catch (error) {
+      if (this.#users === 0) environments.delete(this.#directory)
+      throw engineError(error)
+    }
   }
 
   #schedule(): void {
@@ -189,7 +221,7 @@ export class LmdbEnvironment {
         else job.done()
       }
     } catch (error) {
-      this.#groupFailed(taken, engineError(error))
+      this.#groupFailed(taken, engineError(await reasonOf(error)))
     }
     this.#scheduled = false
     if (this.#queue.length > 0) this.#schedule()
@@ -313,64 +345,6 @@ class PrefixedKeys {
   }
 }
 
-function engineError(error: unknown): PrestigeError {
-  if (error instanceof PrestigeError) return error
-  const text = error instanceof Error ? error.message : String(error)
-  if (/MAP_FULL|ENOSPC|No space left/i.test(text)) {
-    return new PrestigeError(
-      'BACKEND_FULL',
-      `The store's disk is full (${text}). Nothing of this was written; make room and try again.`,
-      { cause: error },
-    )
-  }
-  return new PrestigeError(
-    'BACKEND_UNAVAILABLE',
-    `LMDB failed: ${text}. Nothing of this was written.`,
-    { cause: error },
-  )
-}
-
-async function directoryOf(path: string, create: boolean): Promise<string> {
-  if (!create && !existsSync(join(path, 'data.mdb'))) {
-    throw new PrestigeError(
-      'STORE_NOT_FOUND',
-      `There is no store at ${path}. Check the location, or put something there first.`,
-    )
-  }
-  try {
-    await mkdir(path, { recursive: true })
-    return realpathSync(path)
-  } catch (error) {
-    throw new PrestigeError(
-      'INVALID_LOCATION',
-      `${path} cannot be used as a store directory: ${String(error)}`,
-      { cause: error },
-    )
-  }
-}
-
-/** Where LMDB 0.9's first page says what it is, on machines of 64 bits. */
-const MAGIC_AT = 24
-const MAGIC = [0xbeef_c0de, 2] as const
-
-/** lmdb takes the whole process down when a file is none of its own, so its beginning is looked at first. */
-async function refuseForeignFile(path: string): Promise<void> {
-  if (!existsSync(path)) return
-  const file = await openFile(path, 'r')
-  try {
-    const head = new Uint32Array(2) // in the byte order of this machine, as LMDB writes it
-    const { size } = await file.stat()
-    await file.read(new Uint8Array(head.buffer), 0, head.byteLength, MAGIC_AT)
-    if (size === 0 || MAGIC.every((word, at) => head[at] === word)) return
-  } finally {
-    await file.close()
-  }
-  throw new PrestigeError(
-    'CONTENT_CORRUPT',
-    `${path} is damaged, or was not written by LMDB. Check the location, or bring back a copy.`,
-  )
-}
-
 function openOrExplain(directory: string): LmdbEnvironment {
   try {
     return new LmdbEnvironment(directory)
@@ -380,15 +354,5 @@ function openOrExplain(directory: string): LmdbEnvironment {
       `LMDB cannot open ${directory}: ${error instanceof Error ? error.message : String(error)}`,
       { cause: error },
     )
-  }
-}
-
-/** What `os` leaves to the operating system while it runs is brought to the disk when it closes. */
-async function syncFile(path: string): Promise<void> {
-  const file = await openFile(path, 'r+')
-  try {
-    await file.datasync()
-  } finally {
-    await file.close()
   }
 }

@@ -19,9 +19,10 @@ import type {
 } from './contract.ts'
 import { Draft, ReadDraft } from './draft.ts'
 import { Gate } from './gate.ts'
-import { IdSource, systemRandom } from './ids.ts'
+import { checkedClock, IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
 import { type Durability, LmdbEnvironment, type Table } from './lmdb-environment.ts'
+import { engineError } from './lmdb-errors.ts'
 import { namespacePrefix, within } from './namespace.ts'
 import { drive, type SerialReader } from './serial.ts'
 
@@ -60,7 +61,7 @@ export class LmdbBackend implements Backend {
     this.#environment = environment
     this.#durability = options.durability ?? 'fsync'
     this.#prefix = namespacePrefix(options.namespace)
-    this.#clock = options.clock ?? Date.now
+    this.#clock = checkedClock(options.clock)
     this.#ids = new IdSource(this.#clock, options.random ?? systemRandom)
     this.limits = {
       keyBytesMax: LMDB_KEY_BYTES_MAX - this.#prefix.byteLength,
@@ -123,7 +124,9 @@ export class LmdbBackend implements Backend {
       this.#gate.assertOpen()
       this.#environment.refresh(this.#prefix)
       const limit = Math.min(left, SCAN_PAGE)
-      const page = this.#environment.withWholeKeys(() => pageOf(table, start, end, limit))
+      const page = this.#environment.withWholeKeys(() =>
+        orExplain(() => pageOf(table, start, end, limit)),
+      )
       for (const { key, value } of page.rows) {
         start = after(key)
         yield { key: this.#own(key), value: space.codec.decode(value) }
@@ -139,7 +142,7 @@ export class LmdbBackend implements Backend {
 
   #get(table: Table, key: Bytes): Buffer | undefined {
     if (key.byteLength > this.limits.keyBytesMax) return undefined
-    const shared = table.getBinaryFast(key)
+    const shared = orExplain(() => table.getBinaryFast(key))
     if (shared === undefined) return undefined
     // The buffer is lmdb's own, reused by the next get, and longer than its `length` says; `copy` goes by
     // the true length, `subarray` by the one that lmdb has set.
@@ -149,7 +152,8 @@ export class LmdbBackend implements Backend {
   *#keys(table: Table, range: Range): Generator<Buffer> {
     let { start, end } = bounds(this.#prefix, range)
     for (let limit = 2; ; limit = SCAN_PAGE) {
-      const page = this.#environment.withWholeKeys(() => [...table.getKeys({ start, end, limit })])
+      const list = () => [...table.getKeys({ start, end, limit })]
+      const page = this.#environment.withWholeKeys(() => orExplain(list))
       for (const key of page) {
         start = after(key)
         yield this.#own(key)
@@ -160,6 +164,15 @@ export class LmdbBackend implements Backend {
 
   #own(key: Bytes): Buffer {
     return asBuffer(key).subarray(this.#prefix.byteLength)
+  }
+}
+
+/** What the engine throws gets a code like everything else; what a body throws never passes here. */
+function orExplain<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw engineError(error)
   }
 }
 

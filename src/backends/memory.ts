@@ -16,7 +16,7 @@ import type {
 } from './contract.ts'
 import { Draft, ReadDraft } from './draft.ts'
 import { Gate } from './gate.ts'
-import { IdSource, systemRandom } from './ids.ts'
+import { checkedClock, IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
 import { namespacePrefix, within } from './namespace.ts'
 import { OrderedMap } from './ordered-map.ts'
@@ -55,7 +55,7 @@ export class MemoryBackend implements Backend {
   constructor(options: Omit<BackendOptions, 'spaces'> = {}, engine = new MemoryEngine()) {
     this.#engine = engine
     this.#prefix = namespacePrefix(options.namespace)
-    this.#clock = options.clock ?? Date.now
+    this.#clock = checkedClock(options.clock)
     this.#ids = new IdSource(this.#clock, options.random ?? systemRandom)
     this.#reader = {
       get: (space, key) => this.#get(space, key),

@@ -10,7 +10,7 @@ import type { Range } from './contract.ts'
 export const NAMESPACE_BYTES_MAX = 64
 
 export function namespacePrefix(namespace = ''): Buffer {
-  const name = utf8(namespace, 'INVALID_KEY', 'The namespace')
+  const name = utf8(namespace, 'INVALID_OPTIONS', 'The namespace')
   if (name.byteLength > NAMESPACE_BYTES_MAX) {
     throw new PrestigeError(
       'INVALID_OPTIONS',

@@ -23,7 +23,7 @@ import type {
 } from './contract.ts'
 import { cellName } from './draft.ts'
 import { Gate } from './gate.ts'
-import { IdSource } from './ids.ts'
+import { checkedClock, IdSource } from './ids.ts'
 import { namespacePrefix, within } from './namespace.ts'
 import {
   type Commit,
@@ -181,7 +181,7 @@ export class SimulatedBackend implements Backend {
     this.#world = world
     this.#worker = worker
     this.#prefix = namespacePrefix(options.namespace)
-    this.#clock = options.clock ?? (() => world.time)
+    this.#clock = checkedClock(options.clock ?? (() => world.time))
     // A worker that comes back after a crash makes other ids than before, as real ones do.
     const opening = `${worker} ${world.newVersion()}`
     const random = (count: number) => nameDigest(opening).subarray(0, count)

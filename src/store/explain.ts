@@ -3,6 +3,7 @@
 import { type Bytes, endOfPrefix, equalBytes } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import { findStory, type Story } from './get.ts'
+import { refuseUnknown } from './prepare.ts'
 import { hex, type Method, type Origin, originOf } from './receipt.ts'
 import { type ContentOutcome, refs } from './rows.ts'
 
@@ -32,8 +33,10 @@ export async function explain(
   backend: Backend,
   key: Bytes,
   sharesForms: boolean,
-  { sharedWithMax = 10 }: ExplainOptions,
+  options: ExplainOptions,
 ): Promise<Explanation | undefined> {
+  refuseUnknown(options, ['sharedWithMax'])
+  const sharedWithMax = Math.max(0, Math.floor(options.sharedWithMax ?? 10)) || 0
   const story = await backend.read(findStory, key)
   if (story === undefined) return undefined
   const { entry, known } = story

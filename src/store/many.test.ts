@@ -137,6 +137,81 @@ describe('many at once', () => {
     expect(await store.has('a')).toBe(true)
   })
 
+  it('tells what was stored before its source broke', async () => {
+    await using store = await openStore('memory:')
+    const told: string[] = []
+    async function* broken() {
+      yield* items(100)
+      throw new Error('the source broke')
+    }
+    const running = (async () => {
+      for await (const { key } of store.putMany(broken())) told.push(String(key))
+    })()
+    await expect(running).rejects.toThrow('the source broke')
+    expect(told).toHaveLength(100)
+  })
+
+  it('stops at once when its source is silent', async () => {
+    await using store = await openStore('memory:')
+    const stop = new AbortController()
+    async function* silent() {
+      yield { key: 'a', value: 'v' }
+      await new Promise(() => {})
+    }
+    const told: string[] = []
+    const running = (async () => {
+      for await (const { key } of store.putMany(silent(), { signal: stop.signal }))
+        told.push(String(key))
+    })()
+    setTimeout(() => stop.abort(new Error('enough')), 20)
+    await expect(running).rejects.toThrow('enough')
+    expect(told).toEqual(['a'])
+  })
+
+  it('lets the last item of a key win, however long the others take', async () => {
+    await using store = await openStore('memory:')
+    const large = Buffer.alloc(9 * 1024 * 1024, 1)
+    const outcomes = await store.putMany([
+      { key: 'clé', value: large },
+      { key: Buffer.from('clé'), value: 'second' },
+      { key: 'other', value: 'x' },
+      { key: 'clé', value: large },
+      { key: 'clé', value: 'last' },
+    ])
+    expect(outcomes.map((one) => one.ok && one.result.key)).toEqual([
+      'created',
+      'replaced',
+      'created',
+      'replaced',
+      'replaced',
+    ])
+    expect(await store.getText('clé')).toBe('last')
+  })
+
+  it('takes everything that is there at once, and no text for a list of letters', async () => {
+    await using store = await openStore('memory:')
+    const outcomes = await store.putMany(new Set([{ key: 'a', value: 'v' }]))
+    expect(outcomes).toHaveLength(1)
+    expect(await store.deleteMany(new Map([['a', 1]]).keys())).toMatchObject([{ result: true }])
+    const lists = ['users/alice', Buffer.from('bytes'), 5, null] as unknown as string[][]
+    for (const list of lists) {
+      expect(() => store.deleteMany(list)).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTIONS' }),
+      )
+    }
+  })
+
+  it('gives even what is no item its outcome', async () => {
+    await using store = await openStore('memory:')
+    const odd = [{ key: 'a', value: 'v' }, null, { key: 'b', value: 'v', ttl: 5 }] as {
+      key: string
+      value: string
+    }[]
+    const outcomes = await store.putMany(odd)
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, false, false])
+    expect(outcomes[2]).toMatchObject({ error: { code: 'INVALID_OPTIONS' } })
+  })
+
   it('tells every item that its store was closed', async () => {
     const store = await openStore('memory:')
     await store.close()

@@ -9,8 +9,7 @@ import { flag, given, oneOf } from '../options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const known: Record<string, unknown> = { ...value }
-  return names.every((name) => typeof (known[name] ?? Reflect.get(value, name)) === 'function')
+  return names.every((name) => typeof Reflect.get(value, name) === 'function')
 }
 
 const isFunction = (value: unknown) => typeof value === 'function'

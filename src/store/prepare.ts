@@ -24,6 +24,17 @@ export interface PutOptions {
   readonly ttlMs?: number | undefined
 }
 
+const PUT_OPTIONS = ['ttlMs']
+
+/** A misspelt option must not be one that was never given. */
+export function refuseUnknown(options: object, names: readonly string[]): void {
+  for (const name in options) {
+    if (names.includes(name)) continue
+    const message = `${name} is not an option here. There ${names.length > 1 ? 'are' : 'is'} ${names.join(', ')}.`
+    throw new PrestigeError('INVALID_OPTIONS', message)
+  }
+}
+
 /** What of the store's options a preparation needs. */
 export interface Preparation {
   readonly profile: CanonicalProfile | undefined
@@ -101,6 +112,7 @@ export function prepare(
   notes?: PrepareNotes,
 ): Prepared | Promise<Prepared> {
   const checkedKey = keyBytes(key)
+  if (options) refuseUnknown(options, PUT_OPTIONS)
   const ttlMs = ttlOf(options?.ttlMs)
   const bytes = valueBytes(value)
   const started = notes && performance.now()
@@ -147,7 +159,10 @@ function functionMissing(): PrestigeError {
   )
 }
 
-/** The digest of the canonical form. What counts as bytes can never equal a form. */
+/** No UTF-8 begins so: what counts as bytes never has the form of a text. */
+const UNREADABLE = Buffer.of(0xff)
+
+/** The digest of the canonical form. */
 export function formOf(
   profile: CanonicalProfile,
   onUnreadable: 'error' | 'bytes',
@@ -159,6 +174,6 @@ export function formOf(
   } catch (error) {
     const isUnreadable = error instanceof PrestigeError && error.code === 'UNREADABLE_VALUE'
     if (!isUnreadable || onUnreadable === 'error') throw error
-    return digestOf(concat(Buffer.from('unreadable:'), asBuffer(exact)))
+    return digestOf(concat(UNREADABLE, asBuffer(exact)))
   }
 }

@@ -11,24 +11,16 @@ import { Entry, partCount } from './rows.ts'
 const PARTS_AT_ONCE = 4
 const ROUNDS_MAX = 10
 
+/** The bytes of a key; `notes` are for those who measure. */
 export async function readValue(
   backend: Backend,
   key: Bytes,
   partBytes: number,
+  notes?: Notes,
 ): Promise<Buffer | undefined> {
-  const found = await backend.read(findValue, key, partBytes)
-  return found instanceof Entry
-    ? readParts(backend, key, found, partBytes)
-    : found && asBuffer(found)
-}
-
-export async function readMeasured(
-  backend: Backend,
-  key: Bytes,
-  partBytes: number,
-  notes: Notes,
-): Promise<Buffer | undefined> {
-  const found = await measured(backend, key, partBytes, notes)
+  const found = notes
+    ? await measured(backend, key, partBytes, notes)
+    : await backend.read(findValue, key, partBytes)
   return found instanceof Entry
     ? readParts(backend, key, found, partBytes)
     : found && asBuffer(found)
@@ -62,7 +54,7 @@ export async function readParts(
   if (first.bytes > VALUE_BYTES_MAX) throw damaged(key)
   let entry: Entry | undefined = first
   for (let round = 0; round < ROUNDS_MAX && entry; round++) {
-    const value = await joinParts(backend, entry, partBytes)
+    const value = await joinParts(backend, key, entry, partBytes)
     if (value) return value
     const again: Entry | undefined = await backend.read(findEntry, key)
     if (again?.row.equals(entry.row)) throw damaged(key)
@@ -75,6 +67,7 @@ export async function readParts(
 
 async function joinParts(
   backend: Backend,
+  key: Bytes,
   { id, bytes }: Entry,
   partBytes: number,
 ): Promise<Buffer | undefined> {
@@ -84,7 +77,12 @@ async function joinParts(
     const to = Math.min(parts, from + PARTS_AT_ONCE)
     const found = await backend.read(findParts, id, from, to)
     if (!found) return undefined
-    found.forEach((part, at) => value.set(part, (from + at) * partBytes))
+    for (const [at, part] of found.entries()) {
+      const start = (from + at) * partBytes
+      // A part of another length would leave memory of others in the value.
+      if (part.byteLength !== Math.min(partBytes, bytes - start)) throw damaged(key)
+      value.set(part, start)
+    }
   }
   return value
 }

@@ -5,17 +5,27 @@
 
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
+import { removeParts } from './collect.ts'
 import type { Prepared } from './put.ts'
 import { contents, partCount, partKey, staged } from './rows.ts'
 
 /** Writes the parts of a value, and returns it ready to be made visible. */
-export async function stage(backend: Backend, prepared: Prepared): Promise<Prepared> {
+export async function stage(
+  backend: Backend,
+  prepared: Prepared,
+): Promise<Prepared & { staged: Buffer }> {
   const { value, partBytes } = prepared
   const parts = partCount(value.byteLength, partBytes)
   const id = await backend.run(announce, parts)
-  for (let part = 0; part < parts; part++) {
-    const bytes = value.subarray(part * partBytes, (part + 1) * partBytes)
-    await backend.run(keepPart, { id, part, bytes })
+  try {
+    for (let part = 0; part < parts; part++) {
+      const bytes = value.subarray(part * partBytes, (part + 1) * partBytes)
+      await backend.run(keepPart, { id, part, bytes })
+    }
+  } catch (error) {
+    // What cannot be taken back now (the disk may be full) is left to the collector; the first error counts.
+    await removeParts(backend, id).catch(() => 0)
+    throw error
   }
   return { ...prepared, staged: id }
 }

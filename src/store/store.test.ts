@@ -151,6 +151,31 @@ describe('bad input', () => {
     await rejects(openStore(5 as unknown as string), 'INVALID_LOCATION')
   })
 
+  it('a misspelt option or a limit that is none is refused', async () => {
+    await using store = await openStore('memory:')
+    await rejects(store.put('a', 'v', { ttl: 5 } as object), 'INVALID_OPTIONS')
+    for (const options of [{ limit: Number.NaN }, { limit: -1 }, { limit: 1.5 }, { perfix: 'a' }]) {
+      await rejects(store.keys(options).next(), 'INVALID_OPTIONS')
+      await rejects(store.entries(options).next(), 'INVALID_OPTIONS')
+    }
+    await rejects(store.explain('a', { max: 1 } as object), 'INVALID_OPTIONS')
+    await store.put('a', 'v')
+    expect(await list(store.keys({ startAfter: '', prefix: '' }))).toEqual(['a'])
+  })
+
+  it('a clock that says no time is refused before anything is written', async () => {
+    let time = 1000
+    await using store = await openStore('memory:', { clock: () => time })
+    for (const wrong of [Number.NaN, -1, Infinity, 2 ** 48]) {
+      time = wrong
+      await rejects(store.put('a', 'v'), 'INVALID_OPTIONS')
+    }
+    time = 1000.7
+    expect((await store.put('a', 'v', { ttlMs: 10 })).expiresAt).toBe(1010)
+    const ids = await Promise.all(['b', 'c', 'd'].map((key) => store.put(key, key)))
+    expect(new Set(ids.map(({ contentId }) => contentId)).size).toBe(3)
+  })
+
   it('an option that would do nothing is refused, not ignored', async () => {
     await rejects(openStore('memory:', { durability: 'fsync' }), 'INVALID_OPTIONS')
     await rejects(openStore('memory:', { fidelity: 'representative' }), 'INVALID_OPTIONS')

@@ -12,7 +12,7 @@ import { Gate } from '../backends/gate.ts'
 import { type Collected, collectAll, collectContent, removeParts } from './collect.ts'
 import { explain, type Explanation, type ExplainOptions } from './explain.ts'
 import { findEntry, findValue } from './get.ts'
-import { type Items, many, type ManyOptions, type Outcome } from './many.ts'
+import { type AtOnce, type Items, many, type ManyOptions, type Outcome, type Work } from './many.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
 import {
@@ -21,10 +21,11 @@ import {
   type Preparation,
   prepare,
   type PutOptions,
+  refuseUnknown,
   type Value,
 } from './prepare.ts'
 import { type Prepared, type PutEnd, putValue } from './put.ts'
-import { readMeasured, readParts } from './read-value.ts'
+import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
 import { removeKey } from './remove.ts'
 import { entries, Entry } from './rows.ts'
@@ -51,9 +52,6 @@ export interface Stats extends Counts {
   /** Bytes of all values divided by bytes stored; 1 for an empty store. */
   readonly dedupRatio: number
 }
-
-/** A put of a large value that keeps losing its content to a collector gives up after so many rounds. */
-const STAGING_ROUNDS_MAX = 5
 
 export class Store {
   readonly settings: StoreSettings
@@ -138,25 +136,29 @@ export class Store {
     )
   }
 
-  putMany(items: readonly PutItem[], options?: ManyOptions): Promise<Outcome<Receipt>[]>
-  putMany(items: Items<PutItem>, options?: ManyOptions): AsyncGenerator<Outcome<Receipt>>
+  /**
+   * Puts many. What is there at once (an array, a Set) gives a promise of all outcomes; what comes bit by bit
+   * (an async iterable) gives outcomes bit by bit, and goes on only as they are taken.
+   */
+  putMany(items: AsyncIterable<PutItem>, options?: ManyOptions): AsyncGenerator<Outcome<Receipt>>
+  putMany(items: AtOnce<PutItem>, options?: ManyOptions): Promise<Outcome<Receipt>[]>
   putMany(items: Items<PutItem>, options?: ManyOptions) {
-    const perform = ({ key, value, ttlMs }: PutItem) => this.put(key, value, { ttlMs })
-    // What is no value at all is refused by its own put, and weighs nothing.
-    const weigh = ({ value }: PutItem) => value?.length ?? 0
-    return many(items, { keyOf: ({ key }) => key, weigh, perform, weighResult: () => 0 }, options)
+    return many(items, putWork(this), options)
   }
 
-  getMany(keys: readonly Key[], options?: ManyOptions): Promise<Outcome<Buffer | undefined>[]>
-  getMany(keys: Items<Key>, options?: ManyOptions): AsyncGenerator<Outcome<Buffer | undefined>>
+  getMany(
+    keys: AsyncIterable<Key>,
+    options?: ManyOptions,
+  ): AsyncGenerator<Outcome<Buffer | undefined>>
+  getMany(keys: AtOnce<Key>, options?: ManyOptions): Promise<Outcome<Buffer | undefined>[]>
   getMany(keys: Items<Key>, options?: ManyOptions) {
     const perform = (key: Key) => this.get(key)
     const weighResult = (value: Buffer | undefined) => value?.byteLength ?? 0
     return many(keys, { keyOf: (key) => key, weigh: () => 0, perform, weighResult }, options)
   }
 
-  deleteMany(keys: readonly Key[], options?: ManyOptions): Promise<Outcome<boolean>[]>
-  deleteMany(keys: Items<Key>, options?: ManyOptions): AsyncGenerator<Outcome<boolean>>
+  deleteMany(keys: AsyncIterable<Key>, options?: ManyOptions): AsyncGenerator<Outcome<boolean>>
+  deleteMany(keys: AtOnce<Key>, options?: ManyOptions): Promise<Outcome<boolean>[]>
   deleteMany(keys: Items<Key>, options?: ManyOptions) {
     const perform = (key: Key) => this.delete(key)
     const work = { keyOf: (key: Key) => key, weigh: () => 0, perform, weighResult: () => 0 }
@@ -165,7 +167,7 @@ export class Store {
 
   /** Keys in byte order. */
   async *keys(options: ListOptions = {}): AsyncGenerator<Buffer> {
-    let left = options.limit ?? Infinity
+    let left = limitOf(options)
     if (left <= 0) return
     for await (const { key, value } of this.#backend.scan(entries, rangeOf(options))) {
       if (!value.isLive(this.#backend.now())) continue
@@ -176,7 +178,7 @@ export class Store {
 
   /** Keys in byte order, each with its value. */
   async *entries(options: ListOptions = {}): AsyncGenerator<[key: Buffer, value: Buffer]> {
-    let left = options.limit ?? Infinity
+    let left = limitOf(options)
     if (left <= 0) return
     for await (const key of this.keys({ ...options, limit: undefined })) {
       const value = await this.get(key)
@@ -249,33 +251,40 @@ export class Store {
     return end.receipt
   }
 
-  /** What is left to do after the transaction: parts to write, parts not needed, contents to collect. */
+  /** What is left to do after the transaction: parts to write first, parts not needed, contents to collect. */
   async #finishPut(
     prepared: Prepared,
     first: PutEnd | 'stage',
     body: typeof putValue = putValue,
     notes?: Notes,
   ): Promise<PutEnd> {
-    let end = first
-    for (let round = 0; end === 'stage' && round < STAGING_ROUNDS_MAX; round++) {
-      // Asking whether a large value is known was no attempt to store it.
-      if (notes) notes.attempts--
-      const ready = await stage(this.#backend, prepared)
-      end = await this.#backend.run(body, ready)
-      const isInVain = end === 'stage' || end.stagedInVain
-      if (isInVain && ready.staged) await removeParts(this.#backend, ready.staged)
-    }
-    if (end === 'stage') {
-      const message = 'This value was stored and deleted by others all the time. Try again.'
-      throw new PrestigeError('CONTENDED', message)
-    }
+    const end = first === 'stage' ? await this.#putInParts(prepared, body, notes) : first
     if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
     return end
   }
 
+  async #putInParts(
+    prepared: Prepared,
+    body: typeof putValue,
+    notes: Notes | undefined,
+  ): Promise<PutEnd> {
+    // Asking whether a large value is known was no attempt to store it.
+    if (notes) notes.attempts--
+    const ready = await stage(this.#backend, prepared)
+    let end: PutEnd | 'stage' = 'stage'
+    try {
+      end = await this.#backend.run(body, ready)
+    } finally {
+      const isInVain = end === 'stage' || end.stagedInVain
+      if (isInVain) await cleanUp(() => removeParts(this.#backend, ready.staged))
+    }
+    if (end !== 'stage') return end
+    throw new PrestigeError('BODY_MISUSE', 'A value in parts cannot be asked to be put in parts.')
+  }
+
   async #get(key: Key, notes: Notes): Promise<Buffer | undefined> {
     const bytes = keyBytes(key)
-    const value = await readMeasured(this.#backend, bytes, this.settings.partBytes, notes)
+    const value = await readValue(this.#backend, bytes, this.settings.partBytes, notes)
     notes.attribute('key_bytes', bytes.byteLength)
     if (value === undefined) notes.count('not_found_total')
     else notes.measure('value_bytes', value.byteLength)
@@ -300,9 +309,40 @@ export class Store {
   }
 
   async #collect(digest: Bytes): Promise<void> {
-    const swept = await collectContent(this.#backend, digest, this.settings.partBytes)
+    const { partBytes } = this.settings
+    const swept = await cleanUp(() => collectContent(this.#backend, digest, partBytes))
     if (swept) this.#observer?.count('prestige.gc.deleted_objects_total', 1)
   }
+}
+
+function putWork(store: Store): Work<PutItem, Receipt> {
+  return {
+    keyOf: ({ key }) => key,
+    // What is no value at all is refused by its own put, and weighs nothing.
+    weigh: ({ value }) => value?.length ?? 0,
+    perform: ({ key, value, ...options }) => store.put(key, value, options),
+    weighResult: () => 0,
+  }
+}
+
+/**
+ * The verb has been done; what is left to clean up is noted in the store, and the next `collect` finds it. A
+ * failure that may pass must not make what was done look undone.
+ */
+async function cleanUp<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof PrestigeError && error.retryable) return undefined
+    throw error
+  }
+}
+
+function limitOf(options: ListOptions): number {
+  refuseUnknown(options, ['prefix', 'startAfter', 'limit'])
+  const { limit = Infinity } = options
+  if (limit === Infinity || (Number.isInteger(limit) && limit >= 0)) return limit
+  throw new PrestigeError('INVALID_OPTIONS', `limit is a whole number from 0 on, not ${limit}.`)
 }
 
 function rangeOf({ prefix, startAfter }: ListOptions): {
@@ -310,7 +350,8 @@ function rangeOf({ prefix, startAfter }: ListOptions): {
   end?: Buffer | undefined
 } {
   const from = prefix === undefined || prefix.length === 0 ? undefined : keyBytes(prefix)
-  const after = startAfter === undefined ? undefined : concat(keyBytes(startAfter), Buffer.of(0))
+  const isFromStart = startAfter === undefined || startAfter.length === 0
+  const after = isFromStart ? undefined : concat(keyBytes(startAfter), Buffer.of(0))
   const start = from && after && from.compare(after) > 0 ? from : (after ?? from)
   return { ...(start && { start }), end: from && endOfPrefix(from) }
 }
