@@ -77,6 +77,7 @@ export class LmdbEnvironment {
   #durable = 0
   /** Something was committed that only the operating system has. */
   #isUnsynced = false
+  #synced: Promise<void> = Promise.resolve()
   #scheduled = false
   /** How many jobs must go alone, because the group they were in failed. */
   #alone = 0
@@ -172,10 +173,13 @@ export class LmdbEnvironment {
     await this.#sync().finally(() => closeSync(this.#file))
   }
 
-  async #sync(): Promise<void> {
-    if (!this.#isUnsynced) return
-    this.#isUnsynced = false
-    await syncFile(this.#file)
+  /** One sync after the other: the last to leave closes the file. */
+  #sync(): Promise<void> {
+    if (this.#isUnsynced) {
+      this.#isUnsynced = false
+      this.#synced = this.#synced.catch(() => {}).then(() => syncFile(this.#file))
+    }
+    return this.#synced
   }
 
   /** Whoever removed or replaced the file would otherwise write into the one that nobody can find any more. */
