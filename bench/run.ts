@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { benchNames, loadBench } from './harness/bench.ts'
 import { lineOf, tableHead, tableRow } from './harness/report.ts'
 import { type Effort, runCase, withWorkshop } from './harness/rounds.ts'
+import type { KernelResult } from './kernels.ts'
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -38,6 +39,7 @@ async function list(): Promise<void> {
     const { question } = await loadBench(name)
     say(`${name.padEnd(15)}${question}`)
   }
+  say(`${'kernels'.padEnd(15)}What does a fingerprint cost beside SHA-256 of the same bytes?`)
 }
 
 function header(): string {
@@ -69,9 +71,22 @@ function positive(name: 'runs' | 'scale'): number {
   throw new Error(`--${name} takes a positive number, not ${flags[name]}.`)
 }
 
+/** Pure functions need no store, no directory and no fresh process: they are measured in this one. */
+async function runKernels(): Promise<void> {
+  const { benchKernels } = await import('./kernels.ts')
+  await benchKernels((result) => say(flags.json ? JSON.stringify(result) : kernelRow(result)))
+}
+
+function kernelRow({ case: name, cpuMicrosPerOp, reference, ratio }: KernelResult): string {
+  const beside = reference === undefined ? '' : `${ratio} × ${reference}`
+  return `${name.padEnd(56)}${String(cpuMicrosPerOp).padStart(12)} CPU µs  ${beside}`
+}
+
 async function main(): Promise<void> {
   const [wanted] = positionals
   if (wanted === undefined) return list()
+  if (wanted === 'kernels' || wanted === 'all') await runKernels()
+  if (wanted === 'kernels') return
   const names = wanted === 'all' ? benchNames : benchNames.filter((name) => name === wanted)
   if (names.length === 0) throw new Error(`There is no benchmark ${wanted}. Run without a name.`)
   const profiles = flags.profile === undefined ? undefined : resolve(flags.profile)
