@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { ChainedTables } from './chained-tables.ts'
 
+const ascending = (slots: readonly number[]) => slots.toSorted((a, b) => a - b)
 const keys = (...values: number[]) => Uint32Array.from(values)
 
 describe('chained tables', () => {
@@ -10,10 +11,10 @@ describe('chained tables', () => {
     for (let slot = 0; slot < 3; slot++) tables.put(slot, keys(7, slot))
     tables.unlink(1)
     for (let slot = 3; slot < 20; slot++) tables.put(slot, keys(8, slot))
-    expect(tables.collect(keys(7, 1), Infinity).slots.toSorted()).toEqual([0, 2])
+    expect(ascending(tables.collect(keys(7, 1), Infinity).slots)).toEqual([0, 2])
     expect(tables.isLinked(1)).toBe(false)
     tables.put(1, keys(8, 1))
-    expect(tables.collect(keys(7, 1), Infinity).slots.toSorted()).toEqual([0, 1, 2])
+    expect(ascending(tables.collect(keys(7, 1), Infinity).slots)).toEqual([0, 1, 2])
   })
 
   it('follow one key through the chain it shares with others', () => {

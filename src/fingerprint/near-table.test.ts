@@ -123,6 +123,23 @@ describe('a near-duplicate table', () => {
     ])
   })
 
+  it('takes a candidate whose estimate is exactly the least, however it is written', () => {
+    // 7 / 400 * 400 is more than 7.
+    const table = new NearTable({ slots: 400, bands: 1, rows: 1 })
+    const sketch = randomSketch(400)
+    for (let equal = 1; equal <= 400; equal++) {
+      table.insert(
+        idOf(1),
+        sketch.map((slot, at) => (at < equal ? slot : slot ^ 1)),
+      )
+      expect(table.query(sketch, { estimateMin: equal / 400 }).candidates).toHaveLength(1)
+      const above = Math.min(1, equal / 400 + 1e-9)
+      expect(table.query(sketch, { estimateMin: above }).candidates.length).toBe(
+        equal < 400 ? 0 : 1,
+      )
+    }
+  })
+
   it('gives the slots of removed representatives to new ones', () => {
     const table = new NearTable(shape)
     for (let number = 0; number < 1000; number++) table.insert(idOf(number), randomSketch())

@@ -175,14 +175,10 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
     }
   }
 
+  /** More slots are taken than ever before, so none is free. */
   #startBands({ bands }: Banding): void {
-    const tables = new ChainedTables(bands)
-    const end = this.#ids.slots
-    for (let slot = 0; slot < end; slot++) this.#chain(tables, slot)
-    for (let slot = 0; slot < end; slot++) {
-      if (!this.#ids.isTaken(slot)) tables.unlink(slot)
-    }
-    this.#tables = tables
+    this.#tables = new ChainedTables(bands)
+    for (let slot = 0; slot < this.#ids.slots; slot++) this.#chain(this.#tables, slot)
   }
 
   #chain(tables: ChainedTables, slot: number): void {
