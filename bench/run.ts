@@ -11,7 +11,6 @@ import { parseArgs } from 'node:util'
 import { benchNames, loadBench } from './harness/bench.ts'
 import { lineOf, tableHead, tableRow } from './harness/report.ts'
 import { type Effort, runCase, withWorkshop } from './harness/rounds.ts'
-import type { KernelResult } from './kernels.ts'
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -39,7 +38,7 @@ async function list(): Promise<void> {
     const { question } = await loadBench(name)
     say(`${name.padEnd(15)}${question}`)
   }
-  say(`${'kernels'.padEnd(15)}What does a fingerprint cost beside SHA-256 of the same bytes?`)
+  for (const [name, { question }] of Object.entries(pure)) say(`${name.padEnd(15)}${question}`)
 }
 
 function header(): string {
@@ -71,22 +70,45 @@ function positive(name: 'runs' | 'scale'): number {
   throw new Error(`--${name} takes a positive number, not ${flags[name]}.`)
 }
 
-/** Pure functions need no store, no directory and no fresh process: they are measured in this one. */
-async function runKernels(): Promise<void> {
-  const { benchKernels } = await import('./kernels.ts')
-  await benchKernels((result) => say(flags.json ? JSON.stringify(result) : kernelRow(result)))
+interface PureResult {
+  readonly case: string
+  readonly cpuMicrosPerOp: number
+  readonly reference?: string
+  readonly ratio?: number
 }
 
-function kernelRow({ case: name, cpuMicrosPerOp, reference, ratio }: KernelResult): string {
+/** What needs no store, no directory and no fresh process is measured in this one. */
+const pure: Record<
+  string,
+  { question: string; run(print: (result: PureResult) => void): Promise<void> }
+> = {
+  kernels: {
+    question: 'What does a fingerprint cost beside SHA-256 of the same bytes?',
+    run: async (print) => (await import('./kernels.ts')).benchKernels(print),
+  },
+  'near-tables': {
+    question: 'What do a million representatives cost to hold and to ask, beside maps of strings?',
+    run: async (print) => {
+      const { benchNearTables } = await import('./near-tables.ts')
+      benchNearTables(Math.round(1_000_000 * positive('scale')), print)
+    },
+  },
+}
+
+function pureRow({ case: name, cpuMicrosPerOp, reference, ratio }: PureResult): string {
   const beside = reference === undefined ? '' : `${ratio} × ${reference}`
   return `${name.padEnd(56)}${String(cpuMicrosPerOp).padStart(12)} CPU µs  ${beside}`
+}
+
+async function runPure(name: string): Promise<void> {
+  await pure[name]?.run((result) => say(flags.json ? JSON.stringify(result) : pureRow(result)))
 }
 
 async function main(): Promise<void> {
   const [wanted] = positionals
   if (wanted === undefined) return list()
-  if (wanted === 'kernels' || wanted === 'all') await runKernels()
-  if (wanted === 'kernels') return
+  for (const name of Object.keys(pure)) if (wanted === name || wanted === 'all') await runPure(name)
+  if (wanted in pure) return
   const names = wanted === 'all' ? benchNames : benchNames.filter((name) => name === wanted)
   if (names.length === 0) throw new Error(`There is no benchmark ${wanted}. Run without a name.`)
   const profiles = flags.profile === undefined ? undefined : resolve(flags.profile)

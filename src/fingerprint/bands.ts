@@ -52,21 +52,30 @@ export function falsePositiveArea(threshold: number, { bands, rows }: Banding): 
 
 /** One 32-bit number a band, from its rows and its own number. */
 export function computeBands(slots: Uint16Array, bands: number, rows: number): Uint32Array {
-  if (bands < 1 || rows < 1 || bands * rows > slots.length) {
-    throw new PrestigeError(
-      'INVALID_OPTIONS',
-      `${bands} bands of ${rows} rows do not fit in ${slots.length} slots.`,
-    )
-  }
+  requireBanding({ bands, rows }, slots.length)
   const hashes = new Uint32Array(bands)
-  for (let band = 0; band < bands; band++) {
+  writeBands(slots, rows, hashes)
+  return hashes
+}
+
+/** The same, without memory of its own: as many bands as there is room for. */
+export function writeBands(slots: Uint16Array, rows: number, hashes: Uint32Array): void {
+  for (let band = 0; band < hashes.length; band++) {
     let hash = Math.imul(band + 1, ROUND_STEP)
     for (let row = band * rows; row < (band + 1) * rows; row++) {
-      hash = mix(Math.imul(hash, 31) + (slots[row] ?? 0))
+      hash = mix((Math.imul(hash, 31) + (slots[row] ?? 0)) | 0)
     }
     hashes[band] = hash
   }
-  return hashes
+}
+
+export function requireBanding({ bands, rows }: Banding, slots: number): void {
+  const isWhole = Number.isInteger(bands) && Number.isInteger(rows)
+  if (isWhole && bands >= 1 && rows >= 1 && bands * rows <= slots) return
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `${bands} bands of ${rows} rows do not fit in ${slots} slots.`,
+  )
 }
 
 /** The bands that find what is wanted with the least false candidates; of equals, the fewest bands. */

@@ -4,7 +4,8 @@
  * Invariant: a fingerprint is a pure function of its input and its options. It depends on no process, machine,
  * locale, Node version or order of arrival. `hashVersion` names everything else it depends on.
  *
- * Not here: canonical text (the room before), storing and looking up (the rooms behind).
+ * Not here: canonical text (the room before), rows and what is decided (the rooms behind). The tables that
+ * find likes hold memory only: the store fills them from its rows.
  */
 
 export { digestOf, digestOfLarge, DIGEST_BYTES } from './digest.ts'
@@ -48,3 +49,18 @@ export type { FixedChunkOptions } from './fixed-chunks.ts'
 
 export { closeFingerprintPool, fingerprintMany, FingerprintPool } from './fingerprint-many.ts'
 export type { FingerprintManyOptions, Texts } from './fingerprint-many.ts'
+
+export { GroupedTables, NearTables, VectorTables } from './grouped-tables.ts'
+export { NearTable } from './near-table.ts'
+export type { NearTableOptions } from './near-table.ts'
+export { chooseVectorBands, VectorTable } from './vector-table.ts'
+export type { VectorTableOptions } from './vector-table.ts'
+export type { FullBucket } from './chained-tables.ts'
+export type {
+  Candidate,
+  CandidateQuery,
+  Candidates,
+  SimilarityTable,
+  TableBytes,
+  TableStats,
+} from './similarity-table.ts'

@@ -1,0 +1,75 @@
+/**
+ * One table a group. A search sees the table of its own group and no other, because it holds no other.
+ *
+ * A group's table is made by its first representative and dropped with its last. It begins with a few
+ * kilobytes, so a million small groups are possible.
+ */
+
+import type { Bytes } from '../bytes.ts'
+import { NearTable, type NearTableOptions } from './near-table.ts'
+import {
+  type CandidateQuery,
+  type Candidates,
+  NO_CANDIDATES,
+  type SimilarityTable,
+  type TableStats,
+} from './similarity-table.ts'
+import { VectorTable, type VectorTableOptions } from './vector-table.ts'
+
+export class GroupedTables<Signature> {
+  readonly #make: () => SimilarityTable<Signature>
+  readonly #tables = new Map<string, SimilarityTable<Signature>>()
+
+  constructor(make: () => SimilarityTable<Signature>) {
+    this.#make = make
+  }
+
+  get groups(): IterableIterator<string> {
+    return this.#tables.keys()
+  }
+
+  /** Representatives of a group. */
+  sizeOf(group: string): number {
+    return this.#tables.get(group)?.size ?? 0
+  }
+
+  insert(group: string, id: Bytes, signature: Signature): void {
+    const known = this.#tables.get(group)
+    const table = known ?? this.#make()
+    table.insert(id, signature)
+    if (!known) this.#tables.set(group, table)
+  }
+
+  remove(group: string, id: Bytes): boolean {
+    const table = this.#tables.get(group)
+    const isRemoved = table?.remove(id) ?? false
+    if (table?.size === 0) this.#tables.delete(group)
+    return isRemoved
+  }
+
+  removeGroup(group: string): boolean {
+    return this.#tables.delete(group)
+  }
+
+  query(group: string, signature: Signature, query: CandidateQuery = {}): Candidates {
+    return this.#tables.get(group)?.query(signature, query) ?? NO_CANDIDATES
+  }
+
+  stats(group: string): TableStats | undefined {
+    return this.#tables.get(group)?.stats()
+  }
+}
+
+/** Near-duplicate tables, by sketches. A group is also one profile and one `hashVersion`. */
+export class NearTables extends GroupedTables<Uint16Array> {
+  constructor(options: NearTableOptions) {
+    super(() => new NearTable(options))
+  }
+}
+
+/** Tables of similar vectors, by packed bits of hyperplanes. A group is also one choice of planes. */
+export class VectorTables extends GroupedTables<Uint8Array> {
+  constructor(options: VectorTableOptions) {
+    super(() => new VectorTable(options))
+  }
+}
