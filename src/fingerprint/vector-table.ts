@@ -10,7 +10,6 @@ import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Banding, chooseBands, requireBanding, ROWS_MAX } from './bands.ts'
 import { ChainedTables } from './chained-tables.ts'
-import { bitCount } from './exact-similarity.ts'
 import { cosineFromBits } from './hyperplanes.ts'
 import { mix, ROUND_STEP } from './mix.ts'
 import { rowInPage, uint32Rows } from './paged-rows.ts'
@@ -125,29 +124,22 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
   #lookUp(ranking: Ranking, { bucketMax }: CheckedQuery, tables: ChainedTables): Looked {
     this.#writeKeys(this.#asked, 0)
     const { slots, passedOver } = tables.collect(this.#keys, bucketMax)
-    for (const slot of slots) {
-      ranking.show(slot, this.#bits - this.#distance(this.#signatures.page(slot), slot))
-    }
+    for (const slot of slots) ranking.show(slot, this.#equalBits(slot))
     return { compared: slots.length, bucketsPassedOver: passedOver }
   }
 
   #scan(ranking: Ranking): Looked {
     const end = this.#ids.slots
     for (let slot = 0; slot < end; slot++) {
-      const equal = this.#bits - this.#distance(this.#signatures.page(slot), slot)
+      const equal = this.#equalBits(slot)
       if (equal >= ranking.floor && this.#ids.isTaken(slot)) ranking.show(slot, equal)
     }
     return { compared: this.size, bucketsPassedOver: 0 }
   }
 
-  /** Bits that differ from those asked for. */
-  #distance(page: Uint32Array, slot: number): number {
-    let at = rowInPage(slot) * this.#words
-    let distance = 0
-    for (let word = 0; word < this.#words; word++, at++) {
-      distance += bitCount((page[at] ?? 0) ^ (this.#asked[word] ?? 0))
-    }
-    return distance
+  #equalBits(slot: number): number {
+    const row = rowInPage(slot) * this.#words
+    return this.#bits - differingBits(this.#signatures.page(slot), row, this.#asked)
   }
 
   /** The least number of equal bits that gives at least this cosine. */
@@ -196,6 +188,27 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
 }
 
 type Looked = Omit<Candidates, 'candidates'>
+
+/** Between a row of a page and all of `asked`. Two words at a time: counts of four bits have room for both. */
+function differingBits(page: Uint32Array, row: number, asked: Uint32Array): number {
+  const words = asked.length
+  let distance = 0
+  for (let word = 0; word < words; word += 2) {
+    const at = row + word
+    const first = countsOfFour((page[at] ?? 0) ^ (asked[word] ?? 0))
+    const hasSecond = word + 1 < words
+    const second = hasSecond ? countsOfFour((page[at + 1] ?? 0) ^ (asked[word + 1] ?? 0)) : 0
+    const both = (first + second) | 0
+    distance += Math.imul((both & 0x0f0f0f0f) + ((both >>> 4) & 0x0f0f0f0f), 0x01010101) >>> 24
+  }
+  return distance
+}
+
+/** The bits that are set in each four of 32. */
+function countsOfFour(value: number): number {
+  const counts = (value - ((value >>> 1) & 0x55555555)) | 0
+  return ((counts & 0x33333333) + ((counts >>> 2) & 0x33333333)) | 0
+}
 
 /** Up to 32 bits from a place on, which may lie in two words. */
 function bitsAt(page: Uint32Array, row: number, from: number, count: number): number {
