@@ -47,6 +47,8 @@ export interface Job {
 const GROUP_JOBS_MAX = 512
 const GROUP_BYTES_MAX = 8 * 1024 * 1024
 const GROUP_MS_MAX = 10
+/** About 8 ms of reading. */
+const READS_A_TURN_MAX = 1000
 const SPACES_MAX = 64
 /** Address space, not disk: the file grows as it is written. */
 const MAP_BYTES = 2 ** 40
@@ -72,6 +74,8 @@ export class LmdbEnvironment {
   readonly #tables = new Map<string, Table>()
   readonly #keys = new PrefixedKeys()
   #users = 0
+  #reads = 0
+  #turn: Promise<void> | undefined
   #queue: Job[] = []
   /** How many of the queue must reach the disk. */
   #durable = 0
@@ -126,6 +130,22 @@ export class LmdbEnvironment {
       )
     }
     return table
+  }
+
+  /**
+   * Reads are synchronous, so a loop that awaits them one by one would never let the event loop turn: neither
+   * timers nor writers would get their chance. After so many reads in one turn, the next one waits for another.
+   */
+  get turnNeeded(): Promise<void> | undefined {
+    this.#reads++
+    this.#turn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#reads = 0
+        this.#turn = undefined
+        resolve()
+      })
+    })
+    return this.#reads > READS_A_TURN_MAX ? this.#turn : undefined
   }
 
   /**

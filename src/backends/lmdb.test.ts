@@ -80,6 +80,29 @@ afterEach(async () => {
 })
 afterAll(removeTemporaryDirectories)
 
+describe('reads one after another', () => {
+  it('let timers and writers have their turn', async () => {
+    const backend = await open(await temporaryDirectory())
+    let ticks = 0
+    const timer = setInterval(() => ticks++, 1)
+    const writing = backend.run(function* (scope) {
+      yield* read()
+      scope.write(at('written'), 'meanwhile')
+    })
+    let isWritten = false
+    void writing.then(() => (isWritten = true))
+    let reads = 0
+    for (; reads < 50_000 && !(isWritten && ticks > 3); reads++) {
+      await backend.read(function* () {
+        return yield* read(at('a'))
+      })
+    }
+    clearInterval(timer)
+    expect(isWritten).toBe(true)
+    expect(ticks).toBeGreaterThan(3)
+  })
+})
+
 for (const durability of ['fsync', 'os'] as const) {
   describe(`group commit with ${durability}`, () => {
     it('takes few commits for many transactions at once', async () => {

@@ -84,6 +84,8 @@ export class LmdbBackend implements Backend {
   }
 
   async read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
+    const turn = this.#environment.turnNeeded
+    if (turn) await turn
     this.#gate.assertOpen()
     // lmdb renews its snapshot by a timer; a commit of another process could be missed until then.
     this.#environment.refresh(this.#prefix)
