@@ -79,6 +79,12 @@ describe('the architecture', () => {
     expect(lock).not.toMatch(/"resolved": "http/)
   })
 
+  it('knows one longest value, in the library and before it is loaded', async () => {
+    const { VALUE_BYTES_MAX } = await import('../src/index.ts')
+    const cli = await import('../src/cli/limits.ts')
+    expect(cli.VALUE_BYTES_MAX).toBe(VALUE_BYTES_MAX)
+  })
+
   it('explains every error code in docs/errors.md', async () => {
     const { errorCodes } = await import('../src/errors.ts')
     const docs = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8')
