@@ -40,5 +40,5 @@ export type {
   Space,
   Transaction,
 } from './backends/contract.ts'
-export { cell, first, read, rows, tallies } from './backends/contract.ts'
+export { cell, first, read, rows, rowsOf, tallies } from './backends/contract.ts'
 export type { Bytes } from './bytes.ts'

@@ -112,7 +112,10 @@ function answers<T>(
   own: Draft | undefined,
 ): readonly unknown[] {
   if (!('ask' in step) || !isCells(step.ask)) {
-    throw new PrestigeError('BODY_MISUSE', 'This engine cannot answer `first`: check scope.serial.')
+    throw new PrestigeError(
+      'BODY_MISUSE',
+      'This engine cannot answer `first` or `rowsOf`: check scope.serial.',
+    )
   }
   return step.ask.map(({ space, key }) => {
     if (own) refuseTally(space)

@@ -19,7 +19,15 @@ import {
   together,
   words,
 } from './conformance-kit.ts'
-import { type Backend, cell, first, read, type Scope, type Transaction } from './contract.ts'
+import {
+  type Backend,
+  cell,
+  first,
+  read,
+  rowsOf,
+  type Scope,
+  type Transaction,
+} from './contract.ts'
 
 const ID_BYTES = 16
 
@@ -105,6 +113,12 @@ export const lifeScenarios = {
       }
       assert.equal(await empty.run(seek), undefined)
       assert.equal(await full.run(seek), 'b')
+      const list = function* (): Transaction<string[]> {
+        const rows = yield* rowsOf(words, { start: key(prefix), limit: 9 })
+        return rows.map((row) => row.key.toString('latin1'))
+      }
+      assert.deepEqual(await empty.run(list), [])
+      assert.deepEqual(await full.run(list), ['b', 'bb'])
     }
   },
 

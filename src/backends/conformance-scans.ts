@@ -15,7 +15,15 @@ import {
   type Scenario,
   words,
 } from './conformance-kit.ts'
-import { type Backend, cell, first, type Range, type Scope, type Transaction } from './contract.ts'
+import {
+  type Backend,
+  cell,
+  first,
+  type Range,
+  rowsOf,
+  type Scope,
+  type Transaction,
+} from './contract.ts'
 
 function rowName(at: number): string {
   return `row ${String(at).padStart(5, '0')}`
@@ -46,6 +54,28 @@ function* firstsAmongOwn(scope: Scope): Transaction<unknown> {
   seen.push(yield* firstText(scope, 'b'))
   scope.write(cell(words, key('bz')), 'own')
   seen.push(yield* firstText(scope, 'b'))
+  return seen
+}
+
+type Limited = Range & { readonly limit: number }
+
+function* rowTexts(_scope: unknown, range: Limited): Transaction<string[]> {
+  const found = yield* rowsOf(words, range)
+  return found.map((row) => `${row.key.toString('latin1')}=${row.value}`)
+}
+
+/** The rows of a range, with the body's own writes and removals in between. */
+function* rowsAmongOwn(scope: Scope): Transaction<string[][]> {
+  const range = { start: key('b'), end: key('d'), limit: 2 }
+  const seen = [yield* rowTexts(scope, range)]
+  scope.write(cell(words, key('ba')), 'own')
+  scope.write(cell(words, key('a')), 'before')
+  scope.write(cell(words, key('d')), 'behind')
+  seen.push(yield* rowTexts(scope, range))
+  scope.remove(cell(words, key('ba')))
+  scope.remove(cell(words, key('bb')))
+  scope.write(cell(words, key('bc')), 'changed')
+  seen.push(yield* rowTexts(scope, range))
   return seen
 }
 
@@ -202,11 +232,37 @@ export const scanScenarios = {
     assert.equal(found, all.at(-1))
   },
 
+  'lists the rows of a range to a body, or refuses to': async (backend) => {
+    await put(backend, { a: 'A', bb: 'B', bc: 'C', c: 'D', d: 'E' })
+    if (!backend.serial) {
+      return refused('BODY_MISUSE', backend.read(rowTexts, { limit: 2 }))
+    }
+    const expected: [Limited, string[]][] = [
+      [{ limit: 2 }, ['a=A', 'bb=B']],
+      [{ start: key('b'), end: key('c'), limit: 9 }, ['bb=B', 'bc=C']],
+      [{ start: key('bb\0'), limit: 1 }, ['bc=C']],
+      [{ start: key('e'), limit: 9 }, []],
+    ]
+    for (const [range, texts] of expected) {
+      assert.deepEqual(await backend.run(rowTexts, range), texts)
+      assert.deepEqual(await backend.read(rowTexts, range), texts)
+    }
+    assert.deepEqual(await backend.run(rowsAmongOwn), [
+      ['bb=B', 'bc=C'],
+      ['ba=own', 'bb=B'],
+      ['bc=changed', 'c=D'],
+    ])
+  },
+
   'refuses to find the first key of a space without order': async (backend) => {
     const work = backend.run(function* () {
       return yield* first(numbers, key('a'))
     })
     await refused('BODY_MISUSE', work)
+    const listing = backend.run(function* () {
+      return yield* rowsOf(numbers, { limit: 1 })
+    })
+    await refused('BODY_MISUSE', listing)
   },
 
   'scans only the space it is asked to': async (backend) => {

@@ -31,7 +31,7 @@ export interface Space<V> {
   readonly codec: Codec<V>
   /** `rows`: any value. `tallies`: whole numbers that are only added to, and that no transaction reads. */
   readonly kind: 'rows' | 'tallies'
-  /** Keys can be scanned in byte order, and `first` may be asked. */
+  /** Keys can be scanned in byte order, and `first` and `rowsOf` may be asked. */
   readonly ordered: boolean
   /** A key is written at most once before it is removed for ever, so its value need not be validated. */
   readonly immutable: boolean
@@ -61,7 +61,13 @@ export interface FirstAsk {
   readonly prefix: Bytes
 }
 
-export type Ask = readonly Cell<unknown>[] | FirstAsk
+/** "Which rows of this space are in this range?" The range has a limit. */
+export interface RowsAsk {
+  readonly space: Space<unknown>
+  readonly range: Range & { readonly limit: number }
+}
+
+export type Ask = readonly Cell<unknown>[] | FirstAsk | RowsAsk
 export type Transaction<T> = Generator<Ask, T, readonly unknown[]>
 
 /** What a body that only reads may use. */
@@ -76,7 +82,7 @@ export interface ReadScope {
 }
 
 export interface Scope extends ReadScope {
-  /** This engine runs bodies one after another, so `first` may be asked. */
+  /** This engine runs bodies one after another, so `first` and `rowsOf` may be asked. */
   readonly serial: boolean
   write<V>(cell: Cell<V>, value: V): void
   remove(cell: Cell<unknown>): void
@@ -102,7 +108,7 @@ export interface BackendLimits {
 
 export interface Backend {
   readonly limits: BackendLimits
-  /** Bodies run one after another here. Otherwise they are optimistic, and `first` is refused. */
+  /** Bodies run one after another here. Otherwise they are optimistic, and `first` and `rowsOf` are refused. */
   readonly serial: boolean
   /** The clock that transactions see. */
   now(): number
@@ -143,6 +149,14 @@ export function* read<const C extends readonly Cell<unknown>[]>(
 export function* first(space: Space<unknown>, prefix: Bytes): Transaction<Buffer | undefined> {
   const [key] = yield { space, prefix }
   return key as Buffer | undefined // safe: drivers answer a FirstAsk with a key or nothing
+}
+
+/** The first rows of a range in byte order, own writes included. Only where bodies run one after another. */
+export function* rowsOf<V>(
+  space: Space<V>,
+  range: Range & { readonly limit: number },
+): Transaction<readonly Row<V>[]> {
+  return (yield { space, range }) as readonly Row<V>[] // safe: drivers answer a RowsAsk with rows of its space
 }
 
 export function cell<V>(space: Space<V>, key: Bytes): Cell<V> {

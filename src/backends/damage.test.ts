@@ -684,7 +684,14 @@ const ways: Record<string, Way> = {
     only: 'serial',
     caughtBy: ['finds the first key with a prefix, or refuses to'],
     damage: inBodies(() => ({
-      ask: (ask) => (isCells(ask) ? ask : { ...ask, prefix: Buffer.alloc(0) }),
+      ask: (ask) => ('prefix' in ask ? { ...ask, prefix: Buffer.alloc(0) } : ask),
+    })),
+  },
+  'the rows of a range go beyond its end': {
+    only: 'serial',
+    caughtBy: ['lists the rows of a range to a body, or refuses to'],
+    damage: inBodies(() => ({
+      ask: (ask) => ('range' in ask ? { ...ask, range: { ...ask.range, end: undefined } } : ask),
     })),
   },
   'the first key counts no own writes': {
@@ -692,6 +699,7 @@ const ways: Record<string, Way> = {
     caughtBy: [
       'finds the first key with a prefix, or refuses to',
       'finds the first key behind many that the body has removed',
+      'lists the rows of a range to a body, or refuses to',
     ],
     damage: inBodies(() => {
       const later: (() => void)[] = []
@@ -709,6 +717,7 @@ const ways: Record<string, Way> = {
     caughtBy: [
       'finds the first key with a prefix, or refuses to',
       'finds the first key behind many that the body has removed',
+      'lists the rows of a range to a body, or refuses to',
     ],
     damage: inBodies(() => ({ ask: (ask) => (isCells(ask) ? ask : []) })),
   },

@@ -24,7 +24,7 @@ import { checkWrites } from './limits.ts'
 import { type Durability, LmdbEnvironment, type Table } from './lmdb-environment.ts'
 import { engineError } from './lmdb-errors.ts'
 import { namespacePrefix, within } from './namespace.ts'
-import { drive, type SerialReader } from './serial.ts'
+import { drive, type RawRow, type SerialReader } from './serial.ts'
 
 export interface LmdbOptions extends BackendOptions {
   /** `fsync` (default): what is acknowledged survives a power failure. `os`: only a crash of the process. */
@@ -71,6 +71,7 @@ export class LmdbBackend implements Backend {
     this.#reader = {
       get: (space, key) => this.#get(environment.table(space), key),
       keys: (space, range) => this.#keys(environment.table(space), range),
+      rows: (space, range) => this.#rows(environment.table(space), range),
     }
   }
 
@@ -162,6 +163,18 @@ export class LmdbBackend implements Backend {
       }
       if (page.length < limit) return
     }
+  }
+
+  #rows(table: Table, range: Range & { readonly limit: number }): RawRow[] {
+    const { start, end } = bounds(this.#prefix, range)
+    const rows: RawRow[] = []
+    const list = () => {
+      for (const { key, value } of table.getRange({ start, end, limit: range.limit })) {
+        rows.push({ key: this.#own(key), bytes: value })
+      }
+    }
+    this.#environment.withWholeKeys(() => orExplain(list))
+    return rows
   }
 
   #own(key: Bytes): Buffer {

@@ -20,7 +20,7 @@ import { checkedClock, IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
 import { namespacePrefix, within } from './namespace.ts'
 import { OrderedMap } from './ordered-map.ts'
-import { drive, type SerialReader } from './serial.ts'
+import { drive, type RawRow, type SerialReader } from './serial.ts'
 
 const LIMITS: BackendLimits = {
   keyBytesMax: 1900,
@@ -60,6 +60,7 @@ export class MemoryBackend implements Backend {
     this.#reader = {
       get: (space, key) => this.#get(space, key),
       keys: (space, range) => this.#keys(space, range),
+      rows: (space, range) => this.#rows(space, range),
     }
   }
 
@@ -115,6 +116,14 @@ export class MemoryBackend implements Backend {
       }
       if (page.length === 0) return
     }
+  }
+
+  #rows(space: Space<unknown>, range: Range & { readonly limit: number }): RawRow[] {
+    const { start, end } = within(this.#prefix, range)
+    return this.#slice(space, start, end, range.limit).map(([name, bytes]) => ({
+      key: this.#key(name),
+      bytes: copyOf(bytes),
+    }))
   }
 
   #slice(space: Space<unknown>, start: Buffer, end: Buffer, limit: number): [string, Bytes][] {

@@ -5,9 +5,9 @@
  * the engine after it has ended.
  */
 
-import { type Bytes, endOfPrefix, latin1 } from '../bytes.ts'
+import { type Bytes, EMPTY, endOfPrefix, latin1 } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
-import type { Ask, Cell, FirstAsk, Range, Space, Transaction } from './contract.ts'
+import type { Ask, Cell, FirstAsk, Range, Row, RowsAsk, Space, Transaction } from './contract.ts'
 import type { Draft } from './draft.ts'
 
 /** What the driver needs of an engine, within one of its transactions. */
@@ -16,6 +16,13 @@ export interface SerialReader {
   get(space: Space<unknown>, key: Bytes): Bytes | undefined
   /** Keys of an ordered space in byte order. */
   keys(space: Space<unknown>, range: Range): Iterable<Buffer>
+  /** The first rows of a range in byte order, fresh for the caller. */
+  rows(space: Space<unknown>, range: Range & { readonly limit: number }): readonly RawRow[]
+}
+
+export interface RawRow {
+  readonly key: Buffer
+  readonly bytes: Bytes
 }
 
 export function drive<T>(reader: SerialReader, body: Transaction<T>, draft: Draft | undefined): T {
@@ -25,7 +32,10 @@ export function drive<T>(reader: SerialReader, body: Transaction<T>, draft: Draf
 }
 
 function answer(reader: SerialReader, ask: Ask, draft: Draft | undefined): readonly unknown[] {
-  if (!isCells(ask)) return [firstKey(reader, ask, draft)]
+  if (!isCells(ask)) {
+    requireOrdered(ask.space)
+    return 'range' in ask ? rowsIn(reader, ask, draft) : [firstKey(reader, ask, draft)]
+  }
   const values: unknown[] = []
   for (const { space, key } of ask) values.push(valueOf(reader, space, key, draft))
   return values
@@ -59,17 +69,40 @@ export function refuseTally(space: Space<unknown>): void {
   )
 }
 
+function requireOrdered({ name, ordered }: Space<unknown>): void {
+  if (ordered) return
+  throw new PrestigeError('BODY_MISUSE', `Space ${name} is not ordered: it has no first key.`)
+}
+
+function rowsIn(
+  reader: SerialReader,
+  { space, range }: RowsAsk,
+  draft: Draft | undefined,
+): Row<unknown>[] {
+  const own = new Map<string, Bytes | undefined>()
+  for (const { key, bytes } of draft?.ownOf(space, EMPTY) ?? []) {
+    if (isWithin(key, range)) own.set(latin1(key), bytes)
+  }
+  // As many more as may turn out to be removed.
+  const found = reader.rows(space, { ...range, limit: range.limit + own.size })
+  const merged = found.filter(({ key }) => own.size === 0 || !own.has(latin1(key)))
+  for (const [name, bytes] of own) {
+    if (bytes) merged.push({ key: Buffer.from(name, 'latin1'), bytes: Buffer.from(bytes) })
+  }
+  if (own.size > 0) merged.sort((one, other) => one.key.compare(other.key))
+  const rows = merged.slice(0, range.limit)
+  return rows.map(({ key, bytes }) => ({ key, value: space.codec.decode(bytes) }))
+}
+
+function isWithin(key: Bytes, { start, end }: Range): boolean {
+  return (!start || Buffer.compare(key, start) >= 0) && (!end || Buffer.compare(key, end) < 0)
+}
+
 function firstKey(
   reader: SerialReader,
   { space, prefix }: FirstAsk,
   draft: Draft | undefined,
 ): Buffer | undefined {
-  if (!space.ordered) {
-    throw new PrestigeError(
-      'BODY_MISUSE',
-      `Space ${space.name} is not ordered: it has no first key.`,
-    )
-  }
   const own = new Map<string, boolean>()
   let best: Buffer | undefined
   for (const { key, bytes } of draft?.ownOf(space, prefix) ?? []) {
