@@ -1,6 +1,24 @@
 /** The front door: all that is public. */
 
 export { openStore } from './open-store.ts'
+export { openResolver } from './open-resolver.ts'
+export type {
+  Resolution,
+  ResolveItem,
+  ResolveOutcome,
+  Resolver,
+  ResolverValue,
+} from './resolve/resolver.ts'
+export { resolverOptionsFrom } from './resolve/options.ts'
+export type { ResolverInput, VectorInput } from './resolve/options.ts'
+export type { ResolverSettings, VectorSettings } from './resolve/settings.ts'
+export type { ClusterMember, Told } from './resolve/members.ts'
+export type { Cluster, GroupStats, StatsOptions } from './resolve/stats.ts'
+export type { PairExplanation, VectorComparison } from './resolve/explain.ts'
+export type { Status } from './resolve/resolve.ts'
+export type { Vector } from './resolve/subject.ts'
+export { resolverSpaces } from './resolve/rows.ts'
+export { approximateThreshold } from './resolve/approximate-threshold.ts'
 export type { ListOptions, PutItem, Stats, Store } from './store/store.ts'
 export type { StoreInput } from './store/options.ts'
 export type { StoreSettings } from './store/settings.ts'
@@ -16,7 +34,7 @@ export type { Problem, ProblemKind, VerifyOptions, VerifyReport } from './store/
 export type { Counts } from './store/tallies.ts'
 export { PrestigeError, errorCodes } from './errors.ts'
 export type { ErrorCode, ErrorKind } from './errors.ts'
-export type { MetricsSink, Tracer, TraceSpan } from './model.ts'
+export type { MetricLabels, MetricsSink, Tracer, TraceSpan } from './model.ts'
 export { canonicalProfile } from './canonical/index.ts'
 export type {
   CanonicalFunction,

@@ -2,10 +2,12 @@
 
 /** Where measurements go. Names are those of the original: `prestige.put.calls`, `prestige.get.latency_us` … */
 export interface MetricsSink {
-  counter(name: string, delta: number): void
-  histogram(name: string, value: number): void
-  gauge(name: string, value: number): void
+  counter(name: string, delta: number, labels?: MetricLabels): void
+  histogram(name: string, value: number, labels?: MetricLabels): void
+  gauge(name: string, value: number, labels?: MetricLabels): void
 }
+
+export type MetricLabels = Readonly<Record<string, string>>
 
 export interface TraceSpan {
   setAttribute(name: string, value: number | string | boolean): void

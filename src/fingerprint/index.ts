@@ -13,7 +13,13 @@ export { hashVersion } from './hash-version.ts'
 export type { TextInput } from './kernels.ts'
 export type { ShingleKind, ShingleProfile } from './shingle-profile.ts'
 
-export { equalSlots, estimateSimilarity, shingleHashes, sketchOf } from './similarity-sketch.ts'
+export {
+  equalSlots,
+  estimateSimilarity,
+  profilesOf,
+  shingleHashes,
+  sketchOf,
+} from './similarity-sketch.ts'
 export type { SimilaritySketch, SketchOptions } from './similarity-sketch.ts'
 export {
   bitCount,
@@ -53,7 +59,7 @@ export type { FingerprintManyOptions, Texts } from './fingerprint-many.ts'
 export { GroupedTables, NearTables, VectorTables } from './grouped-tables.ts'
 export { NearTable } from './near-table.ts'
 export type { NearTableOptions } from './near-table.ts'
-export { chooseVectorBands, VectorTable } from './vector-table.ts'
+export { chooseVectorBands, vectorBandKeys, VectorTable } from './vector-table.ts'
 export type { VectorTableOptions } from './vector-table.ts'
 export type { FullBucket } from './chained-tables.ts'
 export type {

@@ -7,7 +7,7 @@
 
 import type { Bytes } from '../bytes.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
-import type { ShingleProfile, ShingleShape } from './shingle-profile.ts'
+import type { ShingleProfile, ShingleShape, TextCounts } from './shingle-profile.ts'
 import { TwinKernels } from './twin-kernels.ts'
 import { webAssembly } from './web-assembly.ts'
 import { WasmKernels } from './wasm-kernels.ts'
@@ -32,6 +32,8 @@ export interface RawSimHash {
 
 export interface TextKernels {
   readonly name: 'wasm' | 'twin'
+  /** What `auto` decides by. */
+  counts(input: TextInput): TextCounts
   sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch
   /** Sorted and distinct. */
   shingleHashes(input: TextInput, profile: ShingleProfile): Uint32Array

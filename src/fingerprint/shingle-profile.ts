@@ -21,7 +21,7 @@ export interface ShingleShape {
   /** Units in one shingle. */
   readonly width: number
   /** `words-5`, as it is recorded beside a fingerprint. */
-  readonly name: string
+  readonly name: `${ShingleKind}-${number}`
 }
 
 /** What `auto` decides by. */
@@ -84,6 +84,28 @@ export function kindNumber(kind: ShingleKind): number {
 export function automaticShape({ codePoints, unspaced }: TextCounts): ShingleShape {
   if (codePoints < SHORT_CODE_POINTS) return fixedShape('chars')
   return fixedShape(unspaced * 100 > codePoints * UNSPACED_PERCENT ? 'codepoints' : 'words')
+}
+
+/**
+ * The shape `auto` chooses for a text, and then those it may have chosen for another version of that text with
+ * about this similarity: whoever looks for near duplicates looks there too.
+ */
+export function likelyShapes(
+  counts: TextCounts,
+  similarity: number,
+): readonly [ShingleShape, ...ShingleShape[]] {
+  const { codePoints, unspaced } = counts
+  const own = automaticShape(counts)
+  const share = codePoints === 0 ? 0 : unspaced / codePoints
+  const isMixed = Math.abs(share - UNSPACED_PERCENT / 100) <= (1 - similarity) / 2
+  const isLongToo = codePoints / similarity >= SHORT_CODE_POINTS
+  const isShortToo = codePoints * similarity < SHORT_CODE_POINTS
+  const others: ShingleShape[] = []
+  if (isShortToo) others.push(fixedShape('chars'))
+  if (isLongToo && (isMixed || share * 100 <= UNSPACED_PERCENT)) others.push(fixedShape('words'))
+  if (isLongToo && (isMixed || share * 100 > UNSPACED_PERCENT))
+    others.push(fixedShape('codepoints'))
+  return [own, ...others.filter(({ name }) => name !== own.name)]
 }
 
 function fixedShape(kind: ShingleKind): ShingleShape {

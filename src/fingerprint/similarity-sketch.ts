@@ -10,7 +10,7 @@
 import { PrestigeError } from '../errors.ts'
 import { hashVersion } from './hash-version.ts'
 import { kernels, type RawSketch, type TextInput } from './kernels.ts'
-import type { ShingleProfile } from './shingle-profile.ts'
+import { likelyShapes, shapeOf, type ShingleProfile } from './shingle-profile.ts'
 
 export const SLOTS_MIN = 64
 export const SLOTS_MAX = 512
@@ -62,6 +62,22 @@ export function finishedSketch(raw: RawSketch): SimilaritySketch {
 export function shingleHashes(input: TextInput, profile: ShingleProfile = 'auto'): Uint32Array {
   requireText(input)
   return kernels().shingleHashes(input, profile)
+}
+
+/**
+ * The profiles to compare a text by, never `auto`. The first is its own; the others are those `auto` may choose
+ * for a near duplicate that is a little longer, shorter, or less Chinese. A profile that was fixed is the only one.
+ */
+export function profilesOf(
+  input: TextInput,
+  profile: ShingleProfile,
+  similarity: number,
+): readonly [ShingleProfile, ...ShingleProfile[]] {
+  requireText(input)
+  const shape = shapeOf(profile)
+  if (shape !== 'auto') return [shape.name]
+  const [own, ...others] = likelyShapes(kernels().counts(input), similarity)
+  return [own.name, ...others.map(({ name }) => name)]
 }
 
 /** Between 0 and 1. Sketches of different kinds are refused, not compared. */

@@ -10,6 +10,7 @@ import {
   shapeOf,
   type ShingleProfile,
   type ShingleShape,
+  type TextCounts,
 } from './shingle-profile.ts'
 import { hash64, minhashOf } from './twin-minhash64.ts'
 import { distinctHashes, sketchOfHashes } from './twin-sketch.ts'
@@ -19,6 +20,10 @@ const encoder = new TextEncoder()
 
 export class TwinKernels implements TextKernels {
   readonly name = 'twin'
+
+  counts(input: TextInput): TextCounts {
+    return inspect(bytesOf(input))
+  }
 
   sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch {
     const { shape, hashes } = hashesOf(input, profile)

@@ -149,7 +149,6 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
     return this.#bits - distance
   }
 
-  /** First bit of the first byte first, on every machine. */
   #ask(signature: Uint8Array): void {
     if (signature.length * 8 !== this.#bits) {
       throw new PrestigeError(
@@ -157,14 +156,7 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
         `A signature of ${signature.length * 8} bits does not compare with those of ${this.#bits}.`,
       )
     }
-    for (let word = 0; word < this.#words; word++) {
-      const at = word * 4
-      this.#asked[word] =
-        (signature[at] ?? 0) |
-        ((signature[at + 1] ?? 0) << 8) |
-        ((signature[at + 2] ?? 0) << 16) |
-        ((signature[at + 3] ?? 0) << 24)
-    }
+    pack(signature, this.#asked)
   }
 
   /** More slots are taken than ever before, so none is free. */
@@ -179,11 +171,36 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
   }
 
   #writeKeys(page: Uint32Array, row: number): void {
-    const rows = this.#banding?.rows ?? 0
-    for (let band = 0; band < this.#keys.length; band++) {
-      const bits = bitsAt(page, row, band * rows, rows)
-      this.#keys[band] = mix(bits ^ Math.imul(band + 1, ROUND_STEP))
-    }
+    writeBandKeys(page, row, this.#banding?.rows ?? 0, this.#keys)
+  }
+}
+
+function writeBandKeys(page: Uint32Array, row: number, rows: number, keys: Uint32Array): void {
+  for (let band = 0; band < keys.length; band++) {
+    const bits = bitsAt(page, row, band * rows, rows)
+    keys[band] = mix(bits ^ Math.imul(band + 1, ROUND_STEP))
+  }
+}
+
+/** One 32-bit number a band of packed bits, as the table's own. */
+export function vectorBandKeys(signature: Uint8Array, banding: Banding): Uint32Array {
+  requireBanding(banding, signature.length * 8)
+  const words = new Uint32Array(Math.ceil(signature.length / 4))
+  pack(signature, words)
+  const keys = new Uint32Array(banding.bands)
+  writeBandKeys(words, 0, banding.rows, keys)
+  return keys
+}
+
+/** First bit of the first byte first, on every machine. */
+function pack(signature: Uint8Array, words: Uint32Array): void {
+  for (let word = 0; word < words.length; word++) {
+    const at = word * 4
+    words[word] =
+      (signature[at] ?? 0) |
+      ((signature[at + 1] ?? 0) << 8) |
+      ((signature[at + 2] ?? 0) << 16) |
+      ((signature[at + 3] ?? 0) << 24)
   }
 }
 

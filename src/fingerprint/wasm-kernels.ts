@@ -10,12 +10,17 @@ import {
   shapeOf,
   type ShingleProfile,
   type ShingleShape,
+  type TextCounts,
 } from './shingle-profile.ts'
 import { WasmMemory } from './wasm-memory.ts'
 
 export class WasmKernels implements TextKernels {
   readonly name = 'wasm'
   #memory: WasmMemory | undefined
+
+  counts(input: TextInput): TextCounts {
+    return this.#inMemory((memory) => inspected(memory, memory.place(input)))
+  }
 
   sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch {
     return this.#with(input, profile, (memory, length, shape) => {
@@ -81,7 +86,11 @@ export class WasmKernels implements TextKernels {
     const known = shapeOf(profile)
     return this.#inMemory((memory) => {
       const length = memory.place(input)
-      return run(memory, length, known === 'auto' ? inspected(memory, length) : known)
+      return run(
+        memory,
+        length,
+        known === 'auto' ? automaticShape(inspected(memory, length)) : known,
+      )
     })
   }
 
@@ -95,7 +104,7 @@ export class WasmKernels implements TextKernels {
   }
 }
 
-function inspected(memory: WasmMemory, length: number): ShingleShape {
+function inspected(memory: WasmMemory, length: number): TextCounts {
   const codePoints = memory.exports.inspect(memory.heap, length)
-  return automaticShape({ codePoints, unspaced: memory.uint32Result(0) })
+  return { codePoints, unspaced: memory.uint32Result(0) }
 }

@@ -1,0 +1,123 @@
+/**
+ * What is kept of a representative to measure others by: its text, the sorted hashes of its shingles, or a
+ * sketch of 512 slots. The first two measure exactly; with the last, similarities are estimates, and say so.
+ *
+ * `10` canonical text; `11` shingle hashes (4 each, little endian); `12` slots (2 each, little endian).
+ */
+
+import { asBuffer, type Bytes, concat } from '../bytes.ts'
+import { PrestigeError } from '../errors.ts'
+import {
+  equalSlots,
+  jaccard,
+  shingleHashes,
+  type ShingleProfile,
+  sketchOf,
+} from '../fingerprint/index.ts'
+
+export type EvidenceKind = 'text' | 'hashes' | 'sketch'
+
+const TEXT = 0x10
+const HASHES = 0x11
+const SKETCH = 0x12
+const SKETCH_SLOTS = 512
+/** Sets of fewer shingles are the same only if they are equal: one shingle more or less would be most of it. */
+const SMALL_SET = 4
+
+export function evidenceOf(kind: EvidenceKind, text: Bytes, profile: ShingleProfile): Buffer {
+  if (kind === 'text') return concat(Buffer.of(TEXT), text)
+  if (kind === 'hashes') {
+    return concat(Buffer.of(HASHES), littleEndian(shingleHashes(text, profile), 4))
+  }
+  const { slots } = sketchOf(text, { profile, slots: SKETCH_SLOTS })
+  return concat(Buffer.of(SKETCH), littleEndian(slots, 2))
+}
+
+/** One side of a comparison, made of a text or of evidence. What it needs is computed once. */
+export class Measured {
+  readonly #profile: ShingleProfile
+  readonly #kind: number
+  readonly #body: Bytes
+  #hashes: Uint32Array | undefined
+  #slots: Uint16Array | undefined
+
+  private constructor(kind: number, body: Bytes, profile: ShingleProfile) {
+    this.#kind = kind
+    this.#body = body
+    this.#profile = profile
+  }
+
+  static ofText(text: Bytes, profile: ShingleProfile): Measured {
+    return new Measured(TEXT, text, profile)
+  }
+
+  static ofEvidence(evidence: Bytes, profile: ShingleProfile): Measured {
+    const kind = evidence[0] ?? 0
+    if (kind === TEXT || kind === HASHES || kind === SKETCH) {
+      return new Measured(kind, evidence.subarray(1), profile)
+    }
+    throw new PrestigeError('CONTENT_CORRUPT', 'The evidence of a representative cannot be read.')
+  }
+
+  /** The canonical text, where it is kept. */
+  get text(): Bytes | undefined {
+    return this.#kind === TEXT ? this.#body : undefined
+  }
+
+  /** Similarities with it are estimates. */
+  get isSketch(): boolean {
+    return this.#kind === SKETCH
+  }
+
+  /** Bytes it holds on to. */
+  get weight(): number {
+    return this.#body.byteLength + (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
+  }
+
+  similarityTo(other: Measured): number {
+    if (this.isSketch || other.isSketch) {
+      return equalSlots(this.#sketch(), other.#sketch()) / SKETCH_SLOTS
+    }
+    const own = this.hashes()
+    const others = other.hashes()
+    const similarity = jaccard(own, others)
+    const isSmall = Math.min(own.length, others.length) < SMALL_SET
+    return isSmall && similarity < 1 ? 0 : similarity
+  }
+
+  hashes(): Uint32Array {
+    this.#hashes ??=
+      this.#kind === TEXT ? shingleHashes(this.#body, this.#profile) : uint32s(this.#body)
+    return this.#hashes
+  }
+
+  #sketch(): Uint16Array {
+    this.#slots ??=
+      this.#kind === SKETCH
+        ? uint16s(this.#body)
+        : sketchOf(this.#body, { profile: this.#profile, slots: SKETCH_SLOTS }).slots
+    return this.#slots
+  }
+}
+
+function littleEndian(numbers: Uint32Array | Uint16Array, size: 2 | 4): Buffer {
+  const bytes = Buffer.allocUnsafe(numbers.length * size)
+  for (let at = 0; at < numbers.length; at++) {
+    bytes.writeUIntLE(numbers[at] ?? 0, at * size, size)
+  }
+  return bytes
+}
+
+function uint32s(bytes: Bytes): Uint32Array {
+  const buffer = asBuffer(bytes)
+  const numbers = new Uint32Array(buffer.byteLength >>> 2)
+  for (let at = 0; at < numbers.length; at++) numbers[at] = buffer.readUInt32LE(at * 4)
+  return numbers
+}
+
+function uint16s(bytes: Bytes): Uint16Array {
+  const buffer = asBuffer(bytes)
+  const numbers = new Uint16Array(buffer.byteLength >>> 1)
+  for (let at = 0; at < numbers.length; at++) numbers[at] = buffer.readUInt16LE(at * 2)
+  return numbers
+}

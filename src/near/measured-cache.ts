@@ -1,0 +1,36 @@
+/** Evidence that was read and cut lately, so that a busy cluster is not cut again for every member. */
+
+import { type Bytes, latin1 } from '../bytes.ts'
+import type { Measured } from './evidence.ts'
+
+const BYTES_MAX = 64 * 1024 * 1024
+
+/** By id: a representative's evidence never changes, so what is here is never stale. */
+export class MeasuredCache {
+  readonly #byId = new Map<string, { readonly measured: Measured; readonly weight: number }>()
+  #weight = 0
+
+  get(id: Bytes): Measured | undefined {
+    const name = latin1(id)
+    const known = this.#byId.get(name)
+    if (known === undefined) return undefined
+    this.#byId.delete(name)
+    this.#byId.set(name, known)
+    return known.measured
+  }
+
+  /** To be called when it has been used: only then is it known what it weighs. */
+  keep(id: Bytes, measured: Measured): void {
+    const name = latin1(id)
+    if (this.#byId.has(name)) return
+    const { weight } = measured
+    if (weight > BYTES_MAX / 4) return
+    this.#byId.set(name, { measured, weight })
+    this.#weight += weight
+    for (const [oldest, { weight: freed }] of this.#byId) {
+      if (this.#weight <= BYTES_MAX) return
+      this.#byId.delete(oldest)
+      this.#weight -= freed
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * From a text to the representative it is a near duplicate of: candidates of all bands, ranked by the estimate
+ * of the whole signature, measured exactly; the most similar wins, of equals the oldest.
+ *
+ * Invariant: the answer depends on the representatives that are there, never on the order in which they came.
+ * Measuring ends when no candidate left can be more similar than the best one found.
+ */
+
+import type { Cell, Scope, Transaction } from '../backends/contract.ts'
+import { read } from '../backends/contract.ts'
+import type { NearIndex } from './index.ts'
+import type { Representative } from './rows.ts'
+
+/** One place to look: a group, and the signature of what is looked for as that group would have it. */
+export interface Look<Signature> {
+  readonly group: Buffer
+  readonly signature: Signature
+}
+
+export interface Candidate<Signature> {
+  readonly look: Look<Signature>
+  readonly id: Buffer
+  readonly estimate: number
+  readonly row: Representative
+}
+
+export interface Hit<Signature> extends Candidate<Signature> {
+  readonly similarity: number
+}
+
+export interface Search<Signature> {
+  readonly index: NearIndex<Signature>
+  readonly looks: readonly Look<Signature>[]
+  readonly similarityMin: number
+  /** How similar the candidate is; `undefined` if it does not count, because it has expired. */
+  measure(candidate: Candidate<Signature>): Transaction<number | undefined>
+}
+
+export interface Searched<Signature> {
+  /** What is similar enough among those measured, the best first. */
+  readonly hits: readonly Hit<Signature>[]
+  readonly candidates: number
+  readonly compared: number
+  readonly passedOver: number
+  /** What "there is nothing" relies on. */
+  readonly relied: readonly Cell<unknown>[]
+}
+
+/** `scope` is given by those who may write. */
+export function* search<Signature>(
+  wanted: Search<Signature>,
+  scope: Scope | undefined,
+): Transaction<Searched<Signature>> {
+  const { index, looks, similarityMin } = wanted
+  const estimateMin = index.likeness.estimateMin(similarityMin)
+  const relied: Cell<unknown>[] = []
+  const ranked: Omit<Candidate<Signature>, 'row'>[] = []
+  let passedOver = 0
+  for (const look of looks) {
+    const found = yield* index.find(look.group, look.signature, estimateMin, scope)
+    for (const { id, estimate } of found.candidates) ranked.push({ look, id, estimate })
+    relied.push(...found.relied)
+    passedOver += found.passedOver
+  }
+  if (looks.length > 1) ranked.sort((one, other) => other.estimate - one.estimate)
+  const hits: Hit<Signature>[] = []
+  let best = similarityMin
+  let compared = 0
+  for (const { look, id, estimate } of ranked) {
+    if (index.likeness.similarityMax(estimate) < best) break
+    const [row] = yield* read(index.representative(look.group, id))
+    if (!row) continue
+    const candidate = { look, id, estimate, row }
+    const similarity = yield* wanted.measure(candidate)
+    compared++
+    if (similarity === undefined || similarity < similarityMin) continue
+    hits.push({ ...candidate, similarity })
+    if (similarity > best) best = similarity
+  }
+  hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
+  return { hits, candidates: ranked.length, compared, passedOver, relied }
+}

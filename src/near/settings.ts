@@ -1,0 +1,80 @@
+/** What decides which texts are near duplicates. It is recorded beside what was decided by it. */
+
+import { createHash } from 'node:crypto'
+
+import { PrestigeError } from '../errors.ts'
+import {
+  type Banding,
+  chooseBands,
+  hashVersion,
+  profilesOf,
+  type ShingleProfile,
+} from '../fingerprint/index.ts'
+import type { EvidenceKind } from './evidence.ts'
+
+export interface TextNearSettings {
+  /** Texts of at least this Jaccard similarity are near duplicates. */
+  readonly similarityMin: number
+  readonly profile: ShingleProfile
+  readonly slots: number
+  readonly bands: number
+  readonly rows: number
+  readonly evidence: EvidenceKind
+  readonly hashVersion: string
+}
+
+export interface TextNearWanted {
+  readonly similarityMin: number
+  readonly profile?: ShingleProfile | undefined
+  readonly slots?: number | undefined
+  readonly bands?: number | undefined
+  readonly rows?: number | undefined
+  readonly evidence: EvidenceKind
+}
+
+/** At low thresholds 128 slots leave too few rows a band to tell anything. */
+const LOW_THRESHOLD = 0.6
+const SLOTS = 128
+const SLOTS_STEP = 16
+
+/** Fills in what was not asked for. */
+export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
+  const { similarityMin, profile = 'auto', evidence } = wanted
+  if (!(similarityMin > 0 && similarityMin <= 1)) {
+    throw refusal(`similarityMin is greater than 0 and at most 1, not ${String(similarityMin)}.`)
+  }
+  profilesOf('', profile, similarityMin) // refuses what is none
+  const banding = bandingOf(wanted)
+  const needed = banding ? roundUp(banding.bands * banding.rows) : 0
+  const slots = wanted.slots ?? Math.max(needed, similarityMin <= LOW_THRESHOLD ? 2 * SLOTS : SLOTS)
+  const chosen = banding ?? chooseBands({ slots, threshold: similarityMin })
+  if (chosen.bands * chosen.rows > slots) {
+    throw refusal(`${chosen.bands} bands of ${chosen.rows} rows do not fit in ${slots} slots.`)
+  }
+  const { bands, rows } = chosen
+  return { similarityMin, profile, slots, bands, rows, evidence, hashVersion: hashVersion() }
+}
+
+function bandingOf({ bands, rows }: TextNearWanted): Banding | undefined {
+  if (bands === undefined && rows === undefined) return undefined
+  if (bands !== undefined && rows !== undefined) return { bands, rows }
+  throw refusal('Give both bands and rows, or neither: they are chosen by similarityMin then.')
+}
+
+function roundUp(slots: number): number {
+  return Math.ceil(slots / SLOTS_STEP) * SLOTS_STEP
+}
+
+function refusal(why: string): PrestigeError {
+  return new PrestigeError('INVALID_OPTIONS', why)
+}
+
+/** Sixteen bytes of everything that must be the same for two signatures to meet. */
+export function groupKey(...parts: readonly string[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) {
+    hash.update(`${Buffer.byteLength(part)}:`)
+    hash.update(part)
+  }
+  return hash.digest().subarray(0, 16)
+}

@@ -1,0 +1,99 @@
+/**
+ * The tables in memory, made from the journal: a view, never a second truth.
+ *
+ * It is brought up to date inside the transaction that is about to decide by it, so all processes on one
+ * directory decide as one. Invariant after `catchUp`: every representative there is, is in the tables. There
+ * may be others, of transactions that were rolled back; whoever measures a candidate reads its row, and finds
+ * none.
+ */
+
+import { type Bytes, EMPTY, equalBytes, latin1 } from '../bytes.ts'
+import {
+  type Backend,
+  cell,
+  read,
+  type Row,
+  rowsOf,
+  type Transaction,
+} from '../backends/contract.ts'
+import type { CandidateQuery, Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
+import type { Likeness } from './likeness.ts'
+import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } from './rows.ts'
+
+export const HEAD_KEY: Buffer = Buffer.from('journal')
+const PAGE_ROWS = 1000
+
+export class NearView<Signature> {
+  readonly #spaces: NearSpaces
+  readonly #likeness: Likeness<Signature>
+  #tables: GroupedTables<Signature>
+  /** The last journal row that was applied. */
+  #sequence = 0
+  #nonce: Buffer = EMPTY
+  #isDoubtful = false
+
+  constructor(spaces: NearSpaces, likeness: Likeness<Signature>) {
+    this.#spaces = spaces
+    this.#likeness = likeness
+    this.#tables = likeness.tables()
+  }
+
+  /** Reads the journal page by page, letting others have their turn. What comes later is caught up with. */
+  async load(backend: Backend): Promise<void> {
+    const start = sequenceKey(this.#sequence + 1)
+    for await (const row of backend.scan(this.#spaces.journal, { start })) this.#apply(row)
+  }
+
+  /** Something that was applied may have been rolled back: what is here is made anew before its next use. */
+  doubt(): void {
+    this.#isDoubtful = true
+  }
+
+  query(group: Bytes, signature: Signature, query: CandidateQuery): Candidates {
+    return this.#tables.query(latin1(group), signature, query)
+  }
+
+  stats(group: Bytes): TableStats | undefined {
+    return this.#tables.stats(latin1(group))
+  }
+
+  /** `isReading`: the moment that is read may be older than what the tables know already. */
+  *catchUp(isReading: boolean): Transaction<void> {
+    const [head] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
+    if (this.#isDoubtful || !(yield* this.#isUpTo(head, isReading))) this.#clear()
+    else if (!head || equalBytes(head.nonce, this.#nonce) || head.sequence < this.#sequence) return
+    for (let isLast = false; !isLast;) {
+      const start = sequenceKey(this.#sequence + 1)
+      const page = yield* rowsOf(this.#spaces.journal, { start, limit: PAGE_ROWS })
+      for (const row of page) this.#apply(row)
+      isLast = page.length < PAGE_ROWS
+    }
+  }
+
+  /** Whether all that was applied is in the journal. */
+  *#isUpTo(head: Head | undefined, isReading: boolean): Transaction<boolean> {
+    if (this.#sequence === 0) return true
+    if (head && equalBytes(head.nonce, this.#nonce)) return true
+    // Those who write are driven one after another, and see what was driven before them; a reader does not.
+    if ((head?.sequence ?? 0) < this.#sequence) return isReading
+    const last = cell(this.#spaces.journal, sequenceKey(this.#sequence))
+    const [row] = yield* read(last)
+    return row !== undefined && equalBytes(row.nonce, this.#nonce)
+  }
+
+  #clear(): void {
+    this.#tables = this.#likeness.tables()
+    this.#sequence = 0
+    this.#nonce = EMPTY
+    this.#isDoubtful = false
+  }
+
+  #apply({ key, value }: Row<JournalRow>): void {
+    this.#sequence = sequenceOf(key)
+    this.#nonce = value.nonce
+    if (value.kind === 'gone') return
+    const group = latin1(value.group)
+    if (value.kind === 'remove') this.#tables.remove(group, value.id)
+    else this.#tables.insert(group, value.id, this.#likeness.fromBytes(value.signature))
+  }
+}

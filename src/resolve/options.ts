@@ -1,0 +1,227 @@
+/**
+ * What a resolver can be opened with: options, a named preset, or the environment variables of the resolver
+ * this one grew from.
+ */
+
+import * as v from 'valibot'
+
+import type { Bytes } from '../bytes.ts'
+import type { CanonicalInput } from '../canonical/index.ts'
+import { PrestigeError } from '../errors.ts'
+import type { ShingleProfile } from '../fingerprint/index.ts'
+import type { MetricsSink } from '../model.ts'
+import { flag, given, oneOf } from '../options.ts'
+
+const isFunction = (value: unknown) => typeof value === 'function'
+const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
+const isSink = (value: unknown) => typeof value === 'object' && value !== null && 'counter' in value
+
+function whole(from: number, help: string): v.GenericSchema<number> {
+  const rule = `must be a whole number from ${from}`
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(from, rule), v.description(help))
+}
+
+function within(above: number, to: number, help: string): v.GenericSchema<number> {
+  const rule = `must be greater than ${above} and at most ${to}`
+  return v.pipe(v.number(rule), v.gtValue(above, rule), v.maxValue(to, rule), v.description(help))
+}
+
+function milliseconds(help: string): v.GenericSchema<number> {
+  const rule = 'must be a number of milliseconds from 0'
+  return v.pipe(v.number(rule), v.finite(rule), v.minValue(0, rule), v.description(help))
+}
+
+export const vectorOptions = v.strictObject({
+  dimensions: whole(1, 'Numbers in a vector.'),
+  cosineMin: within(-1, 1, 'Vectors of at least this cosine are one thing.'),
+  bits: v.optional(whole(8, 'Hyperplanes, a multiple of 8. More is slower and sharper.')),
+  bands: v.optional(whole(1, 'Bands of bits; chosen by cosineMin if not given.')),
+  rows: v.optional(whole(1, 'Bits in a band.')),
+  form: v.optional(oneOf(['hadamard', 'dense'], 'How the planes are made.')),
+  seed: v.optional(whole(0, 'Where the planes come from.')),
+})
+
+export const resolverOptions = v.strictObject({
+  namespace: v.optional(
+    v.pipe(
+      v.string('must be a string'),
+      v.description('Resolvers of different namespaces in one location never see each other.'),
+    ),
+  ),
+  preset: v.optional(
+    oneOf(['lsh'], 'lsh: 40 bands of 5 rows over 3-character shingles, from similarity 0.6.'),
+  ),
+  similarityMin: v.optional(
+    within(0, 1, 'Texts of at least this Jaccard similarity are one thing (0.8).'),
+  ),
+  profile: v.optional(
+    given<ShingleProfile>(
+      (value) => typeof value === 'string',
+      'auto, or chars, words or codepoints with an optional -1 to -32',
+    ),
+  ),
+  canonical: v.optional(
+    given<CanonicalInput>(
+      isCanonical,
+      'the name of a canonical profile or { version, canonicalise }',
+    ),
+  ),
+  slots: v.optional(whole(64, 'Slots of a sketch, a multiple of 16 up to 512.')),
+  bands: v.optional(whole(1, 'Bands of a sketch; chosen by similarityMin if not given.')),
+  rows: v.optional(whole(1, 'Slots in a band.')),
+  evidence: v.optional(
+    oneOf(
+      ['text', 'hashes', 'sketch'],
+      'What is kept of a representative to measure others by. With sketch, similarities are estimates.',
+    ),
+  ),
+  vector: v.optional(vectorOptions),
+  candidatesMax: v.optional(whole(1, 'The most candidates that are ranked and measured (100).')),
+  bucketMax: v.optional(
+    whole(1, 'Buckets of more representatives are passed over (1000; 200 on shared engines).'),
+  ),
+  ttlMs: v.optional(milliseconds('A cluster is forgotten this long after its last use.')),
+  renewMs: v.optional(milliseconds('Its end is moved at most this often (a tenth of ttlMs).')),
+  cacheMax: v.optional(whole(0, 'Answers kept in memory (100,000). 0: none.')),
+  cacheMs: v.optional(
+    milliseconds(
+      'How long an answer in memory may outlive its cluster, if others forget it (1000).',
+    ),
+  ),
+  labelGroups: v.optional(flag('Metrics are labelled with the group, however many there are.')),
+  durability: v.optional(oneOf(['fsync', 'os'], 'As for a store.')),
+  create: v.optional(flag('Make what is not there, as is done by default.')),
+  clock: v.optional(given<() => number>(isFunction, 'a function that returns milliseconds')),
+  random: v.optional(
+    given<(count: number) => Bytes>(isFunction, 'a function that returns random bytes'),
+  ),
+  metrics: v.optional(given<MetricsSink>(isSink, 'an object with counter, histogram and gauge')),
+})
+
+export type ResolverInput = v.InferInput<typeof resolverOptions>
+export type ResolverOptions = v.InferOutput<typeof resolverOptions>
+export type VectorInput = v.InferInput<typeof vectorOptions>
+
+const SEED = 13_374_269
+
+/** What the resolver this one grew from has when nothing is configured. */
+const LSH_VECTOR = {
+  dimensions: 20,
+  cosineMin: 0.5,
+  bits: 200,
+  bands: 40,
+  rows: 5,
+  form: 'dense',
+  seed: SEED,
+} as const
+
+const PRESETS = {
+  lsh: {
+    similarityMin: 0.6,
+    profile: 'chars-3',
+    bands: 40,
+    rows: 5,
+    slots: 208,
+    candidatesMax: 100,
+    bucketMax: 200,
+    cacheMax: 500_000,
+    vector: LSH_VECTOR,
+  },
+} as const satisfies Record<string, ResolverInput>
+
+/** What was not said is as the preset has it. */
+export function withPreset(options: ResolverOptions): ResolverOptions {
+  if (options.preset === undefined) return options
+  const preset: ResolverOptions = PRESETS[options.preset]
+  const said = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  )
+  const vector = options.vector && { ...LSH_VECTOR, ...options.vector }
+  return { ...preset, ...said, ...(vector && { vector }) }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const NAMES = {
+  LSH_BANDS: 'bands',
+  LSH_ROWS: 'rows',
+  LSH_JAC_THRESHOLD: 'similarityMin',
+  LSH_MAX_TOTAL_CANDIDATES: 'candidatesMax',
+  LSH_MAX_BUCKET_SIZE: 'bucketMax',
+  LSH_RESOLVED_CACHE_SIZE: 'cacheMax',
+} as const
+
+const VECTOR_NAMES = {
+  VLSH_BANDS: 'bands',
+  VLSH_ROWS: 'rows',
+  VLSH_VECTOR_DIMENSIONS: 'dimensions',
+  VLSH_COS_THRESHOLD: 'cosineMin',
+  VLSH_SEED: 'seed',
+} as const
+
+/**
+ * Options from `LSH_BANDS`, `LSH_ROWS`, `LSH_SHINGLE_SIZE`, `LSH_JAC_THRESHOLD`, `LSH_MAX_TOTAL_CANDIDATES`,
+ * `LSH_MAX_BUCKET_SIZE`, `LSH_RESOLVED_CACHE_SIZE` and their `VLSH_` counterparts. What is not set is as in the
+ * preset `lsh`; nothing set gives no options at all.
+ */
+export function resolverOptionsFrom(environment: Environment): ResolverInput {
+  const options: Record<string, unknown> = numbersOf(environment, NAMES)
+  const vector: Record<string, unknown> = numbersOf(environment, VECTOR_NAMES)
+  const shingle = numberOf(environment, 'LSH_SHINGLE_SIZE')
+  if (shingle !== undefined) options['profile'] = `chars-${shingle}`
+  refuseSeed(environment)
+  const candidates = numberOf(environment, 'VLSH_MAX_TOTAL_CANDIDATES')
+  if (candidates !== undefined) options['candidatesMax'] ??= candidates
+  sizeSketch(options, vector)
+  if (Object.keys(vector).length > 0) options['vector'] = { ...LSH_VECTOR, ...vector }
+  if (Object.keys(options).length === 0) return {}
+  return { preset: 'lsh', ...options }
+}
+
+/** The sketch of a preset may be too small for other bands; then it has what they need. */
+function sizeSketch(options: Record<string, unknown>, vector: Record<string, unknown>): void {
+  const { bands, rows } = options
+  if (bands !== undefined || rows !== undefined) {
+    options['bands'] ??= PRESETS.lsh.bands
+    options['rows'] ??= PRESETS.lsh.rows
+    options['slots'] = slotsFor(Number(options['bands']) * Number(options['rows']), 16)
+  }
+  if (vector['bands'] !== undefined || vector['rows'] !== undefined) {
+    const bits =
+      Number(vector['bands'] ?? LSH_VECTOR.bands) * Number(vector['rows'] ?? LSH_VECTOR.rows)
+    vector['bits'] = slotsFor(bits, 8)
+  }
+}
+
+function slotsFor(count: number, step: number): number {
+  return Math.max(64, Math.ceil(count / step) * step)
+}
+
+function numbersOf(
+  environment: Environment,
+  names: Readonly<Record<string, string>>,
+): Record<string, number> {
+  const numbers: Record<string, number> = {}
+  for (const [variable, name] of Object.entries(names)) {
+    const value = numberOf(environment, variable)
+    if (value !== undefined) numbers[name] = value
+  }
+  return numbers
+}
+
+function numberOf(environment: Environment, name: string): number | undefined {
+  const text = environment[name]
+  if (text === undefined || text.trim() === '') return undefined
+  const value = Number(text)
+  if (Number.isFinite(value)) return value
+  throw new PrestigeError('INVALID_OPTIONS', `${name} is a number, not ${JSON.stringify(text)}.`)
+}
+
+function refuseSeed(environment: Environment): void {
+  const seed = numberOf(environment, 'LSH_SEED')
+  if (seed === undefined || seed === SEED) return
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `LSH_SEED ${seed} cannot be used: sketches of texts have one seed, so that they are the same everywhere. Unset it, or set ${SEED}.`,
+  )
+}

@@ -1,0 +1,340 @@
+/**
+ * The resolver: text or vector in, the id of the thing it is out. Near duplicates get one id; what is new
+ * becomes the representative of its own.
+ *
+ * Ids are made of the input alone (128 bits of its SHA-256), so a thing has the same id wherever it came first.
+ * Groups never see each other: everything that is kept or remembered is under its group.
+ */
+
+import { concat, endOfPrefix } from '../bytes.ts'
+import type { Backend } from '../backends/contract.ts'
+import { Gate } from '../backends/gate.ts'
+import { PrestigeError } from '../errors.ts'
+import { NearIndex } from '../near/index.ts'
+import { TextLikeness, VectorLikeness } from '../near/likeness.ts'
+import { type AtOnce, type Items, many, type ManyOptions } from '../store/many.ts'
+import { Answers } from './answers.ts'
+import { approximateThreshold } from './approximate-threshold.ts'
+import { explainTexts, explainVectors, type PairExplanation } from './explain.ts'
+import { Forgetting } from './forget.ts'
+import { Instruments } from './instruments.ts'
+import { type ClusterMember, membersOf, representativeOf, type Told } from './members.ts'
+import type { ResolverOptions } from './options.ts'
+import { type Ended, lookUp, resolveInput, type Rules, type Status } from './resolve.ts'
+import { aliases, groups, publicId, readPublicId, textNear, vectorNear } from './rows.ts'
+import type { OpenedSettings, ResolverSettings } from './settings.ts'
+import { type GroupStats, statsOf, type StatsOptions } from './stats.ts'
+import {
+  requireGroup,
+  type Subject,
+  tenantOf,
+  TextKind,
+  type Vector,
+  VectorKind,
+} from './subject.ts'
+
+export type ResolverValue = string | Vector
+
+export interface Resolution {
+  /** Of the thing: 22 characters of base64url. */
+  readonly id: string
+  /** `new`, `exact` (it is a representative), `known` (resolved before), `match` (found similar just now). */
+  readonly status: Status
+  /** To the representative; measured, or, where only sketches are kept, estimated. */
+  readonly similarity: number
+  /** The id of the representative it was measured against: `id`, unless that was merged into another. */
+  readonly representative: string
+  readonly isEstimated?: true
+}
+
+export interface ResolveItem {
+  readonly group: string
+  readonly value: ResolverValue
+}
+
+export type ResolveOutcome =
+  | { readonly ok: true; readonly result: Resolution }
+  | { readonly ok: false; readonly error: Error }
+
+const CANDIDATES_MAX = 100
+const BUCKET_MAX = 1000
+const BUCKET_MAX_SHARED = 200
+const CACHE_MAX = 100_000
+const CACHE_MS = 1000
+
+type AnySubject = Subject<Uint16Array> | Subject<Uint8Array>
+
+export class Resolver {
+  readonly settings: ResolverSettings
+  readonly #backend: Backend
+  readonly #gate = new Gate('resolver')
+  readonly #text: TextKind
+  readonly #vector: VectorKind | undefined
+  readonly #rules: Rules
+  readonly #answers: Answers
+  readonly #instruments: Instruments | undefined
+  readonly #forgetting: Forgetting
+
+  constructor(backend: Backend, opened: OpenedSettings, options: ResolverOptions) {
+    const { settings, canonical } = opened
+    const { serial } = backend
+    const {
+      candidatesMax = CANDIDATES_MAX,
+      bucketMax = serial ? BUCKET_MAX : BUCKET_MAX_SHARED,
+      ttlMs,
+      metrics,
+    } = options
+    const indexOptions = { serial, candidatesMax, bucketMax }
+    const { text, vector } = settings
+    const likeness = new TextLikeness(text.slots, text)
+    const index = new NearIndex(textNear, likeness, indexOptions)
+    this.settings = settings
+    this.#backend = backend
+    this.#text = new TextKind(index, text, canonical, serial)
+    if (vector) {
+      const bits = new VectorLikeness(vector.bits, vector)
+      this.#vector = new VectorKind(new NearIndex(vectorNear, bits, indexOptions), vector)
+    }
+    const renewMs = options.renewMs ?? (ttlMs ?? 0) / 10
+    this.#rules = { ttlMs, renewMs, partBytes: backend.limits.valueBytesMax }
+    this.#answers = new Answers(options.cacheMax ?? CACHE_MAX, options.cacheMs ?? CACHE_MS)
+    this.#instruments = metrics && new Instruments(metrics, options.labelGroups ?? false)
+    this.#forgetting = new Forgetting(backend, this.#text, this.#vector)
+  }
+
+  /** Makes the tables of what is there. To be called once, before anything else. */
+  async load(): Promise<void> {
+    await this.#text.index.load(this.#backend)
+    await this.#vector?.index.load(this.#backend)
+  }
+
+  /** What this is. If nothing like it is known, it is the first of its kind from now on. */
+  async resolve(group: string, value: ResolverValue): Promise<Resolution> {
+    this.#gate.enter()
+    const started = this.#instruments ? performance.now() : 0
+    try {
+      const subject = this.#subject(group, value)
+      const now = this.#backend.now()
+      const remembered = this.#answers.get(subject.tenant, subject.id, now)
+      const ended = remembered ?? (await this.#run(subject))
+      if (!remembered) this.#remember(subject, ended, now)
+      const seconds = (performance.now() - started) / 1000
+      const { name } = subject.kind
+      this.#instruments?.resolved(name, group, ended, remembered !== undefined, seconds)
+      return this.#told(subject, ended)
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  /**
+   * Resolves many, in order. What is there at once gives a promise of all outcomes; what comes bit by bit gives
+   * outcomes bit by bit.
+   */
+  resolveMany(
+    items: AsyncIterable<ResolveItem>,
+    options?: ManyOptions,
+  ): AsyncGenerator<ResolveOutcome>
+  resolveMany(items: AtOnce<ResolveItem>, options?: ManyOptions): Promise<ResolveOutcome[]>
+  resolveMany(
+    items: Items<ResolveItem>,
+    options?: ManyOptions,
+  ): AsyncGenerator<ResolveOutcome> | Promise<ResolveOutcome[]> {
+    const work = {
+      keyOf: ({ group, value }: ResolveItem) => `${group}\0${nameOf(value)}`,
+      weigh: ({ value }: ResolveItem) => value?.length ?? 0,
+      perform: ({ group, value }: ResolveItem) => this.resolve(group, value),
+      weighResult: () => 0,
+    }
+    return many(items, work, options)
+  }
+
+  /** What this would be, without a trace. `undefined`: it would be new. */
+  async lookup(group: string, value: ResolverValue): Promise<Resolution | undefined> {
+    return this.#gate.pass(async () => {
+      const subject = this.#subject(group, value)
+      const ended = await this.#look(subject)
+      return ended && this.#told(subject, ended)
+    })
+  }
+
+  /** All that was resolved to an id, the representative first. Old ids lead to what they were merged into. */
+  async *members(group: string, id: string): AsyncGenerator<ClusterMember> {
+    requireGroup(group)
+    this.#gate.assertOpen()
+    for (const kind of this.#kinds) {
+      yield* membersOf(this.#backend, kind, tenantOf(kind.name, group), readPublicId(id))
+    }
+  }
+
+  /** What stands for an id; `undefined` if there is no such thing. */
+  async representative(group: string, id: string): Promise<Told | undefined> {
+    requireGroup(group)
+    return this.#gate.pass(async () => {
+      for (const kind of this.#kinds) {
+        const tenant = tenantOf(kind.name, group)
+        const found = await representativeOf(this.#backend, kind, tenant, readPublicId(id))
+        if (found) return found
+      }
+      return undefined
+    })
+  }
+
+  /** Ids that were merged into this one. They stay resolvable. */
+  async aliases(group: string, id: string): Promise<string[]> {
+    requireGroup(group)
+    return this.#gate.pass(async () => {
+      const old: string[] = []
+      for (const { name } of this.#kinds) {
+        const prefix = concat(tenantOf(name, group), readPublicId(id))
+        const range = { start: prefix, end: endOfPrefix(prefix) }
+        for await (const { key } of this.#backend.scan(aliases, range)) {
+          old.push(publicId(key.subarray(prefix.byteLength)))
+        }
+      }
+      return old
+    })
+  }
+
+  /**
+   * Forgets one input, or all of an id. An input that stands for others takes its cluster with it: what belonged
+   * to it is resolved anew when it comes again. Returns whether there was something to forget.
+   */
+  async forget(group: string, what: ResolverValue | { readonly id: string }): Promise<boolean> {
+    return this.#gate.pass(async () => {
+      requireGroup(group)
+      try {
+        if (isId(what)) return await this.#forgetting.id(group, readPublicId(what.id))
+        const { kind, tenant, id } = this.#subject(group, what)
+        return await this.#forgetting.input(kind.name, tenant, id)
+      } finally {
+        this.#answers.clear()
+      }
+    })
+  }
+
+  /** How and how much two values are alike, whether or not either was ever resolved. */
+  explain(group: string, first: ResolverValue, second: ResolverValue): PairExplanation {
+    const one = this.#subject(group, first)
+    const other = this.#subject(group, second)
+    if (typeof first === 'string' && typeof second === 'string') {
+      const { text } = this.settings
+      return explainTexts(this.#text.canonical(first), this.#text.canonical(second), text)
+    }
+    if (typeof first === 'string' || typeof second === 'string' || !this.settings.vector) {
+      throw new PrestigeError('INVALID_VALUE', 'A text and a vector do not compare.')
+    }
+    return explainVectors(
+      { id: one.id, vector: first },
+      { id: other.id, vector: second },
+      this.settings.vector,
+    )
+  }
+
+  /** Names of groups in which something was resolved. */
+  async *groups(): AsyncGenerator<{ readonly kind: string; readonly group: string }> {
+    for await (const { value } of this.#backend.scan(groups)) {
+      const at = value.indexOf(':')
+      yield { kind: value.slice(0, at), group: value.slice(at + 1) }
+    }
+  }
+
+  /** Looks at every member of the group for the largest clusters, so it is slow: for people. */
+  async stats(group: string, options: StatsOptions = {}): Promise<GroupStats> {
+    requireGroup(group)
+    return this.#gate.pass(() => statsOf(this.#backend, this.#kinds, group, options))
+  }
+
+  /** Takes away what has expired, and what is left of what was forgotten. */
+  async collect(): Promise<{ readonly clusters: number }> {
+    return this.#gate.pass(async () => {
+      try {
+        return { clusters: await this.#forgetting.expired() }
+      } finally {
+        this.#answers.clear()
+      }
+    })
+  }
+
+  /** The similarity at which a pair is found about half of the time, before anything is measured. */
+  calculateApproximateThreshold(kind: 'text' | 'vector' = 'text'): number {
+    const { text, vector } = this.settings
+    if (kind === 'text') return approximateThreshold('text', text)
+    if (vector) return approximateThreshold('vector', vector)
+    throw noVectors()
+  }
+
+  close(): Promise<void> {
+    return this.#gate.close(() => this.#backend.close())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  get #kinds(): readonly (TextKind | VectorKind)[] {
+    return this.#vector ? [this.#text, this.#vector] : [this.#text]
+  }
+
+  #subject(group: string, value: ResolverValue): AnySubject {
+    if (typeof value === 'string') return this.#text.subject(group, value)
+    if (!isVector(value)) {
+      throw new PrestigeError('INVALID_VALUE', 'Give a text, or a vector of numbers.')
+    }
+    if (!this.#vector) throw noVectors()
+    return this.#vector.subject(group, value)
+  }
+
+  async #run(subject: AnySubject): Promise<Ended> {
+    try {
+      return await (subject.kind.name === 'text'
+        ? this.#backend.run(resolveInput<Uint16Array>, subject as Subject<Uint16Array>, this.#rules) // safe: texts have sketches
+        : this.#backend.run(resolveInput<Uint8Array>, subject as Subject<Uint8Array>, this.#rules)) // safe: vectors have bits
+    } catch (error) {
+      // What was applied to the tables may have been rolled back.
+      subject.kind.index.doubt()
+      throw error
+    }
+  }
+
+  #look(subject: AnySubject): Promise<Ended | undefined> {
+    return subject.kind.name === 'text'
+      ? this.#backend.read(lookUp<Uint16Array>, subject as Subject<Uint16Array>) // safe: texts have sketches
+      : this.#backend.read(lookUp<Uint8Array>, subject as Subject<Uint8Array>) // safe: vectors have bits
+  }
+
+  #remember({ tenant, id }: AnySubject, ended: Ended, now: number): void {
+    const status = ended.id.equals(id) ? 'exact' : 'known'
+    this.#answers.keep(tenant, id, { ...ended, status }, now)
+  }
+
+  #told({ kind }: AnySubject, { id, status, similarity, representative }: Ended): Resolution {
+    return {
+      id: publicId(id),
+      status,
+      similarity,
+      representative: publicId(representative),
+      ...(kind.isEstimated && { isEstimated: true }),
+    }
+  }
+}
+
+function noVectors(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'This resolver takes no vectors. Open it with vector: { dimensions, cosineMin }.',
+  )
+}
+
+function isVector(value: unknown): value is Vector {
+  return value instanceof Float32Array || value instanceof Float64Array || Array.isArray(value)
+}
+
+function isId(what: unknown): what is { readonly id: string } {
+  return typeof what === 'object' && what !== null && 'id' in what && typeof what.id === 'string'
+}
+
+/** The same value twice is resolved one after the other. */
+function nameOf(value: ResolverValue): string {
+  return typeof value === 'string' ? value : value.length < 64 ? [...value].join() : ''
+}

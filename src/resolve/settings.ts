@@ -1,0 +1,182 @@
+/**
+ * What a resolver was written with, kept beside its rows: opening it otherwise is an error that says what
+ * differs, because answers of two settings would be mixed up. What only a search cares about (how many
+ * candidates, caches, times) may change at every opening.
+ */
+
+import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
+import { PrestigeError } from '../errors.ts'
+import {
+  type Backend,
+  cell,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
+import { chooseVectorBands, hashVersion, type PlanesForm } from '../fingerprint/index.ts'
+import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
+import type { ResolverOptions, VectorInput } from './options.ts'
+import { settings } from './rows.ts'
+
+const FORMAT_VERSION = 1
+const SETTINGS = cell(settings, Buffer.from('resolver'))
+const DEFAULT_SIMILARITY = 0.8
+const DEFAULT_BITS = 512
+const DEFAULT_PLANES_SEED = 13_374_269
+
+export interface VectorSettings {
+  readonly dimensions: number
+  readonly cosineMin: number
+  readonly bits: number
+  readonly bands: number
+  readonly rows: number
+  readonly form: PlanesForm
+  readonly seed: number
+  readonly hashVersion: string
+}
+
+export interface ResolverSettings {
+  readonly format: number
+  readonly canonical: { readonly name: string; readonly version: number | string }
+  readonly text: TextNearSettings
+  /** Absent: this resolver has taken no vectors yet. */
+  readonly vector?: VectorSettings | undefined
+}
+
+export interface OpenedSettings {
+  readonly settings: ResolverSettings
+  readonly canonical: CanonicalProfile
+}
+
+export async function openSettings(
+  backend: Backend,
+  options: ResolverOptions,
+): Promise<OpenedSettings> {
+  const found = await backend.read(findSettings)
+  if (!found && options.create === false) {
+    throw new PrestigeError('STORE_NOT_FOUND', 'There is no resolver at this location.')
+  }
+  const wanted = wantedSettings(options, found)
+  const kept = await backend.run(keepSettings, wanted.settings)
+  const differences = differencesOf(kept, wanted.settings)
+  if (differences.length > 0) throw mismatch(differences)
+  return { settings: kept, canonical: wanted.canonical }
+}
+
+/** What was not asked for is as it was written. */
+function wantedSettings(
+  options: ResolverOptions,
+  found: ResolverSettings | undefined,
+): OpenedSettings {
+  const canonical = canonicalOf(options, found)
+  const old = found?.text
+  const isOther =
+    options.similarityMin !== undefined && options.similarityMin !== old?.similarityMin
+  const text = textNearSettings({
+    similarityMin: options.similarityMin ?? old?.similarityMin ?? DEFAULT_SIMILARITY,
+    profile: options.profile ?? old?.profile,
+    slots: options.slots ?? (isOther ? undefined : old?.slots),
+    bands: options.bands ?? (isOther ? undefined : old?.bands),
+    rows: options.rows ?? (isOther ? undefined : old?.rows),
+    evidence: options.evidence ?? old?.evidence ?? 'text',
+  })
+  const vector = options.vector ? vectorSettings(options.vector, found?.vector) : found?.vector
+  return {
+    canonical,
+    settings: {
+      format: FORMAT_VERSION,
+      canonical: { name: canonical.name, version: canonical.version },
+      text,
+      ...(vector && { vector }),
+    },
+  }
+}
+
+function canonicalOf(
+  options: ResolverOptions,
+  found: ResolverSettings | undefined,
+): CanonicalProfile {
+  if (options.canonical !== undefined) return canonicalProfile(options.canonical)
+  const name = found?.canonical.name ?? 'unicode'
+  if (!name.startsWith('function:')) {
+    return canonicalProfile(name as 'unicode') // safe: an unknown name is refused there by name
+  }
+  throw new PrestigeError(
+    'SETTINGS_MISMATCH',
+    'This resolver was written with a canonical function. Give the same function when opening it.',
+  )
+}
+
+function vectorSettings(wanted: VectorInput, old: VectorSettings | undefined): VectorSettings {
+  const { dimensions, cosineMin } = wanted
+  const { bits = old?.bits ?? DEFAULT_BITS } = wanted
+  const { form = old?.form ?? 'hadamard', seed = old?.seed ?? DEFAULT_PLANES_SEED } = wanted
+  if ((wanted.bands === undefined) !== (wanted.rows === undefined)) {
+    throw new PrestigeError('INVALID_OPTIONS', 'Give both bands and rows of vectors, or neither.')
+  }
+  const { bands, rows } =
+    wanted.bands !== undefined && wanted.rows !== undefined
+      ? { bands: wanted.bands, rows: wanted.rows }
+      : chooseVectorBands(bits, cosineMin)
+  const version = hashVersion()
+  return { dimensions, cosineMin, bits, bands, rows, form, seed, hashVersion: version }
+}
+
+function* findSettings(_scope: ReadScope): Transaction<ResolverSettings | undefined> {
+  const [found] = yield* read(SETTINGS)
+  return found === undefined ? undefined : readSettings(found)
+}
+
+/** Vectors may come later than texts. */
+function* keepSettings(scope: Scope, wanted: ResolverSettings): Transaction<ResolverSettings> {
+  const [found] = yield* read(SETTINGS)
+  const old = found === undefined ? undefined : readSettings(found)
+  if (old && (old.vector || !wanted.vector)) return old
+  const kept = old ? { ...old, vector: wanted.vector } : wanted
+  scope.write(SETTINGS, JSON.stringify(kept))
+  return kept
+}
+
+function readSettings(text: string): ResolverSettings {
+  let found: Partial<ResolverSettings>
+  try {
+    found = JSON.parse(text)
+  } catch (error) {
+    throw new PrestigeError('CONTENT_CORRUPT', "The resolver's settings cannot be read.", {
+      cause: error,
+    })
+  }
+  if (found.format !== FORMAT_VERSION) {
+    throw new PrestigeError(
+      'FORMAT_UNSUPPORTED',
+      `This resolver has format ${String(found.format)}; this version of prestige reads format ${FORMAT_VERSION}.`,
+    )
+  }
+  return found as ResolverSettings // safe: format 1 has exactly these fields, and only we write it
+}
+
+function differencesOf(found: ResolverSettings, wanted: ResolverSettings): string[] {
+  const differences: string[] = []
+  const compare = (name: string, stored: unknown, asked: unknown) => {
+    if (JSON.stringify(stored) === JSON.stringify(asked)) return
+    differences.push(
+      `${name} is ${JSON.stringify(stored)} there, and ${JSON.stringify(asked)} here`,
+    )
+  }
+  compare('canonical', found.canonical, wanted.canonical)
+  for (const [name, value] of Object.entries(wanted.text)) {
+    compare(name, Reflect.get(found.text, name), value)
+  }
+  for (const [name, value] of Object.entries(wanted.vector ?? {})) {
+    compare(`vector.${name}`, found.vector && Reflect.get(found.vector, name), value)
+  }
+  return differences
+}
+
+function mismatch(differences: readonly string[]): PrestigeError {
+  return new PrestigeError(
+    'SETTINGS_MISMATCH',
+    `The resolver was written with other settings: ${differences.join('; ')}. Open it as it is, or use another namespace.`,
+  )
+}

@@ -1,0 +1,120 @@
+/** What a group looks like: how many clusters, how large, and what the index may have missed. */
+
+import { type Bytes, endOfPrefix, latin1 } from '../bytes.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
+import type { FullBucket, TableBytes } from '../fingerprint/index.ts'
+import type { ShingleProfile } from '../fingerprint/index.ts'
+import {
+  members,
+  publicId,
+  type Resolved,
+  resolutions,
+  resolverTallies,
+  type TallyName,
+  tallyKey,
+} from './rows.ts'
+import { tenantOf, TextKind, type VectorKind } from './subject.ts'
+
+export interface StatsOptions {
+  /** How many of the largest clusters to name (10). */
+  readonly largest?: number | undefined
+}
+
+export interface Cluster {
+  readonly id: string
+  /** The representative counts. */
+  readonly size: number
+}
+
+export interface GroupStats {
+  readonly clusters: number
+  /** Inputs that were found to be near duplicates of a representative. */
+  readonly members: number
+  /** Clusters that turned out to be one with another. */
+  readonly merged: number
+  /** New ones that were found new although full buckets were passed over: near duplicates may have been missed. */
+  readonly possibleMisses: number
+  readonly largest: readonly Cluster[]
+  /** Of the tables in memory; absent where there are none. */
+  readonly tables?: {
+    readonly bytes: TableBytes
+    readonly fullestBuckets: readonly FullBucket[]
+  }
+}
+
+const NAMES: readonly TallyName[] = ['clusters', 'members', 'merged', 'passedOver']
+const PROFILES: readonly ShingleProfile[] = ['chars-3', 'words-5', 'codepoints-5']
+
+type AnyKind = TextKind | VectorKind
+
+export async function statsOf(
+  backend: Backend,
+  kinds: readonly AnyKind[],
+  group: string,
+  { largest = 10 }: StatsOptions,
+): Promise<GroupStats> {
+  const sums = { clusters: 0, members: 0, merged: 0, passedOver: 0 }
+  const clusters: Cluster[] = []
+  const bytes = { buckets: 0, signatures: 0, ids: 0 }
+  const fullest: FullBucket[] = []
+  let hasTables = false
+  for (const kind of kinds) {
+    const tenant = tenantOf(kind.name, group)
+    const counted = await backend.read(countsOf, tenant)
+    NAMES.forEach((name, at) => (sums[name] += counted[at] ?? 0))
+    clusters.push(...(await largestOf(backend, tenant, largest)))
+    for (const shelf of shelvesOf(kind, group)) {
+      const table = await backend.read(function* () {
+        return yield* kind.index.stats(shelf)
+      })
+      if (!table) continue
+      hasTables = true
+      bytes.buckets += table.bytes.buckets
+      bytes.signatures += table.bytes.signatures
+      bytes.ids += table.bytes.ids
+      fullest.push(...table.fullestBuckets)
+    }
+  }
+  const { passedOver: possibleMisses, ...counts } = sums
+  fullest.sort((one, other) => other.size - one.size)
+  return {
+    ...counts,
+    possibleMisses,
+    largest: clusters.toSorted((one, other) => other.size - one.size).slice(0, largest),
+    ...(hasTables && { tables: { bytes, fullestBuckets: fullest.slice(0, 10) } }),
+  }
+}
+
+function shelvesOf(kind: AnyKind, group: string): Buffer[] {
+  if (!(kind instanceof TextKind)) return [kind.shelf(group)]
+  const { profile } = kind
+  const profiles = profile === 'auto' ? PROFILES : [profile]
+  return profiles.map((one) => kind.shelf(group, one))
+}
+
+function* countsOf(_scope: unknown, tenant: Bytes): Transaction<readonly (number | undefined)[]> {
+  return yield* read(...NAMES.map((name) => cell(resolverTallies, tallyKey(tenant, name))))
+}
+
+/** Members are in the order of their representatives, so one pass counts them all. */
+async function largestOf(backend: Backend, tenant: Buffer, limit: number): Promise<Cluster[]> {
+  const sizes = new Map<string, number>()
+  const range = { start: tenant, end: endOfPrefix(tenant) }
+  for await (const { key } of backend.scan(members, range)) {
+    const row = latin1(key.subarray(16, 32))
+    sizes.set(row, (sizes.get(row) ?? 0) + 1)
+  }
+  const top = [...sizes].toSorted(([, one], [, other]) => other - one).slice(0, limit)
+  const wanted = new Map(top)
+  const named: Cluster[] = []
+  if (wanted.size === 0) return named
+  for await (const { value } of backend.scan(resolutions, range)) {
+    const size = sizeOf(wanted, value)
+    if (size !== undefined) named.push({ id: publicId(value.id), size: size + 1 })
+  }
+  return named
+}
+
+function sizeOf(wanted: ReadonlyMap<string, number>, resolved: Resolved): number | undefined {
+  return resolved.isRepresentative ? wanted.get(latin1(resolved.row)) : undefined
+}
