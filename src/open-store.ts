@@ -20,7 +20,9 @@ export async function openStore(
   const options = readOptions(storeOptions, input, 'Store options')
   const backend = await backendOf(location, options)
   try {
-    return new Store(backend, await openSettings(backend, options), options)
+    const store = new Store(backend, await openSettings(backend, options), options)
+    await store.load()
+    return store
   } catch (error) {
     // A backend that was given is not ours to close, and no failure to close may hide the reason.
     if (typeof location === 'string') await backend.close().catch(() => {})

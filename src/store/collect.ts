@@ -16,7 +16,7 @@ import {
   type Transaction,
 } from '../backends/contract.ts'
 import { idTime } from '../backends/ids.ts'
-import { heirOf, sweep, type Swept } from './release.ts'
+import { heirOf, type Keeping, sweep, type Swept } from './release.ts'
 import { removeExpired } from './remove.ts'
 import {
   contents,
@@ -44,12 +44,12 @@ export interface Collected {
   readonly abandonedParts: number
 }
 
-export async function collectAll(backend: Backend, partBytes: number): Promise<Collected> {
-  const expiredKeys = await collectExpired(backend, partBytes)
+export async function collectAll(backend: Backend, keeping: Keeping): Promise<Collected> {
+  const expiredKeys = await collectExpired(backend, keeping)
   let count = 0
   let contentBytes = 0
   for await (const { key } of backend.scan(released)) {
-    const swept = await collectContent(backend, key, partBytes)
+    const swept = await collectContent(backend, key, keeping)
     if (!swept) continue
     count++
     contentBytes += swept.bytes
@@ -58,11 +58,11 @@ export async function collectAll(backend: Backend, partBytes: number): Promise<C
   return { expiredKeys, contents: count, contentBytes, abandonedParts }
 }
 
-async function collectExpired(backend: Backend, partBytes: number): Promise<number> {
+async function collectExpired(backend: Backend, keeping: Keeping): Promise<number> {
   let count = 0
   const end = expiryKey(Math.floor(backend.now()) + 1, Buffer.alloc(0))
   for await (const { key: row } of backend.scan(expiries, { end })) {
-    const removal = { key: row.subarray(6), gc: 'manual' as const, partBytes }
+    const removal = { key: row.subarray(6), gc: 'manual' as const, keeping }
     const { existed } = await backend.run(removeExpired, removal)
     if (existed) count++
   }
@@ -73,9 +73,9 @@ async function collectExpired(backend: Backend, partBytes: number): Promise<numb
 export async function collectContent(
   backend: Backend,
   digest: Bytes,
-  partBytes: number,
+  keeping: Keeping,
 ): Promise<Swept | undefined> {
-  if (backend.serial) return backend.run(collectAtOnce, digest, partBytes)
+  if (backend.serial) return backend.run(collectAtOnce, digest, keeping)
   const { note, id } = await backend.read(findNote, digest)
   // Only a hint, which saves marking contents that are plainly in use.
   const isUsed = id !== undefined && (await hasReference(backend, id))
@@ -90,7 +90,7 @@ export async function collectContent(
     return undefined
   }
   const heir = known.form && (await otherMember(backend, known.form, known.id))
-  const swept = await backend.run(sweepMarked, { digest, mark, note, heir, partBytes })
+  const swept = await backend.run(sweepMarked, { digest, mark, note, heir, keeping })
   if (swept?.partsLeft) await removeParts(backend, swept.id)
   return swept
 }
@@ -99,12 +99,12 @@ export async function collectContent(
 function* collectAtOnce(
   scope: Scope,
   digest: Bytes,
-  partBytes: number,
+  keeping: Keeping,
 ): Transaction<Swept | undefined> {
   const [known] = yield* read(cell(digests, digest))
   scope.remove(cell(released, digest))
   if (!known || (yield* first(refs, known.id)) !== undefined) return undefined
-  return yield* sweep(scope, digest, known, partBytes)
+  return yield* sweep(scope, digest, known, keeping)
 }
 
 function* findNote(
@@ -164,12 +164,12 @@ interface MarkedSweep {
   readonly note: Bytes | undefined
   /** Another content of the same form, seen after the mark. */
   readonly heir: Bytes | undefined
-  readonly partBytes: number
+  readonly keeping: Keeping
 }
 
 function* sweepMarked(
   scope: Scope,
-  { digest, mark, note, heir, partBytes }: MarkedSweep,
+  { digest, mark, note, heir, keeping }: MarkedSweep,
 ): Transaction<Swept | undefined> {
   const [known] = yield* read(cell(digests, digest))
   if (!known?.mark || !equalBytes(known.mark, mark)) return undefined
@@ -184,7 +184,7 @@ function* sweepMarked(
     }
   }
   yield* dropNote(scope, digest, note)
-  return yield* sweep(scope, digest, known, partBytes, next)
+  return yield* sweep(scope, digest, known, keeping, next)
 }
 
 async function otherMember(backend: Backend, form: Bytes, id: Bytes): Promise<Buffer | undefined> {

@@ -13,6 +13,9 @@ export interface Explanation {
   /** Of which content; absent when it was new. */
   readonly of?: Origin
   readonly method?: Method
+  /** By method `near`: how similar, and what was asked for at least. */
+  readonly similarity?: number
+  readonly threshold?: number
   /** The content the key points at. */
   readonly points: Origin
   /** What identifies that content: the SHA-256, in hex, of its bytes (or of its form, where forms are shared). */
@@ -32,18 +35,21 @@ export interface ExplainOptions {
 export async function explain(
   backend: Backend,
   key: Bytes,
-  sharesForms: boolean,
+  {
+    sharesForms,
+    threshold,
+  }: { readonly sharesForms: boolean; readonly threshold?: number | undefined },
   options: ExplainOptions,
 ): Promise<Explanation | undefined> {
   refuseUnknown(options, ['sharedWithMax'])
   const sharedWithMax = Math.max(0, Math.floor(options.sharedWithMax ?? 10)) || 0
-  const story = await backend.read(findStory, key)
+  const story = await backend.read(findStory, key, threshold !== undefined)
   if (story === undefined) return undefined
   const { entry, known } = story
   const { expiresAt } = entry
   return {
     key: Buffer.from(key),
-    ...cause(story, sharesForms),
+    ...cause(story, sharesForms, threshold),
     points: originOf(known),
     digest: hex(entry.digest),
     bytes: entry.bytes,
@@ -53,17 +59,28 @@ export async function explain(
   }
 }
 
+type Cause = Pick<Explanation, 'content' | 'of' | 'method' | 'similarity' | 'threshold'>
+
 function cause(
-  { entry, known, form }: Story,
+  { entry, known, form, link, similarity }: Story,
   sharesForms: boolean,
-): Pick<Explanation, 'content' | 'of' | 'method'> {
+  threshold = 0,
+): Cause {
   const { outcome } = entry
+  if (outcome === 'duplicate' && similarity !== undefined) {
+    return { content: outcome, of: originOf(known), method: 'near', similarity, threshold }
+  }
   if (outcome === 'duplicate') {
     return { content: outcome, of: originOf(known), method: sharesForms ? 'canonical' : 'digest' }
   }
   // When the content it was linked to is gone, it may stand for the form itself by now.
   if (outcome === 'linked' && form && !equalBytes(form.id, entry.id)) {
     return { content: outcome, of: originOf(form), method: 'canonical' }
+  }
+  // When what it was linked to is gone, it was decided anew, and may be a representative by now.
+  if (outcome === 'linked' && link?.to) {
+    const of = originOf(link.to)
+    return { content: outcome, of, method: 'near', similarity: link.to.similarity, threshold }
   }
   return { content: 'new' }
 }

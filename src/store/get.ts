@@ -3,6 +3,7 @@
 import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
+import { decodeSimilarity, type Link, links } from './near-rows.ts'
 import {
   contents,
   digests,
@@ -12,6 +13,8 @@ import {
   forms,
   type Known,
   partKey,
+  refKey,
+  refs,
 } from './rows.ts'
 
 /** The key's entry, unless it has expired. */
@@ -56,15 +59,26 @@ export interface Story {
   readonly entry: Entry
   readonly known: Known
   readonly form: Form | undefined
+  /** How it is linked to what it is like. */
+  readonly link: Link | undefined
+  /** To what it shares the bytes of. */
+  readonly similarity: number | undefined
 }
 
-export function* findStory(scope: ReadScope, key: Bytes): Transaction<Story | undefined> {
+/** `hasNear`: near duplicates are linked in this store. */
+export function* findStory(
+  scope: ReadScope,
+  key: Bytes,
+  hasNear: boolean,
+): Transaction<Story | undefined> {
   const entry = yield* findEntry(scope, key)
   if (entry === undefined) return undefined
   const [known] = yield* read(cell(digests, entry.digest))
   if (known === undefined) throw damaged(key)
   const form = known.form && (yield* read(cell(forms, known.form)))[0]
-  return { entry, known, form }
+  if (!hasNear) return { entry, known, form, link: undefined, similarity: undefined }
+  const [link, ref] = yield* read(cell(links, entry.id), cell(refs, refKey(entry.id, key)))
+  return { entry, known, form, link, similarity: decodeSimilarity(ref) }
 }
 
 export function damaged(key: Bytes): PrestigeError {

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 
 import type { CanonicalInput } from '../canonical/index.ts'
 import type { Bytes } from '../bytes.ts'
+import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../model.ts'
 import { flag, given, oneOf } from '../options.ts'
 
@@ -15,6 +16,11 @@ function hasMethods(value: unknown, ...names: readonly string[]): boolean {
 const isFunction = (value: unknown) => typeof value === 'function'
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
 
+function count(help: string): v.GenericSchema<number> {
+  const rule = 'must be a whole number from 1'
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(1, rule), v.description(help))
+}
+
 export const storeOptions = v.strictObject({
   namespace: v.optional(
     v.pipe(
@@ -22,7 +28,35 @@ export const storeOptions = v.strictObject({
       v.description('Stores of different namespaces in one location never see each other.'),
     ),
   ),
-  dedup: v.optional(oneOf(['exact'], 'How duplicates are found.')),
+  dedup: v.optional(
+    oneOf(
+      ['exact', 'near'],
+      'exact: identical bytes are kept once. near: texts that are alike are linked as well.',
+    ),
+  ),
+  similarityMin: v.optional(
+    v.pipe(
+      v.number('must be a number'),
+      v.gtValue(0, 'must be greater than 0'),
+      v.maxValue(1, 'must be at most 1'),
+      v.description('With near: texts of at least this Jaccard similarity are linked (0.85).'),
+    ),
+  ),
+  near: v.optional(
+    v.strictObject({
+      profile: v.optional(
+        given<ShingleProfile>(
+          (value) => typeof value === 'string',
+          'auto, or chars, words or codepoints with an optional -1 to -32',
+        ),
+      ),
+      slots: v.optional(count('Slots of a sketch, a multiple of 16 from 64 to 512.')),
+      bands: v.optional(count('Bands of a sketch; chosen by similarityMin if not given.')),
+      rows: v.optional(count('Slots in a band.')),
+      candidatesMax: v.optional(count('The most candidates that are measured (100).')),
+      bucketMax: v.optional(count('Buckets of more representatives are passed over (1000).')),
+    }),
+  ),
   canonical: v.optional(
     given<CanonicalInput>(isCanonical, 'the name of a profile or { version, canonicalise }'),
   ),

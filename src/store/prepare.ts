@@ -7,8 +7,9 @@ import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/digest.ts'
+import type { NearValue, NotCompared, StoreNear } from './near.ts'
 import type { Prepared } from './put.ts'
-import type { Gc } from './release.ts'
+import type { Gc, Keeping } from './release.ts'
 
 export type Key = string | Bytes
 export type Value = string | Bytes
@@ -42,6 +43,9 @@ export interface Preparation {
   readonly sharesForms: boolean
   readonly gc: Gc
   readonly partBytes: number
+  readonly keeping: Keeping
+  /** Near duplicates are not kept: their keys get the bytes of what they are like. */
+  readonly sharesNear: boolean
 }
 
 /** Times of the steps, for those who measure. */
@@ -132,7 +136,7 @@ function finish(
   ttlMs: number | undefined,
   notes: PrepareNotes | undefined,
 ): Prepared {
-  const { profile, gc, partBytes } = how
+  const { profile, gc, partBytes, keeping, sharesNear } = how
   if (profile === undefined) throw functionMissing()
   const isPlain = profile.name === 'none'
   const started = notes && performance.now()
@@ -148,8 +152,17 @@ function finish(
     staged: undefined,
     gc,
     partBytes,
+    keeping,
     sharesForms,
+    near: keeping.near && onlyOnce(keeping.near, value),
+    sharesNear,
   }
+}
+
+/** A body may be run again. */
+function onlyOnce(near: StoreNear, value: Buffer): () => NearValue | NotCompared {
+  let made: NearValue | NotCompared | undefined
+  return () => (made ??= near.prepare(value))
 }
 
 function functionMissing(): PrestigeError {

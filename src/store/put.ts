@@ -6,7 +6,10 @@
 import { type Bytes, EMPTY, equalBytes } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { hex, type KeyOutcome, type Receipt } from './receipt.ts'
-import { type Gc, release } from './release.ts'
+import type { Hit } from '../near/search.ts'
+import type { NearValue, NotCompared } from './near.ts'
+import { decodePayload, encodeSimilarity } from './near-rows.ts'
+import { type Gc, type Keeping, release } from './release.ts'
 import {
   contents,
   type ContentOutcome,
@@ -41,8 +44,13 @@ export interface Prepared {
   readonly staged: Buffer | undefined
   readonly gc: Gc
   readonly partBytes: number
+  readonly keeping: Keeping
   /** Content counts as the same by its canonical form, and the first bytes win. */
   readonly sharesForms: boolean
+  /** What near duplicates are looked for by, or why they are not: computed only for a value that is new. */
+  readonly near: (() => NearValue | NotCompared) | undefined
+  /** A near duplicate is not kept: the key gets the bytes of what it is like. */
+  readonly sharesNear: boolean
 }
 
 export interface PutEnd {
@@ -56,13 +64,27 @@ export interface PutEnd {
 
 interface Scene {
   readonly entry: Entry | undefined
+  /** The content this value is the same as. */
   readonly known: Known | undefined
+  /** What that content is, or will be, known by. */
+  readonly digest: Buffer
   readonly form: Form | undefined
+  readonly near: NearScene | undefined
+  readonly notCompared?: NotCompared
+}
+
+/** What a search for near duplicates has found. */
+interface NearScene {
+  readonly value: NearValue
+  readonly hit: Hit<Uint16Array> | undefined
+  /** The content of the hit. */
+  readonly known: Known | undefined
+  readonly passedOver: number
 }
 
 /** `stage`: the value is large and not known; write its parts first, then come again. */
 export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd | 'stage'> {
-  const scene = yield* look(prepared)
+  const scene = yield* look(scope, prepared)
   const now = scope.now()
   const { entry, known } = scene
   const needsParts = !known && !prepared.staged && prepared.value.byteLength > prepared.partBytes
@@ -72,23 +94,67 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const keyOutcome = keyOutcomeOf(entry, isSame, now)
   const stagedInVain = prepared.staged !== undefined && known !== undefined
   const content = keepContent(scope, prepared, scene)
+  if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
   const receipt = receiptOf(prepared, scene, content, keyOutcome, expiresAt)
-  if (keyOutcome === 'unchanged' && entry?.expiresAt === undefined && expiresAt === undefined) {
+  const isAsItWas = keyOutcome === 'unchanged' && !scene.near
+  if (isAsItWas && entry?.expiresAt === undefined && expiresAt === undefined) {
     return { receipt, released: undefined, stagedInVain, swept: false }
   }
-  pointKey(scope, prepared, entry, content, expiresAt)
+  pointKey(scope, prepared, scene, content, expiresAt)
   if (!entry || isSame) return { receipt, released: undefined, stagedInVain, swept: false }
   scope.remove(cell(refs, refKey(entry.id, prepared.key)))
-  const end = yield* release(scope, entry, prepared.gc, prepared.partBytes)
+  const end = yield* release(scope, entry, prepared.gc, prepared.keeping)
   const old = end === 'released' ? entry.digest : undefined
   return { receipt, released: old, stagedInVain, swept: end === 'swept' }
 }
 
-function* look({ key, digest, form, staged: id }: Prepared): Transaction<Scene> {
+function* look(scope: Scope, prepared: Prepared): Transaction<Scene> {
+  const { key, digest, form, staged: id, near } = prepared
   const [entry, known] = yield* read(cell(entries, key), cell(digests, digest))
   const formRow = form && (yield* read(cell(forms, form)))[0]
   if (id !== undefined && known === undefined) yield* requireStaged(id)
-  return { entry, known, form: formRow }
+  const scene = { entry, known, digest, form: formRow, near: undefined }
+  if (known !== undefined || near === undefined) return scene
+  const value = near()
+  if (typeof value === 'string') return { ...scene, notCompared: value }
+  return yield* lookNear(scope, prepared, value, scene)
+}
+
+function* lookNear(
+  scope: Scope,
+  { key, digest, form, staged: id, keeping, sharesNear }: Prepared,
+  value: NearValue,
+  scene: Scene,
+): Transaction<Scene> {
+  const { near } = keeping
+  if (!near) return scene
+  const { hits, relied, passedOver } = yield* near.search(value, scope)
+  const [hit] = hits
+  scope.rely(cell(entries, key), cell(digests, digest))
+  if (form) scope.rely(cell(forms, form))
+  if (id) scope.rely(cell(staged, id))
+  if (hit === undefined) {
+    scope.rely(...relied)
+    return { ...scene, near: { value, hit, known: undefined, passedOver } }
+  }
+  scope.rely(near.relied(hit))
+  const known = yield* near.knownOf(hit)
+  const found = { value, hit, known, passedOver }
+  if (!sharesNear) return { ...scene, near: found }
+  const shared = decodePayload(hit.row.payload).digest
+  scope.rely(cell(digests, shared))
+  return { ...scene, known, digest: shared, near: found }
+}
+
+function* keepNear(
+  scope: Scope,
+  { keeping: { near }, digest }: Prepared,
+  { value, hit, known, passedOver }: NearScene,
+  { id, bytes }: KeptContent,
+): Transaction<void> {
+  if (!near) return
+  if (hit && known) near.link(scope, value, { id, digest }, hit, known)
+  else yield* near.begin(scope, value, id, { digest, bytes }, passedOver)
 }
 
 function keyOutcomeOf(entry: Entry | undefined, isSame: boolean, now: number): KeyOutcome {
@@ -97,20 +163,21 @@ function keyOutcomeOf(entry: Entry | undefined, isSame: boolean, now: number): K
 }
 
 interface KeptContent {
-  readonly id: Bytes
+  readonly id: Buffer
   readonly bytes: number
   readonly outcome: ContentOutcome
 }
 
 /** Makes sure the content is there and live. */
-function keepContent(scope: Scope, prepared: Prepared, { known, form }: Scene): KeptContent {
-  if (known === undefined) return keepNew(scope, prepared, form)
+function keepContent(scope: Scope, prepared: Prepared, scene: Scene): KeptContent {
+  const { known, digest } = scene
+  if (known === undefined) return keepNew(scope, prepared, scene)
   // Linking to a marked content without taking the mark away would let the collector sweep it.
-  if (known.mark) scope.write(cell(digests, prepared.digest), known.marked(undefined))
+  if (known.mark) scope.write(cell(digests, digest), known.marked(undefined))
   return { id: known.id, bytes: known.bytes, outcome: 'duplicate' }
 }
 
-function keepNew(scope: Scope, prepared: Prepared, form: Form | undefined): KeptContent {
+function keepNew(scope: Scope, prepared: Prepared, { form, near }: Scene): KeptContent {
   const { key, value, digest } = prepared
   const id = prepared.staged ?? scope.id()
   if (prepared.staged) scope.remove(cell(staged, id))
@@ -128,7 +195,7 @@ function keepNew(scope: Scope, prepared: Prepared, form: Form | undefined): Kept
   scope.write(cell(digests, digest), known)
   count(scope, { contents: 1, contentBytes: bytes })
   if (prepared.form) joinForm(scope, prepared.form, form, { id, digest, storedAt, firstKey: key })
-  return { id, bytes, outcome: form ? 'linked' : 'new' }
+  return { id, bytes, outcome: form || near?.hit ? 'linked' : 'new' }
 }
 
 function joinForm(
@@ -144,8 +211,8 @@ function joinForm(
 
 function pointKey(
   scope: Scope,
-  { key, digest }: Prepared,
-  old: Entry | undefined,
+  { key, sharesNear }: Prepared,
+  { entry: old, digest, near }: Scene,
   { id, bytes, outcome }: KeptContent,
   expiresAt: number | undefined,
 ): void {
@@ -154,7 +221,9 @@ function pointKey(
   const told = isSame ? old.outcome : outcome
   const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome: told })
   scope.write(cell(entries, key), entry)
-  if (!isSame) scope.write(cell(refs, refKey(id, key)), EMPTY)
+  const similarity = sharesNear ? near?.hit?.similarity : undefined
+  const reference = similarity === undefined ? EMPTY : encodeSimilarity(similarity)
+  if (!isSame || similarity !== undefined) scope.write(cell(refs, refKey(id, key)), reference)
   const oldExpiry = old?.expiresAt
   if (oldExpiry !== undefined) scope.remove(cell(expiries, expiryKey(oldExpiry, key)))
   if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, key)), EMPTY)
@@ -166,15 +235,18 @@ function pointKey(
 }
 
 function receiptOf(
-  { value, sharesForms }: Prepared,
-  { known, form }: Scene,
+  { value, sharesForms, keeping }: Prepared,
+  { known, form, near, notCompared }: Scene,
   { id, outcome }: KeptContent,
   key: KeyOutcome,
   expiresAt: number | undefined,
 ): Receipt {
   const contentId = hex(id)
   const bytes = value.byteLength
-  const of = known ?? form
+  const isNear = near?.hit !== undefined && !form
+  const of = known ?? form ?? near?.known
+  const byForm = outcome === 'linked' || sharesForms
+  const method = isNear ? 'near' : byForm ? 'canonical' : 'digest'
   const receipt: Receipt =
     outcome === 'new' || of === undefined
       ? { key, content: 'new', contentId, bytes, bytesSaved: 0 }
@@ -187,9 +259,18 @@ function receiptOf(
             firstKey: of.firstKey,
             storedAt: of.storedAt,
           },
-          method: outcome === 'linked' || sharesForms ? 'canonical' : 'digest',
+          method,
+          ...(isNear && {
+            similarity: near.hit?.similarity ?? 0,
+            threshold: keeping.near?.settings.similarityMin ?? 0,
+          }),
           bytes,
           bytesSaved: known ? bytes : 0,
         }
-  return expiresAt === undefined ? receipt : { ...receipt, expiresAt }
+  if (expiresAt === undefined && notCompared === undefined) return receipt
+  return {
+    ...receipt,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(notCompared !== undefined && { notCompared }),
+  }
 }

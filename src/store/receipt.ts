@@ -16,13 +16,14 @@ export interface Origin {
 }
 
 /** Which rule found two values to be the same. */
-export type Method = 'digest' | 'canonical'
+export type Method = 'digest' | 'canonical' | 'near'
 
 export interface Receipt {
   readonly key: KeyOutcome
   /**
    * `new`: never seen. `duplicate`: these very bytes were there (or, with `fidelity: 'representative'`, their
-   * canonical form). `linked`: the same after canonicalisation; own bytes are kept, and linked to `of`.
+   * canonical form, or something near). `linked`: the same after canonicalisation, or near; own bytes are kept,
+   * and linked to `of`.
    */
   readonly content: ContentOutcome
   /** The id, in hex, of the content this key points at. */
@@ -30,6 +31,11 @@ export interface Receipt {
   /** Of which content; absent when new. */
   readonly of?: Origin
   readonly method?: Method
+  /** By method `near`: how similar, measured exactly, and what was asked for at least. */
+  readonly similarity?: number
+  readonly threshold?: number
+  /** Near duplicates were not looked for, and why. */
+  readonly notCompared?: 'not-text' | 'too-large'
   readonly bytes: number
   readonly bytesSaved: number
   readonly expiresAt?: number

@@ -24,9 +24,18 @@ import {
   released,
   staged,
 } from './rows.ts'
+import type { StoreNear } from './near.ts'
 import { count } from './tallies.ts'
 
 export type Gc = 'immediate' | 'manual'
+
+/** How contents are kept. */
+export interface Keeping {
+  /** Longer ones are in parts. */
+  readonly partBytes: number
+  /** Where near duplicates are linked. */
+  readonly near: StoreNear | undefined
+}
 
 /** What a sweep did, for those who asked for it. */
 export interface Swept {
@@ -44,7 +53,7 @@ export function* release(
   scope: Scope,
   content: { readonly id: Bytes; readonly digest: Bytes },
   gc: Gc,
-  partBytes: number,
+  keeping: Keeping,
 ): Transaction<'swept' | 'kept' | 'released'> {
   if (gc === 'manual' || !scope.serial) {
     scope.write(cell(released, content.digest), scope.id())
@@ -54,7 +63,7 @@ export function* release(
   const [known] = yield* read(cell(digests, content.digest))
   // A damaged content may have been taken out, and its digest given to a sound one.
   if (!known || !equalBytes(known.id, content.id)) return 'kept'
-  yield* sweep(scope, content.digest, known, partBytes)
+  yield* sweep(scope, content.digest, known, keeping)
   return 'swept'
 }
 
@@ -63,7 +72,7 @@ export function* sweep(
   scope: Scope,
   digest: Bytes,
   known: Known,
-  partBytes: number,
+  { partBytes, near }: Keeping,
   heir?: Form,
 ): Transaction<Swept> {
   const { id, bytes, form } = known
@@ -74,6 +83,7 @@ export function* sweep(
   else for (let part = 0; part < parts; part++) scope.remove(cell(contents, partKey(id, part)))
   count(scope, { contents: -1, contentBytes: -bytes })
   if (form) yield* leaveForm(scope, form, id, heir)
+  if (near) yield* near.leave(scope, id)
   return { id, bytes, partsLeft }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Bytes } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { type Gc, release } from './release.ts'
+import { type Gc, type Keeping, release } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from './rows.ts'
 import { count } from './tallies.ts'
 
@@ -18,7 +18,7 @@ const NOTHING: RemoveEnd = { existed: false, released: undefined, swept: false }
 export interface Removal {
   readonly key: Bytes
   readonly gc: Gc
-  readonly partBytes: number
+  readonly keeping: Keeping
 }
 
 export function* removeKey(scope: Scope, removal: Removal): Transaction<RemoveEnd> {
@@ -36,7 +36,7 @@ export function* removeExpired(scope: Scope, removal: Removal): Transaction<Remo
 function* removeEntry(
   scope: Scope,
   entry: Entry,
-  { key, gc, partBytes }: Removal,
+  { key, gc, keeping }: Removal,
 ): Transaction<RemoveEnd> {
   const { expiresAt } = entry
   scope.remove(cell(entries, key))
@@ -47,7 +47,7 @@ function* removeEntry(
     keysWithExpiry: expiresAt === undefined ? 0 : -1,
     valueBytes: -entry.bytes,
   })
-  const end = yield* release(scope, entry, gc, partBytes)
+  const end = yield* release(scope, entry, gc, keeping)
   return {
     existed: entry.isLive(scope.now()),
     released: end === 'released' ? entry.digest : undefined,

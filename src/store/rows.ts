@@ -9,6 +9,7 @@
 import { asBuffer, type Bytes, concat, EMPTY } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
+import { nearStoreSpaces } from './near-rows.ts'
 
 const FORMAT = 0x10
 const FORMAT_MASK = 0xf0
@@ -298,6 +299,7 @@ export const storeSpaces: readonly Space<unknown>[] = [
   staged,
   settings,
   storeTallies,
+  ...nearStoreSpaces,
 ]
 
 export function refKey(id: Bytes, key: Bytes): Buffer {

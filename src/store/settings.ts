@@ -15,45 +15,99 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
+import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
 import type { StoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 
 const FORMAT_VERSION = 1
 const SETTINGS = cell(settings, Buffer.from('store'))
 
+/** How near duplicates are found. */
+export interface NearSettings extends Omit<TextNearSettings, 'evidence'> {
+  /** The form in which texts are compared. */
+  readonly canonical: { readonly name: string; readonly version: number | string }
+}
+
 /** `{"format":1,"dedup":"exact","canonical":{"name":"none","version":1},"fidelity":"own","partBytes":4194304}` */
 export interface StoreSettings {
   readonly format: number
-  readonly dedup: 'exact'
+  readonly dedup: 'exact' | 'near'
   readonly canonical: { readonly name: string; readonly version: number | string }
   readonly fidelity: 'own' | 'representative'
   /** Values longer than this are kept in parts. */
   readonly partBytes: number
+  /** Where near duplicates are linked. */
+  readonly near?: NearSettings | undefined
 }
 
 export interface OpenedSettings {
   readonly settings: StoreSettings
   /** Absent when the store was written with a function that was not given: it can be read, not put to. */
   readonly profile: CanonicalProfile | undefined
+  /** The form in which texts are compared, where near duplicates are linked. */
+  readonly nearProfile: CanonicalProfile | undefined
 }
 
 export async function openSettings(
   backend: Backend,
-  options: Pick<StoreOptions, 'dedup' | 'canonical' | 'fidelity' | 'create'>,
+  options: Pick<
+    StoreOptions,
+    'dedup' | 'canonical' | 'fidelity' | 'create' | 'similarityMin' | 'near'
+  >,
 ): Promise<OpenedSettings> {
   const given = options.canonical === undefined ? undefined : canonicalProfile(options.canonical)
   const profile = given ?? canonicalProfile('none')
+  const near = wantedNear(options, profile)
   const wanted: StoreSettings = {
     format: FORMAT_VERSION,
     dedup: options.dedup ?? 'exact',
     canonical: { name: profile.name, version: profile.version },
     fidelity: options.fidelity ?? 'own',
     partBytes: backend.limits.valueBytesMax,
+    ...(near && { near }),
   }
   const found = (await backend.read(findSettings)) ?? (await make(backend, wanted, options.create))
+  if (found.dedup !== 'near' && (options.similarityMin !== undefined || options.near)) {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      "similarityMin and near are for stores with dedup: 'near', and this one finds identical bytes only.",
+    )
+  }
   const differences = differencesOf(found, { ...options, canonical: given })
   if (differences.length > 0) throw mismatch(differences)
-  return { settings: found, profile: given ?? profileOf(found) }
+  const opened = given ?? profileOf(found)
+  return { settings: found, profile: opened, nearProfile: nearProfileOf(found, opened) }
+}
+
+const DEFAULT_SIMILARITY = 0.85
+
+/** Texts are compared in canonical form; without a profile of the store's own, that which reads the same is the same. */
+function wantedNear(
+  {
+    dedup,
+    similarityMin = DEFAULT_SIMILARITY,
+    near,
+  }: Pick<StoreOptions, 'dedup' | 'similarityMin' | 'near'>,
+  profile: CanonicalProfile,
+): NearSettings | undefined {
+  if (dedup !== 'near') return undefined
+  const { candidatesMax: _candidates, bucketMax: _bucket, ...wanted } = near ?? {}
+  const { evidence: _evidence, ...settings } = textNearSettings({
+    ...wanted,
+    similarityMin,
+    evidence: 'text',
+  })
+  const { name, version } = profile.name === 'none' ? canonicalProfile('unicode') : profile
+  return { ...settings, canonical: { name, version } }
+}
+
+function nearProfileOf(
+  { near, canonical }: StoreSettings,
+  profile: CanonicalProfile | undefined,
+): CanonicalProfile | undefined {
+  if (!near) return undefined
+  if (near.canonical.name === canonical.name) return profile
+  return canonicalProfile(near.canonical.name as 'unicode') // safe: an unknown name is refused there by name
 }
 
 function make(
@@ -77,7 +131,8 @@ function* findSettings(_scope: ReadScope): Transaction<StoreSettings | undefined
 function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSettings> {
   const [found] = yield* read(SETTINGS)
   if (found) return readSettings(Buffer.from(found).toString())
-  if (wanted.fidelity === 'representative' && wanted.canonical.name === 'none') throw pointless()
+  const sharesNothing = wanted.canonical.name === 'none' && wanted.dedup === 'exact'
+  if (wanted.fidelity === 'representative' && sharesNothing) throw pointless()
   scope.write(SETTINGS, Buffer.from(JSON.stringify(wanted)))
   return wanted
 }
@@ -105,6 +160,8 @@ function differencesOf(
   given: {
     dedup?: string | undefined
     fidelity?: string | undefined
+    similarityMin?: number | undefined
+    near?: StoreOptions['near']
     canonical: CanonicalProfile | undefined
   },
 ): string[] {
@@ -117,6 +174,11 @@ function differencesOf(
   const { name, version } = found.canonical
   compare('dedup', found.dedup, given.dedup)
   compare('fidelity', found.fidelity, given.fidelity)
+  const asked = { similarityMin: given.similarityMin, ...given.near }
+  for (const name of ['similarityMin', 'profile', 'slots', 'bands', 'rows'] as const) {
+    const wanted = asked[name]
+    compare(name, String(found.near?.[name]), wanted === undefined ? undefined : String(wanted))
+  }
   compare(
     'canonical',
     `${name}, version ${version}`,
@@ -135,7 +197,7 @@ function mismatch(differences: readonly string[]): PrestigeError {
 function pointless(): PrestigeError {
   return new PrestigeError(
     'INVALID_OPTIONS',
-    "fidelity 'representative' needs a canonical profile: without one only identical bytes are the same.",
+    "fidelity 'representative' needs a canonical profile: without one, and without dedup 'near', only identical bytes are the same.",
   )
 }
 

@@ -5,14 +5,17 @@
  * can be computed without looking, runs them, and tells what happened.
  */
 
-import { asBuffer, type Bytes, concat, endOfPrefix } from '../bytes.ts'
+import { asBuffer, type Bytes } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { Gate } from '../backends/gate.ts'
+import { adoptOrphans } from './adopt.ts'
 import { type Collected, collectAll, collectContent, removeParts } from './collect.ts'
 import { explain, type Explanation, type ExplainOptions } from './explain.ts'
 import { findEntry, findValue } from './get.ts'
+import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { type AtOnce, type Items, many, type ManyOptions, type Outcome, type Work } from './many.ts'
+import { type NearLimits, StoreNear } from './near.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
 import {
@@ -21,15 +24,16 @@ import {
   type Preparation,
   prepare,
   type PutOptions,
-  refuseUnknown,
   type Value,
 } from './prepare.ts'
 import { type Prepared, type PutEnd, putValue } from './put.ts'
+import { notePut, noteSwept } from './put-notes.ts'
 import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
 import { removeKey } from './remove.ts'
 import { entries, Entry } from './rows.ts'
 import type { OpenedSettings, StoreSettings } from './settings.ts'
+import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
 import { stage } from './staging.ts'
 import { type Counts, readCounts } from './tallies.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
@@ -39,18 +43,12 @@ export interface PutItem extends PutOptions {
   readonly value: Value
 }
 
-export interface ListOptions {
-  /** Only keys that start so. */
-  readonly prefix?: Key | undefined
-  /** Only keys after this one: the last key of the page before. */
-  readonly startAfter?: Key | undefined
-  readonly limit?: number | undefined
-}
-
 export interface Stats extends Counts {
   readonly bytesSaved: number
   /** Bytes of all values divided by bytes stored; 1 for an empty store. */
   readonly dedupRatio: number
+  /** Where near duplicates are linked: contents that are, and values that full buckets may have hidden one from. */
+  readonly near?: { readonly links: number; readonly possibleMisses: number }
 }
 
 export class Store {
@@ -60,8 +58,10 @@ export class Store {
   readonly #preparation: Preparation
   readonly #observer: Observer | undefined
 
-  constructor(backend: Backend, { settings, profile }: OpenedSettings, options: StoreOptions) {
+  constructor(backend: Backend, opened: OpenedSettings, options: StoreOptions) {
+    const { settings, profile } = opened
     const { metrics, tracer, onUnreadable, gc } = options
+    const near = nearOf(backend, opened, options.near ?? {})
     this.settings = settings
     this.#backend = backend
     this.#observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
@@ -71,7 +71,14 @@ export class Store {
       gc,
       sharesForms: settings.fidelity === 'representative',
       partBytes: settings.partBytes,
+      keeping: { partBytes: settings.partBytes, near },
+      sharesNear: near !== undefined && settings.fidelity === 'representative',
     }
+  }
+
+  /** Makes the tables of what is there. To be called once, before anything else. */
+  async load(): Promise<void> {
+    await this.#preparation.keeping.near?.index.load(this.#backend)
   }
 
   /** Keeps the value under the key, sharing content that is there already, and says which. */
@@ -85,8 +92,11 @@ export class Store {
       const made = prepare(this.#preparation, key, value, options)
       const prepared = made instanceof Promise ? await made : made
       const end = await this.#backend.run(putValue, prepared)
-      if (end !== 'stage' && end.released === undefined) return end.receipt
+      if (end !== 'stage' && end.released === undefined && !end.swept) return end.receipt
       return (await this.#finishPut(prepared, end)).receipt
+    } catch (error) {
+      this.#preparation.keeping.near?.index.doubt()
+      throw error
     } finally {
       this.#gate.leave()
     }
@@ -194,7 +204,14 @@ export class Store {
   async explain(key: Key, options: ExplainOptions = {}): Promise<Explanation | undefined> {
     const bytes = keyBytes(key)
     const { sharesForms } = this.#preparation
-    return this.#gate.pass(() => explain(this.#backend, bytes, sharesForms, options))
+    const how = { sharesForms, threshold: this.settings.near?.similarityMin }
+    return this.#gate.pass(() => explain(this.#backend, bytes, how, options))
+  }
+
+  /** What in the store is like this value, the most similar first. Nothing is kept. */
+  async similar(value: Value, options: SimilarOptions = {}): Promise<Similar[]> {
+    const { near } = this.#preparation.keeping
+    return this.#gate.pass(() => similarTo(this.#backend, near, value, options))
   }
 
   /** Exact at all times, and read without a scan. */
@@ -203,14 +220,25 @@ export class Store {
     const { valueBytes, contentBytes } = counts
     const dedupRatio = contentBytes === 0 ? 1 : valueBytes / contentBytes
     this.#observer?.gauge('prestige.store.total_bytes', contentBytes)
-    return { ...counts, bytesSaved: valueBytes - contentBytes, dedupRatio }
+    const { near } = this.#preparation.keeping
+    const linked = near && (await this.#backend.read(() => near.stats()))
+    return {
+      ...counts,
+      bytesSaved: valueBytes - contentBytes,
+      dedupRatio,
+      ...(linked && { near: { links: linked.links, possibleMisses: linked.passedOver } }),
+    }
   }
 
   /** Reclaims expired keys, contents nobody refers to, and what puts that never ended left behind. */
   async collect(): Promise<Collected> {
-    const collected = await this.#gate.pass(() =>
-      collectAll(this.#backend, this.settings.partBytes),
-    )
+    const { keeping } = this.#preparation
+    const collected = await this.#gate.pass(async () => {
+      const all = await collectAll(this.#backend, keeping)
+      await adoptOrphans(this.#backend, keeping)
+      await keeping.near?.index.trim(this.#backend)
+      return all
+    })
     this.#observer?.count('prestige.sweep.deleted_total', collected.contents)
     return collected
   }
@@ -261,6 +289,7 @@ export class Store {
   ): Promise<PutEnd> {
     const end = first === 'stage' ? await this.#putInParts(prepared, body, notes) : first
     if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
+    if (end.swept) await this.#adopt()
     return end
   }
 
@@ -294,11 +323,14 @@ export class Store {
   }
 
   async #delete(key: Key, notes?: Notes): Promise<boolean> {
-    const { gc, partBytes } = this.#preparation
+    const { gc, keeping } = this.#preparation
     const body = notes ? notes.counting(removeKey) : removeKey
     const bytes = keyBytes(key)
     const started = notes && performance.now()
-    const end = await this.#backend.run(body, { key: bytes, gc, partBytes })
+    const end = await this.#backend.run(body, { key: bytes, gc, keeping }).catch((error) => {
+      keeping.near?.index.doubt()
+      throw error
+    })
     if (notes && started !== undefined) {
       notes.measure('commit_us', (performance.now() - started) * 1000)
       notes.attribute('key_bytes', bytes.byteLength)
@@ -306,14 +338,31 @@ export class Store {
       if (end.swept) noteSwept(notes)
     }
     if (end.released && gc === 'immediate') await this.#collect(end.released)
+    if (end.swept) await this.#adopt()
     return end.existed
   }
 
   async #collect(digest: Bytes): Promise<void> {
-    const { partBytes } = this.settings
-    const swept = await cleanUp(() => collectContent(this.#backend, digest, partBytes))
-    if (swept) this.#observer?.count('prestige.gc.deleted_objects_total', 1)
+    const { keeping } = this.#preparation
+    const swept = await cleanUp(() => collectContent(this.#backend, digest, keeping))
+    if (!swept) return
+    this.#observer?.count('prestige.gc.deleted_objects_total', 1)
+    await this.#adopt()
   }
+
+  async #adopt(): Promise<void> {
+    const { keeping } = this.#preparation
+    if (keeping.near) await cleanUp(() => adoptOrphans(this.#backend, keeping))
+  }
+}
+
+function nearOf(
+  backend: Backend,
+  { settings: { near, partBytes }, nearProfile }: OpenedSettings,
+  limits: NearLimits,
+): StoreNear | undefined {
+  if (!near) return undefined
+  return new StoreNear(near, nearProfile, { serial: backend.serial, partBytes }, limits)
 }
 
 function putWork(store: Store): Work<PutItem, Receipt> {
@@ -337,45 +386,4 @@ async function cleanUp<T>(work: () => Promise<T>): Promise<T | undefined> {
     if (error instanceof PrestigeError && error.retryable) return undefined
     throw error
   }
-}
-
-function limitOf(options: ListOptions): number {
-  refuseUnknown(options, ['prefix', 'startAfter', 'limit'])
-  const { limit = Infinity } = options
-  if (limit === Infinity || (Number.isInteger(limit) && limit >= 0)) return limit
-  throw new PrestigeError('INVALID_OPTIONS', `limit is a whole number from 0 on, not ${limit}.`)
-}
-
-function rangeOf({ prefix, startAfter }: ListOptions): {
-  start?: Buffer
-  end?: Buffer | undefined
-} {
-  const from = prefix === undefined || prefix.length === 0 ? undefined : keyBytes(prefix)
-  const isFromStart = startAfter === undefined || startAfter.length === 0
-  const after = isFromStart ? undefined : concat(keyBytes(startAfter), Buffer.of(0))
-  const start = from && after && from.compare(after) > 0 ? from : (after ?? from)
-  return { ...(start && { start }), end: from && endOfPrefix(from) }
-}
-
-function notePut(notes: Notes, prepared: Prepared, { receipt, swept }: PutEnd, ms: number): void {
-  const isHit = receipt.content === 'duplicate'
-  const isUnchanged = receipt.key === 'unchanged'
-  notes.count(isHit ? 'dedup_hit_total' : 'dedup_miss_total')
-  if (!isHit) notes.count('object_created_total')
-  if (isUnchanged) notes.count('noop_overwrite_total')
-  notes.measure('sha256_us', notes.sha256Us)
-  if (prepared.form || prepared.sharesForms) notes.measure('normalize_us', notes.normalizeUs)
-  notes.measure('commit_us', ms * 1000)
-  notes.measure('value_bytes', prepared.value.byteLength)
-  notes.attribute('key_bytes', prepared.key.byteLength)
-  notes.attribute('value_bytes', prepared.value.byteLength)
-  notes.attribute('dedup_hit', isHit)
-  notes.attribute('had_old', receipt.key !== 'created')
-  notes.attribute('noop_overwrite', isUnchanged)
-  if (swept) noteSwept(notes)
-}
-
-function noteSwept(notes: Notes): void {
-  notes.events.push('gc.delete_object')
-  notes.count('prestige.gc.deleted_objects_total')
 }

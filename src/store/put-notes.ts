@@ -1,0 +1,32 @@
+/** What is noted of a put for those who measure. */
+
+import type { Notes } from './observe.ts'
+import type { Prepared, PutEnd } from './put.ts'
+
+export function notePut(
+  notes: Notes,
+  prepared: Prepared,
+  { receipt, swept }: PutEnd,
+  ms: number,
+): void {
+  const isHit = receipt.content === 'duplicate'
+  const isUnchanged = receipt.key === 'unchanged'
+  notes.count(isHit ? 'dedup_hit_total' : 'dedup_miss_total')
+  if (!isHit) notes.count('object_created_total')
+  if (isUnchanged) notes.count('noop_overwrite_total')
+  notes.measure('sha256_us', notes.sha256Us)
+  if (prepared.form || prepared.sharesForms) notes.measure('normalize_us', notes.normalizeUs)
+  notes.measure('commit_us', ms * 1000)
+  notes.measure('value_bytes', prepared.value.byteLength)
+  notes.attribute('key_bytes', prepared.key.byteLength)
+  notes.attribute('value_bytes', prepared.value.byteLength)
+  notes.attribute('dedup_hit', isHit)
+  notes.attribute('had_old', receipt.key !== 'created')
+  notes.attribute('noop_overwrite', isUnchanged)
+  if (swept) noteSwept(notes)
+}
+
+export function noteSwept(notes: Notes): void {
+  notes.events.push('gc.delete_object')
+  notes.count('prestige.gc.deleted_objects_total')
+}

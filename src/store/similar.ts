@@ -1,0 +1,70 @@
+/** What in the store is like a value, without keeping it. */
+
+import { PrestigeError } from '../errors.ts'
+import type { Backend, ReadScope, Transaction } from '../backends/contract.ts'
+import type { StoreNear } from './near.ts'
+import { refuseUnknown, type Value, valueBytes } from './prepare.ts'
+import { type Origin, originOf } from './receipt.ts'
+
+export interface SimilarOptions {
+  /** At most so many, the most similar first (10). */
+  readonly limit?: number | undefined
+  /**
+   * Only what is at least so similar (the store's own threshold). Below the store's threshold, what is there may
+   * be missed.
+   */
+  readonly similarityMin?: number | undefined
+}
+
+/** A representative that a value is like. */
+export interface Similar extends Origin {
+  /** Measured exactly. */
+  readonly similarity: number
+  readonly bytes: number
+}
+
+const DEFAULT_LIMIT = 10
+
+export async function similarTo(
+  backend: Backend,
+  near: StoreNear | undefined,
+  value: Value,
+  options: SimilarOptions,
+): Promise<Similar[]> {
+  refuseUnknown(options, ['limit', 'similarityMin'])
+  if (!near) {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      "This store finds identical bytes only. Open a new one with dedup: 'near' to ask for what is similar.",
+    )
+  }
+  const { limit = DEFAULT_LIMIT, similarityMin = near.settings.similarityMin } = options
+  if (!(Number.isInteger(limit) && limit >= 1)) throw refusal(`limit is a whole number from 1.`)
+  if (!(similarityMin > 0 && similarityMin <= 1)) {
+    throw refusal(`similarityMin is greater than 0 and at most 1.`)
+  }
+  const prepared = near.prepare(valueBytes(value))
+  if (typeof prepared === 'string') {
+    throw new PrestigeError(
+      'UNREADABLE_VALUE',
+      prepared === 'too-large'
+        ? 'The value is too long to be compared.'
+        : 'Only texts are compared, and the value is not valid UTF-8.',
+    )
+  }
+  return backend.read(function* (scope: ReadScope): Transaction<Similar[]> {
+    const { hits } = yield* near.search(prepared, undefined, similarityMin)
+    // Contents never change, so nothing that is read here has to be unchanged at the end.
+    scope.rely()
+    const found: Similar[] = []
+    for (const hit of hits.slice(0, limit)) {
+      const known = yield* near.knownOf(hit)
+      found.push({ similarity: hit.similarity, ...originOf(known), bytes: known.bytes })
+    }
+    return found
+  })
+}
+
+function refusal(message: string): PrestigeError {
+  return new PrestigeError('INVALID_OPTIONS', message)
+}
