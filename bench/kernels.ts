@@ -29,7 +29,7 @@ import { compare, type PureResult, rounded } from './harness/pure.ts'
 
 const DOCUMENT_BYTES = 10_240
 const DOCUMENTS = 200
-const EFFORT = { warmUps: 3, rounds: 9 }
+const EFFORT = { warmUps: 3, rounds: 15 }
 
 type Work = () => unknown
 

@@ -163,6 +163,7 @@ async function benchInserts(rows: Rows, few: Rows, print: Print): Promise<Filled
   const forget = () => {
     delete made.maps
     delete made.near
+    collectGarbage()
   }
   const ofMaps = { ops: few.count, prepare: forget, run: () => (made.maps = filledMaps(few)) }
   const ofNear = { ops: rows.count, prepare: forget, run: () => (made.near = filledNear(rows)) }
@@ -172,6 +173,7 @@ async function benchInserts(rows: Rows, few: Rows, print: Print): Promise<Filled
   const maps = filledMaps(few)
   const ofReference = heldBytes() - before - few.count * SLOTS * 2
   const near = filledNear(rows)
+  if (near.size !== rows.count) throw new Error('Some of what was inserted was not new.')
   const { bytes } = near.stats()
   const bucketBytes = bytes.buckets / rows.count
   print({

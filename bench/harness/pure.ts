@@ -67,7 +67,6 @@ export async function compare(ours: Side, reference: Side, effort: Rounds): Prom
 
 async function cpuMicrosPerOp(side: Side): Promise<number> {
   side.prepare?.()
-  collectGarbage()
   const before = process.cpuUsage()
   await side.run()
   const { user, system } = process.cpuUsage(before)
@@ -76,7 +75,7 @@ async function cpuMicrosPerOp(side: Side): Promise<number> {
 
 let collect: (() => void) | undefined
 
-/** So that no side pays for what the other left behind. */
+/** For sides that leave much behind, so that the other does not pay for it. Too much for short runs. */
 export function collectGarbage(): void {
   if (!collect) {
     setFlagsFromString('--expose-gc')
