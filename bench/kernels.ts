@@ -2,8 +2,7 @@
  * How fast are the fingerprint kernels, beside SHA-256 of the same bytes in the same run, and beside their twin?
  *
  * Prints one JSON line a case. Rates are per second of CPU time, since machines are shared; with workers that
- * is the time of all threads together, and `wallMegabytesPerSecond` says what a caller sees. Every case
- * alternates with its reference, and the best of several rounds counts for both.
+ * is the time of all threads together, and `wallMegabytesPerSecond` says what a caller sees.
  */
 
 import { hash } from 'node:crypto'
@@ -26,48 +25,18 @@ import {
 } from '../src/fingerprint/index.ts'
 import { kernels } from '../src/fingerprint/kernels.ts'
 import { randomWords } from '../src/fingerprint/mix.ts'
-
-export interface KernelResult {
-  readonly bench: 'kernels'
-  readonly case: string
-  readonly megabytesPerSecond?: number
-  readonly wallMegabytesPerSecond?: number
-  readonly cpuMicrosPerOp: number
-  readonly reference?: string
-  /** Our rate over the reference's: above 1 is faster. */
-  readonly ratio?: number
-}
+import { compare, type PureResult, rounded } from './harness/pure.ts'
 
 const DOCUMENT_BYTES = 10_240
 const DOCUMENTS = 200
-const ROUNDS = 9
+const EFFORT = { warmUps: 3, rounds: 15 }
 
 type Work = () => unknown
-
-/** CPU microseconds of one run, all threads of the process. */
-async function cpuMicros(work: Work): Promise<number> {
-  const before = process.cpuUsage()
-  await work()
-  const { user, system } = process.cpuUsage(before)
-  return user + system
-}
 
 async function wallMicros(work: Work): Promise<number> {
   const before = performance.now()
   await work()
   return (performance.now() - before) * 1000
-}
-
-/** The best of several rounds of both, taken in turn; the first rounds only warm up. */
-async function bestOf(ours: Work, reference: Work): Promise<{ ours: number; reference: number }> {
-  const best = { ours: Infinity, reference: Infinity }
-  for (let round = -3; round < ROUNDS; round++) {
-    const [own, other] = [await cpuMicros(ours), await cpuMicros(reference)]
-    if (round < 0) continue
-    best.ours = Math.min(best.ours, own)
-    best.reference = Math.min(best.reference, other)
-  }
-  return best
 }
 
 /** English-like canonical text: words of a fixed vocabulary, the frequent ones first. */
@@ -101,21 +70,22 @@ interface Case {
   readonly hasWall?: boolean
 }
 
-async function run(one: Case): Promise<KernelResult> {
-  const best = await bestOf(one.ours, one.reference)
-  const wall = one.hasWall && one.bytes ? one.bytes / (await wallMicros(one.ours)) : undefined
+async function run(one: Case): Promise<PureResult> {
+  const { name, ops, bytes, ours, reference, referenceName } = one
+  const compared = await compare({ ops, run: ours }, { ops, run: reference }, EFFORT)
+  const micros = compared.cpuMicrosPerOp
+  const wall = one.hasWall && bytes ? bytes / (await wallMicros(ours)) : undefined
   return {
     bench: 'kernels',
-    case: one.name,
-    ...(one.bytes ? { megabytesPerSecond: rounded(one.bytes / best.ours) } : {}),
+    case: name,
+    ...(bytes
+      ? { megabytesPerSecond: rounded(bytes / ops / micros) }
+      : { opsPerSecond: rounded(1e6 / micros) }),
     ...(wall ? { wallMegabytesPerSecond: rounded(wall) } : {}),
-    cpuMicrosPerOp: rounded(best.ours / one.ops),
-    reference: one.referenceName,
-    ratio: rounded(best.reference / best.ours),
+    reference: referenceName,
+    ...compared,
   }
 }
-
-const rounded = (value: number) => Number(value.toPrecision(3))
 
 function textCases(texts: readonly string[], bytes: number): Case[] {
   const utf8 = texts.map((text) => Buffer.from(text))
@@ -258,7 +228,7 @@ function searchCases(): Case[] {
   }))
 }
 
-export async function benchKernels(print: (result: KernelResult) => void): Promise<void> {
+export async function benchKernels(print: (result: PureResult) => void): Promise<void> {
   const texts = documents(DOCUMENTS)
   const bytes = texts.length * DOCUMENT_BYTES
   const pools = [1, 2].map((workers) => new FingerprintPool({ workers }))

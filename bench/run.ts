@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { benchNames, loadBench } from './harness/bench.ts'
+import type { PureResult } from './harness/pure.ts'
 import { lineOf, tableHead, tableRow } from './harness/report.ts'
 import { type Effort, runCase, withWorkshop } from './harness/rounds.ts'
 
@@ -70,13 +71,6 @@ function positive(name: 'runs' | 'scale'): number {
   throw new Error(`--${name} takes a positive number, not ${flags[name]}.`)
 }
 
-interface PureResult {
-  readonly case: string
-  readonly cpuMicrosPerOp: number
-  readonly reference?: string
-  readonly ratio?: number
-}
-
 /** What needs no store, no directory and no fresh process is measured in this one. */
 const pure: Record<
   string,
@@ -90,14 +84,16 @@ const pure: Record<
     question: 'What do a million representatives cost to hold and to ask, beside maps of strings?',
     run: async (print) => {
       const { benchNearTables } = await import('./near-tables.ts')
-      benchNearTables(Math.round(1_000_000 * positive('scale')), print)
+      await benchNearTables(Math.round(1_000_000 * positive('scale')), print)
     },
   },
 }
 
-function pureRow({ case: name, cpuMicrosPerOp, reference, ratio }: PureResult): string {
-  const beside = reference === undefined ? '' : `${ratio} × ${reference}`
-  return `${name.padEnd(56)}${String(cpuMicrosPerOp).padStart(12)} CPU µs  ${beside}`
+function pureRow(result: PureResult): string {
+  const { case: name, cpuMicrosPerOp, reference, ratio, ratioMin, ratioMax, isWithin } = result
+  const verdict = isWithin === undefined ? '' : isWithin ? '  ok' : '  MISSED'
+  const beside = `${ratio} × ${reference} (${ratioMin}–${ratioMax})`
+  return `${name.padEnd(56)}${String(cpuMicrosPerOp).padStart(12)} CPU µs  ${beside}${verdict}`
 }
 
 async function runPure(name: string): Promise<void> {

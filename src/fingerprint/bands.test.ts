@@ -62,6 +62,24 @@ describe('bands', () => {
     expect(() => computeBands(new Uint16Array(64), 13, 5)).toThrow(/do not fit/)
   })
 
+  it('are not chosen or explained by shares that are none', () => {
+    for (const share of [0, -0.1, 1.01, 95, NaN]) {
+      const refusal = expect.objectContaining({ code: 'INVALID_OPTIONS' })
+      const wanted = { slots: 128, threshold: 0.8 }
+      expect(() => chooseBands({ ...wanted, recallMin: share })).toThrow(refusal)
+      expect(() => chooseBands({ ...wanted, recallAboveMin: share })).toThrow(refusal)
+      const explained = { slots: 128, threshold: share, bands: 13, rows: 7 }
+      expect(() => explainParameters(explained)).toThrow(refusal)
+    }
+  })
+
+  it('are not explained where there are none', () => {
+    // @ts-expect-error: no bands
+    expect(() => explainParameters({ slots: 128, threshold: 0.8 })).toThrow(/do not fit/)
+    const parameters = { slots: 64, threshold: 0.8, bands: 13, rows: 7 }
+    expect(() => explainParameters(parameters)).toThrow(/13 bands of 7 rows do not fit in 64/)
+  })
+
   it('explain themselves with a plot', () => {
     expect(explainParameters({ slots: 128, threshold: 0.8, bands: 13, rows: 7 }))
       .toMatchInlineSnapshot(`

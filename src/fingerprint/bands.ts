@@ -82,6 +82,8 @@ export function requireBanding({ bands, rows }: Banding, slots: number): void {
 export function chooseBands(wanted: BandsWanted): Banding {
   const { slots, threshold, recallMin = 0.95, recallAboveMin = 0.99 } = wanted
   requireWanted(slots, threshold)
+  requireShare(recallMin, 'recallMin')
+  requireShare(recallAboveMin, 'recallAboveMin')
   const above = Math.min(1, threshold + ABOVE)
   let best: (Banding & { readonly area: number }) | undefined
   for (let rows = Math.min(ROWS_MAX, slots); rows >= 1; rows--) {
@@ -109,4 +111,10 @@ function requireWanted(slots: number, threshold: number): void {
     'INVALID_OPTIONS',
     `Bands need a whole number of slots and a threshold above 0 and at most 1, not ${slots} and ${threshold}.`,
   )
+}
+
+/** Shares are never percent: 0.06 is six of a hundred, and 6 is a mistake. */
+export function requireShare(value: number, name: string): void {
+  if (value > 0 && value <= 1) return
+  throw new PrestigeError('INVALID_OPTIONS', `${name} is above 0 and at most 1, not ${value}.`)
 }

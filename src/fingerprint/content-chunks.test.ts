@@ -89,6 +89,10 @@ describe('fixed chunks', () => {
     expect(fixedChunks('x'.repeat(1025)).map((chunk) => chunk.length)).toEqual([512, 512, 1])
   })
 
+  it('are never empty', () => {
+    expect(fixedChunks('a b', { characters: 1 })).toEqual(['a', 'b'])
+  })
+
   it('refuse an overlap that never ends', () => {
     expect(() => fixedChunks('a', { characters: 4, overlap: 4 })).toThrow(/never end/)
   })

@@ -1,6 +1,12 @@
 /** Says what bands will find and what they will cost, with the curve as a plot for a terminal. */
 
-import { type Banding, collisionProbability, falsePositiveArea } from './bands.ts'
+import {
+  type Banding,
+  collisionProbability,
+  falsePositiveArea,
+  requireBanding,
+  requireShare,
+} from './bands.ts'
 
 export interface Explained extends Banding {
   readonly slots: number
@@ -12,6 +18,8 @@ const LINES = 11
 
 export function explainParameters(parameters: Explained): string {
   const { slots, threshold, bands, rows } = parameters
+  requireBanding(parameters, slots)
+  requireShare(threshold, 'threshold')
   const at = (similarity: number) => percent(collisionProbability(similarity, bands, rows))
   const near = Math.min(1, threshold + 0.05)
   const far = Math.max(0, threshold - 0.2)

@@ -39,7 +39,9 @@ export function fixedChunks(
   const points = Array.from(collapsed(text))
   const chunks: string[] = []
   for (let start = 0; start < points.length; start += characters - overlap) {
-    chunks.push(collapsed(points.slice(start, start + characters).join('')))
+    const chunk = collapsed(points.slice(start, start + characters).join(''))
+    // A blank by itself would be the same chunk in every text.
+    if (chunk !== '') chunks.push(chunk)
   }
   return chunks
 }

@@ -10,11 +10,15 @@ import { goldenFingerprints } from '../../test/texts/golden-fingerprints.ts'
 const FILE = new URL('../../test/golden/fingerprints.json', import.meta.url)
 const CHILD = fileURLToPath(new URL('../../test/children/golden-fingerprints.ts', import.meta.url))
 
-const golden = (): unknown => JSON.parse(readFileSync(FILE, 'utf8'))
+const golden = (): Record<string, unknown> => JSON.parse(readFileSync(FILE, 'utf8'))
 
-async function inAnotherProcess(environment: Record<string, string>): Promise<unknown> {
+async function inAnotherProcess(
+  environment: Record<string, string>,
+  flags: readonly string[] = [],
+  what: 'all' | 'small' = 'all',
+): Promise<unknown> {
   const run = promisify(execFile)
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', CHILD], {
+  const { stdout } = await run(process.execPath, [...flags, '--import', 'tsx', CHILD, what], {
     env: { ...process.env, ...environment },
     maxBuffer: 1 << 26,
   })
@@ -40,5 +44,15 @@ describe('the golden fingerprints', () => {
     ])
     expect(first).toEqual(golden())
     expect(second).toEqual(golden())
+  })
+
+  // Without a compiler there is no WebAssembly either, so the twin runs, and slowly: the large text is left out.
+  it.each([
+    ['no compiler and no WebAssembly', ['--jitless']],
+    ['another seed for all its tables', ['--hash-seed=99', '--random-seed=7']],
+    ['the simple compiler alone', ['--liftoff-only', '--no-opt']],
+  ])('are the same in an engine with %s', async (_name, flags) => {
+    const { tenMegabytes: _large, ...small } = golden()
+    expect(await inAnotherProcess({ LANG: 'C', TZ: 'UTC' }, flags, 'small')).toEqual(small)
   })
 })

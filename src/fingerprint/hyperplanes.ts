@@ -62,7 +62,7 @@ export class Hyperplanes {
     this.dimensions = dimensions
     this.bits = bits
     this.form = form
-    const planes = form === 'dense' ? dense(dimensions, bits, seed) : signed(dimensions, bits, seed)
+    const planes = FORMS[requireForm(form)](dimensions, bits, seed)
     const name = options.kernels ?? kernels().name
     this.#kernel = name === 'wasm' ? new WasmPlanes(planes) : new TwinPlanes(planes)
   }
@@ -115,6 +115,13 @@ function signed(dimensions: number, bits: number, seed: number): Planes {
   let stride = 8
   while (stride < dimensions || stride < bits) stride *= 2
   return { form: 'hadamard', stride, bits, numbers: randomSigns(ROUNDS, stride, seed) }
+}
+
+const FORMS = { dense, hadamard: signed }
+
+function requireForm(form: PlanesForm): PlanesForm {
+  if (Object.hasOwn(FORMS, form)) return form
+  throw new PrestigeError('INVALID_OPTIONS', `form is hadamard or dense, not ${form}.`)
 }
 
 function requireMultiple(value: number, step: number, max: number, name: string): void {

@@ -7,7 +7,7 @@
 
 import { PrestigeError } from '../errors.ts'
 import { bitCount } from './exact-similarity.ts'
-import type { SimHash } from './simhash.ts'
+import type { SimHash, SimHashFingerprint } from './simhash.ts'
 
 export const DISTANCE_MAX = 8
 
@@ -15,6 +15,9 @@ export interface SimHashMatch<Id> {
   readonly id: Id
   readonly distance: number
 }
+
+/** A hash by itself, or a fingerprint, which knows whether it is one of nothing. */
+export type Searched = SimHash & Partial<Pick<SimHashFingerprint, 'isEmpty'>>
 
 const PARTS = 4
 const KEYS = 0x10000
@@ -49,8 +52,11 @@ export class SimHashIndex<Id extends string | number | bigint | object> {
     return this.#rowOf.size
   }
 
-  /** Adding an id again gives it the new hash. */
-  add(id: Id, hash: SimHash): void {
+  /** Adding an id again gives it the new hash. Nothing is like nothing: fingerprints of it are refused. */
+  add(id: Id, hash: Searched): void {
+    if (hash.isEmpty) {
+      throw new PrestigeError('INVALID_VALUE', 'A SimHash of nothing cannot be searched for.')
+    }
     this.remove(id)
     const row = this.#free.pop() ?? this.#ids.length
     if (row >= this.#low.length) this.#grow()
@@ -74,13 +80,14 @@ export class SimHashIndex<Id extends string | number | bigint | object> {
   }
 
   /** All within `distanceMax` bits, the nearest first, those equally near in the order of adding. */
-  query(hash: SimHash, distanceMax = 3): SimHashMatch<Id>[] {
+  query(hash: Searched, distanceMax = 3): SimHashMatch<Id>[] {
     if (!Number.isInteger(distanceMax) || distanceMax < 0 || distanceMax > DISTANCE_MAX) {
       throw new PrestigeError(
         'INVALID_OPTIONS',
         `A distance to search within is a whole number from 0 to ${DISTANCE_MAX}, not ${distanceMax}.`,
       )
     }
+    if (hash.isEmpty) return []
     const found = new Map<number, number>()
     for (let part = 0; part < PARTS; part++) {
       const key = keyOf(hash.low, hash.high, part)

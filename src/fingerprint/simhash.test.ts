@@ -72,6 +72,14 @@ describe('a SimHash index', () => {
     )
   })
 
+  it('holds no fingerprint of nothing, and finds nothing like it', () => {
+    const index = new SimHashIndex<number>()
+    index.add(1, { low: 1, high: 0 })
+    expect(() => index.add(1, simHashOf(''))).toThrow(/nothing cannot be searched/)
+    expect(index.query(simHashOf(''))).toEqual([])
+    expect(index.query({ low: 0, high: 0 })).toEqual([{ id: 1, distance: 1 }])
+  })
+
   it('refuses distances it was not made for', () => {
     expect(() => new SimHashIndex<number>().query(randomHash(), 9)).toThrow(/0 to 8/)
   })

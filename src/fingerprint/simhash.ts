@@ -22,7 +22,7 @@ export interface SimHashFingerprint extends SimHash {
   readonly profile: string
   readonly hashVersion: string
   readonly shingles: number
-  /** There was nothing to hash: both numbers are 0 and mean nothing. Never index it. */
+  /** There was nothing to hash: both numbers are 0 and mean nothing. An index refuses it. */
   readonly isEmpty: boolean
 }
 

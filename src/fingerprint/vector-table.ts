@@ -58,6 +58,12 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
     if (!Number.isInteger(bits) || bits < 8 || bits % 8 !== 0) {
       throw new PrestigeError('INVALID_OPTIONS', `bits is a multiple of 8, not ${bits}.`)
     }
+    if (scanMax !== Infinity && !(Number.isInteger(scanMax) && scanMax >= 0)) {
+      throw new PrestigeError(
+        'INVALID_OPTIONS',
+        `scanMax is a whole number from 0, not ${scanMax}.`,
+      )
+    }
     if (banding) requireBanding(banding, bits)
     if (banding && banding.rows > ROWS_MAX) {
       throw new PrestigeError('INVALID_OPTIONS', `A band of bits has at most ${ROWS_MAX} rows.`)
