@@ -18,11 +18,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   options: ['errors'],
   canonical: [],
   fingerprint: ['canonical'],
+  decide: ['canonical', 'fingerprint'],
   store: ['canonical', 'fingerprint', ...CONTRACT],
   backends: [],
   'open-store': ['store', 'backends'],
-  index: ['store', 'canonical', 'fingerprint', 'open-store', 'backends/contract'],
-  cli: ['index'],
+  index: ['store', 'canonical', 'fingerprint', 'decide', 'open-store', 'backends/contract'],
+  // A command loads what it needs: a store without the comparing of texts, or that without a store.
+  cli: ['index', 'open-store', 'decide'],
 }
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })

@@ -7,7 +7,7 @@ import { CLASSED_CODE_POINTS, textClasses } from './text-classes.ts'
 const START_UNIT = 0x300000
 const END_UNIT = 0x300001
 const BROKEN_UNIT = 0x200000
-const UNIT_BITS = 0xffffff
+export const UNIT_BITS = 0xffffff
 
 /** Length in bytes above bit 24, the unit below. Any bytes can be read, in exactly one way. */
 export function decode(bytes: Uint8Array, at: number): number {
@@ -34,7 +34,8 @@ function tail(bytes: Uint8Array, at: number): number {
   return (byte & 0xc0) === 0x80 ? byte & 63 : -1
 }
 
-function isIn(table: Uint8Array, unit: number): boolean {
+/** Whether a table of classes has the unit. */
+export function isIn(table: Uint8Array, unit: number): boolean {
   return unit < CLASSED_CODE_POINTS && (((table[unit >> 3] ?? 0) >> (unit & 7)) & 1) !== 0
 }
 

@@ -1,0 +1,24 @@
+/**
+ * The room that weighs likeness: what two texts share, how they lie side by side, and which threshold tells
+ * duplicates from the rest.
+ *
+ * Invariant: pure. Nothing here reads a file or a store, and the same input gives the same answer everywhere.
+ */
+
+export { alignTexts } from './align.ts'
+export type { Alignment, Span } from './align.ts'
+export { compareTexts } from './compare.ts'
+export type { Comparison } from './compare.ts'
+export type { AlignOptions, CompareOptions, TuneOptions } from './options.ts'
+export { chooseThreshold, tune } from './tune.ts'
+export type {
+  Goal,
+  HistogramBin,
+  LabelledPair,
+  MeasuredPair,
+  TextTuning,
+  ThresholdScore,
+  Tuning,
+} from './tune.ts'
+export { thresholdSvg } from './threshold-svg.ts'
+export type { Rate } from './wilson.ts'
