@@ -69,6 +69,13 @@ describe('a matching', () => {
     expect(matchSequences(a, b, 20).isComplete).toBe(true)
   })
 
+  it('finds what lies between changes that are close together, too', () => {
+    const a = sequence(6000, 1e6)
+    const b = Int32Array.from([...a].flatMap((one, at) => (at % 3 === 0 ? [2e6 + at, one] : [one])))
+    expect(expectValid(a, b, 20)).toBe(6000)
+    expect(matchSequences(a, b, 20).isComplete).toBe(true)
+  })
+
   it('says when it gave up, and is still right about what it found', () => {
     const [a, b] = [sequence(3000, 50), sequence(3000, 50)]
     expect(matchSequences(a, b, 100).isComplete).toBe(false)
