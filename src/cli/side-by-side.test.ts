@@ -30,10 +30,15 @@ describe('two texts side by side', () => {
   })
 
   it('go on together after a long change', () => {
-    const lines = show(`start ${'left '.repeat(12)}end`, 'start end')
-    const last = lines.at(-1)!
-    expect(last).toMatch(/end +│ end$/)
-    expectStraight(lines, 43)
+    const long = `start ${'long '.repeat(12)}end`
+    for (const [a, b] of [
+      [long, 'start end'],
+      ['start end', long],
+    ] as const) {
+      const lines = show(a, b)
+      expect(lines.at(-1)).toMatch(/end +│ (\{\+long \+\})?end$/)
+      expectStraight(lines, 43)
+    }
   })
 
   it('use colours instead of signs where they are seen', () => {
