@@ -62,3 +62,20 @@ export type {
 } from './backends/contract.ts'
 export { cell, first, read, rows, rowsOf, tallies } from './backends/contract.ts'
 export type { Bytes } from './bytes.ts'
+export { alignTexts, chooseThreshold, compareTexts, thresholdSvg, tune } from './decide/index.ts'
+export type {
+  Alignment,
+  AlignOptions,
+  CompareOptions,
+  Comparison,
+  Goal,
+  HistogramBin,
+  LabelledPair,
+  MeasuredPair,
+  Rate,
+  Span,
+  TextTuning,
+  ThresholdScore,
+  TuneOptions,
+  Tuning,
+} from './decide/index.ts'

@@ -21,6 +21,7 @@ describe('arguments', () => {
 
   it('may be a lone dash, which is no option', () => {
     expect(read('put', 'k', '-').operands).toEqual(['k', '-'])
+    expect(read('tune', '--pairs', '-').text('pairs')).toBe('-')
   })
 
   it.each([
@@ -55,6 +56,15 @@ describe('arguments', () => {
     expect(read('keys').wholeNumber('limit')).toBeUndefined()
     for (const text of ['many', '1.5', '', '1e3', '99999999999999999'])
       expect(() => read('keys', `--limit=${text}`).wholeNumber('limit')).toThrow('whole number')
+  })
+
+  it('tell shares of one', () => {
+    const share = (text: string) =>
+      read('explain', 'a', 'b', `--threshold=${text}`).share('threshold')
+    expect(['0.5', '.25', '1', '1.0'].map(share)).toEqual([0.5, 0.25, 1, 1])
+    expect(read('explain', 'a', 'b').share('threshold')).toBeUndefined()
+    for (const text of ['0', '1.1', '50%', '', '-0.5', '1e-3', 'NaN', '0.'])
+      expect(() => share(text)).toThrow('above 0 and at most 1')
   })
 
   it('tell time in milliseconds, seconds, minutes, hours and days', () => {

@@ -85,7 +85,8 @@ function optionValue({ value, inlineValue }: OptionToken, name: OptionName): str
     return true
   }
   if (value === undefined) throw usageFailure(`--${name} needs a value: --${name} ${placeholder}.`)
-  if (inlineValue === false && value.startsWith('-')) {
+  // A lone dash is no option but stands for stdin.
+  if (inlineValue === false && value.startsWith('-') && value !== '-') {
     throw usageFailure(`--${name} needs a value. If "${value}" is meant, say --${name}=${value}`)
   }
   if (choices && !choices.includes(value)) {

@@ -50,6 +50,17 @@ export const optionForms = {
   progress: { type: 'boolean' },
   overwrite: { type: 'boolean' },
   repair: { type: 'boolean' },
+  text: { type: 'boolean' },
+  profile: { type: 'string', value: 'P' },
+  threshold: { type: 'string', value: 'T' },
+  slots: { type: 'string', value: 'N' },
+  bands: { type: 'string', value: 'N' },
+  rows: { type: 'string', value: 'N' },
+  pairs: { type: 'string', value: 'FILE' },
+  fields: { type: 'string', value: 'A,B,LABEL' },
+  svg: { type: 'string', value: 'FILE' },
+  'precision-min': { type: 'string', value: 'P' },
+  'recall-min': { type: 'string', value: 'R' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -82,6 +93,8 @@ export interface Command {
 const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
 const QUIET = 'Say nothing when all is well.'
 const PROGRESS = 'Show progress even when stderr is not a terminal.'
+const PROFILE = 'How texts are cut: auto (default), chars, words, codepoints; words-3.'
+const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
 
 export const commands = {
   put: {
@@ -165,12 +178,34 @@ export const commands = {
     examples: ['prestige stats', 'prestige stats --json'],
   },
   explain: {
-    operands: 'KEY',
+    operands: 'KEY | A B',
     operandsMin: 1,
-    operandsMax: 1,
-    summary: 'Why a key points where it points, and who shares its content.',
-    options: { limit: 'Name at most so many other keys (default 10).', escaped: ESCAPED },
-    examples: ['prestige explain photo'],
+    operandsMax: 2,
+    summary: 'Why a key points where it points; or what two texts share.',
+    details: [
+      'With one operand: why a key of the store points where it points, and who shares its content.',
+      '',
+      'With two: A and B are files, one of which may be - for stdin, or texts with --text. They are',
+      'shown side by side, with how similar they are, whether that makes them duplicates, and which',
+      'bands would have found them. No store is needed. --canonical is unicode by default: case,',
+      'width and white space do not count.',
+    ],
+    options: {
+      limit: 'Name at most so many other keys, or shingles of a kind (default 10).',
+      escaped: ESCAPED,
+      text: 'A and B are texts, not files.',
+      profile: PROFILE,
+      threshold: 'Texts at least so similar are duplicates (default 0.8).',
+      slots: SLOTS,
+      bands: 'Bands of a sketch, with --rows; by default the threshold chooses both.',
+      rows: 'Rows of a band.',
+    },
+    examples: [
+      'prestige explain photo',
+      'prestige explain draft.txt final.txt --threshold 0.7',
+      'prestige explain --text "hello, world" "Hello world!" --json',
+      'curl -s example.org | prestige explain page.html -',
+    ],
   },
   collect: {
     operands: '',
@@ -231,6 +266,34 @@ export const commands = {
       quiet: QUIET,
     },
     examples: ['prestige verify', 'prestige verify --repair'],
+  },
+  tune: {
+    operands: '',
+    operandsMin: 0,
+    operandsMax: 0,
+    summary: 'Choose a threshold, bands and rows by labelled pairs of texts.',
+    details: [
+      'Pairs are JSON, an object a line, with a, b and label (or text1 and text2, sentence1 and',
+      'sentence2, first and second); or columns separated by tabs, their names in the first line.',
+      'A label is 1 or 0, true or false, "duplicate" or "different". No store is needed.',
+      '',
+      'The threshold with the best F1 is taken, unless told what matters more. What is in brackets',
+      'is the 95 % interval: with few pairs it is wide, and the figures mean little.',
+    ],
+    options: {
+      pairs: 'The labelled pairs; - is stdin.',
+      fields: 'Names of the fields, where they are others; a.b is b inside a.',
+      'precision-min': 'The lowest threshold at which so many of those found are duplicates.',
+      'recall-min': 'The highest threshold at which so many duplicates are found.',
+      profile: PROFILE,
+      slots: SLOTS,
+      svg: 'Draw the curves into this file.',
+    },
+    examples: [
+      'prestige tune --pairs pairs.jsonl --svg threshold.svg',
+      'prestige tune --pairs pairs.tsv --fields question,other,same --precision-min 0.95',
+      'prestige tune --pairs - --profile words-3 --json < pairs.jsonl',
+    ],
   },
 } as const satisfies Readonly<Record<string, Command>>
 

@@ -27,6 +27,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   import: () => import('./commands/import.ts'),
   export: () => import('./commands/export.ts'),
   verify: () => import('./commands/verify.ts'),
+  tune: () => import('./commands/tune.ts'),
 }
 
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const

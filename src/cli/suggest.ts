@@ -19,12 +19,16 @@ const OTHER_NAMES: Readonly<Record<string, CommandName>> = {
   info: 'stats',
   status: 'stats',
   why: 'explain',
+  compare: 'explain',
+  diff: 'explain',
   gc: 'collect',
   clean: 'collect',
   load: 'import',
   dump: 'export',
   check: 'verify',
   fsck: 'verify',
+  threshold: 'tune',
+  calibrate: 'tune',
 }
 
 export function suggestCommand(typed: string): string | undefined {

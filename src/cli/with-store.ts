@@ -1,4 +1,4 @@
-/** Opens the store a call names, and closes it whatever happens. The only place that loads the library. */
+/** Opens the store a call names, and closes it whatever happens. The only place that loads a store. */
 
 import type { Store, StoreInput } from '../index.ts'
 import { usageFailure } from './failure.ts'
@@ -15,7 +15,7 @@ export async function withStore<T>(
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const location = locationOf(invocation)
-  const { openStore } = await import('../index.ts')
+  const { openStore } = await import('../open-store.ts')
   const store = await openStore(location, {
     ...storeInput(invocation),
     durability: choice(invocation, 'durability'),

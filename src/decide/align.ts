@@ -14,7 +14,7 @@ import { readOptions } from '../options.ts'
 import { canonicalText } from './compare.ts'
 import { matchSequences, type Run } from './matching.ts'
 import { type AlignOptions, alignOptions } from './options.ts'
-import { tokenCore, type Tokens, tokensOf, tokenText } from './tokens.ts'
+import { type Tokens, tokensOf, tokenText } from './tokens.ts'
 
 export type Span =
   /** In both; case, form and white space may differ where canonicalisation takes them for the same. */
@@ -50,22 +50,25 @@ type Numbering = (tokens: Tokens) => Int32Array
 
 function exactNumbers(): Numbering {
   const numbers = new Map<string, number>()
-  return (tokens) => numbered(tokens, tokenText, (text) => numberIn(numbers, text))
+  return (tokens) => numbered(tokens, (text) => numberIn(numbers, text))
 }
 
-/** Canonicalising costs more than looking up, and a text has few different words. */
+/**
+ * The canonical form of a word has no white space around it, so that does not count. Canonicalising costs more
+ * than looking up, and a text has few different words.
+ */
 function wordNumbers(canonical: CanonicalInput): Numbering {
   const { canonicalise } = canonicalProfile(canonical)
   const numbers = new Map<string, number>()
   const known = new Map<string, number>()
-  const numberOf = (core: string) => {
-    const seen = known.get(core)
+  const numberOf = (word: string) => {
+    const seen = known.get(word)
     if (seen !== undefined) return seen
-    const number = numberIn(numbers, Buffer.from(canonicalise(Buffer.from(core))).toString())
-    known.set(core, number)
+    const number = numberIn(numbers, Buffer.from(canonicalise(Buffer.from(word))).toString())
+    known.set(word, number)
     return number
   }
-  return (tokens) => numbered(tokens, tokenCore, numberOf)
+  return (tokens) => numbered(tokens, numberOf)
 }
 
 function numberIn(numbers: Map<string, number>, text: string): number {
@@ -74,12 +77,8 @@ function numberIn(numbers: Map<string, number>, text: string): number {
   return number
 }
 
-function numbered(
-  tokens: Tokens,
-  part: (tokens: Tokens, at: number) => string,
-  numberOf: (text: string) => number,
-): Int32Array {
-  return Int32Array.from({ length: tokens.count }, (_, at) => numberOf(part(tokens, at)))
+function numbered(tokens: Tokens, numberOf: (text: string) => number): Int32Array {
+  return Int32Array.from({ length: tokens.count }, (_, at) => numberOf(tokenText(tokens, at)))
 }
 
 function spansOf(a: Tokens, b: Tokens, runs: readonly Run[]): Span[] {

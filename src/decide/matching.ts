@@ -28,27 +28,45 @@ interface Part {
   readonly bEnd: number
 }
 
-const ANCHOR_WIDTH = 8
+/** How long a run must be to be a certain place: first the most certain, then what is left. */
+const ANCHOR_WIDTHS = [8, 2]
 const ANCHORS_MAX = 1 << 17
 const STEPS_MAX = 20_000_000
 
 export function matchSequences(a: Int32Array, b: Int32Array, editsMax: number): Matching {
-  const all: Part = { a: 0, aEnd: a.length, b: 0, bEnd: b.length }
-  const exact = matchPart(a, b, all, { editsMax, steps: STEPS_MAX })
-  if (exact !== undefined) return { runs: joined(exact), isComplete: true }
-  const budget = { editsMax, steps: 2 * STEPS_MAX }
-  const runs: Run[] = []
-  let isComplete = true
-  for (const part of partsBetween(anchorsOf(a, b), all)) {
-    const found = matchPart(a, b, part, budget)
-    if (found === undefined) isComplete = false
-    // Anchors start parts, so even where the rest is given up its first numbers are the same.
-    for (const run of found ?? ends(a, b, part)) runs.push(run)
-  }
+  const budgets = [0, ...ANCHOR_WIDTHS].map((width) => ({ width, editsMax, steps: STEPS_MAX }))
+  const all = { a: 0, aEnd: a.length, b: 0, bEnd: b.length }
+  const { runs, isComplete } = matchDivided(a, b, all, budgets)
   return { runs: joined(runs), isComplete }
 }
 
+/** Compares the part as a whole or, where that costs too much, piece by piece with the next budget. */
+function matchDivided(
+  a: Int32Array,
+  b: Int32Array,
+  part: Part,
+  [budget, ...further]: readonly (Budget | undefined)[],
+): Matching {
+  const found = budget && matchPart(a, b, part, budget)
+  if (found) return { runs: found, isComplete: true }
+  const [next] = further
+  // Anchors start parts, so even where the rest is given up its first numbers are the same.
+  if (next === undefined) return { runs: ends(a, b, part), isComplete: false }
+  const anchors = anchorsOf(a, b, part, next.width)
+  if (anchors.length === 0) return matchDivided(a, b, part, [undefined, ...further.slice(1)])
+  const runs: Run[] = []
+  let isComplete = true
+  for (const piece of partsBetween(anchors, part)) {
+    const matched = matchDivided(a, b, piece, further)
+    for (const run of matched.runs) runs.push(run)
+    isComplete &&= matched.isComplete
+  }
+  return { runs, isComplete }
+}
+
 interface Budget {
+  /** Of the anchors that divide what this budget is spent on. */
+  readonly width: number
   readonly editsMax: number
   /** How many more numbers may be looked at; counted down. */
   steps: number
@@ -154,24 +172,27 @@ function* partsBetween(anchors: readonly Anchor[], all: Part): Generator<Part> {
 }
 
 /** Places where runs begin that either side has once, in an order that both sides have. */
-function anchorsOf(a: Int32Array, b: Int32Array): Anchor[] {
-  const keep = Math.ceil((a.length + b.length) / ANCHORS_MAX)
-  const [inA, inB] = [uniquePlaces(a, keep), uniquePlaces(b, keep)]
+function anchorsOf(a: Int32Array, b: Int32Array, part: Part, width: number): Anchor[] {
+  const first = a.subarray(part.a, part.aEnd)
+  const second = b.subarray(part.b, part.bEnd)
+  const keep = Math.ceil((first.length + second.length) / ANCHORS_MAX)
+  const [inA, inB] = [uniquePlaces(first, width, keep), uniquePlaces(second, width, keep)]
   const both: Anchor[] = []
   for (const [hash, place] of inA) {
     const other = inB.get(hash)
     if (place < 0 || other === undefined || other < 0) continue
-    if (isSameRun(a, place, b, other)) both.push({ a: place, b: other })
+    const anchor = { a: part.a + place, b: part.b + other }
+    if (isSameRun(a, b, anchor, width)) both.push(anchor)
   }
   return ascending(both)
 }
 
 /** Hash of a run → where it starts; -1 if there are several. Of long sequences, the same few of all runs. */
-function uniquePlaces(sequence: Int32Array, keep: number): Map<number, number> {
+function uniquePlaces(sequence: Int32Array, width: number, keep: number): Map<number, number> {
   const places = new Map<number, number>()
-  for (let at = 0; at + ANCHOR_WIDTH <= sequence.length; at++) {
+  for (let at = 0; at + width <= sequence.length; at++) {
     let hash = 0
-    for (let next = at; next < at + ANCHOR_WIDTH; next++) {
+    for (let next = at; next < at + width; next++) {
       hash = (Math.imul(hash, 0x9e3779b1) + (sequence[next] ?? 0) + 1) | 0
     }
     hash = mix(hash)
@@ -180,9 +201,9 @@ function uniquePlaces(sequence: Int32Array, keep: number): Map<number, number> {
   return places
 }
 
-function isSameRun(a: Int32Array, aFrom: number, b: Int32Array, bFrom: number): boolean {
-  for (let step = 0; step < ANCHOR_WIDTH; step++) {
-    if (a[aFrom + step] !== b[bFrom + step]) return false
+function isSameRun(a: Int32Array, b: Int32Array, from: Anchor, width: number): boolean {
+  for (let step = 0; step < width; step++) {
+    if (a[from.a + step] !== b[from.b + step]) return false
   }
   return true
 }

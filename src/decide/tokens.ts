@@ -12,8 +12,6 @@ export interface Tokens {
   readonly text: string
   /** Where each token starts, and the end of the text. */
   readonly starts: Uint32Array
-  /** Where the white space of each token starts. */
-  readonly coreEnds: Uint32Array
   readonly count: number
 }
 
@@ -33,8 +31,8 @@ interface Place {
 
 export function tokensOf(text: string): Tokens {
   const starts = new Uint32Array(text.length + 1)
-  const coreEnds = new Uint32Array(text.length)
   let count = 0
+  let isBlank = true
   let before: Place | undefined
   for (let at = 0; at < text.length;) {
     const point = text.codePointAt(at) ?? 0
@@ -43,18 +41,14 @@ export function tokensOf(text: string): Tokens {
     const kind = joins ? (before?.kind ?? 'sign') : classOf(point)
     const continues = joins || kind === 'space' || (kind === 'word' && before?.kind === 'word')
     // Space at the very start has no token before it, so the first token takes it.
-    if (count === 0 || (!continues && !isLeadingSpace(coreEnds, count))) starts[count++] = at
-    if (kind !== 'space') coreEnds[count - 1] = end
+    if (count === 0 || (!continues && !isBlank)) starts[count++] = at
+    if (kind !== 'space') isBlank = false
     const isHalfFlag: boolean = isFlagHalf(point) && !(joins && before?.isHalfFlag)
     before = { point, kind, isHalfFlag }
     at = end
   }
   starts[count] = text.length
-  return { text, starts, coreEnds, count }
-}
-
-function isLeadingSpace(coreEnds: Uint32Array, count: number): boolean {
-  return count === 1 && coreEnds[0] === 0
+  return { text, starts, count }
 }
 
 function joinsTo(before: Place, point: number): boolean {
@@ -85,10 +79,4 @@ function isSpace(point: number): boolean {
 /** The token as it stands in the text, its white space with it. */
 export function tokenText({ text, starts }: Tokens, number: number): string {
   return text.slice(starts[number] ?? 0, starts[number + 1] ?? text.length)
-}
-
-/** The token without the white space around it. */
-export function tokenCore({ text, starts, coreEnds }: Tokens, number: number): string {
-  const core = text.slice(starts[number] ?? 0, coreEnds[number] ?? 0)
-  return number === 0 ? core.trimStart() : core
 }

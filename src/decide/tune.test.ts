@@ -167,6 +167,15 @@ describe('the picture of a tuning', () => {
     expect(svg).toContain(`found by ${tuning.banding.bands} bands of ${tuning.banding.rows} rows`)
   })
 
+  it('has more above less, and to the right of it', () => {
+    const at = (point: string | undefined) => point!.split(',').map(Number)
+    const [first, last] = [at(points('recall')[0]), at(points('recall').at(-1))]
+    expect(first[0]!).toBeLessThan(last[0]!)
+    expect(first[1]!).toBeLessThan(last[1]!)
+    const [unlikely, likely] = [at(points('found')[0]), at(points('found').at(-1))]
+    expect(unlikely[1]!).toBeGreaterThan(likely[1]!)
+  })
+
   it('marks the threshold where it lies', () => {
     const x = /<line class="chosen" x1="([\d.]+)"/.exec(svg)![1]
     const own = points('recall')[Math.round(tuning.threshold * 100) - 5]!

@@ -1,18 +1,13 @@
 /** `put KEY [VALUE]`: the value from the arguments, a file or stdin. */
 
-import { createReadStream } from 'node:fs'
-import type { Readable } from 'node:stream'
-
 import type { Receipt } from '../../index.ts'
-import { Failure, fileFailure, usageFailure } from '../failure.ts'
+import { usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
-import { VALUE_BYTES_MAX } from '../limits.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { paint, print, printJson } from '../output.ts'
+import { readFileWhole, readStdin } from '../read-input.ts'
 import { readDuration, size, time } from '../units.ts'
 import { locationOf, withStore } from '../with-store.ts'
-
-const READ_BYTES = 1024 * 1024
 
 export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))
@@ -36,42 +31,6 @@ async function valueOf(invocation: Invocation): Promise<string | Buffer> {
   }
   if (path !== undefined) return readFileWhole(path, invocation.signal)
   return typed === undefined || typed === '-' ? readStdin(invocation.signal) : typed
-}
-
-async function readFileWhole(path: string, signal: AbortSignal): Promise<Buffer> {
-  try {
-    return await readAll(createReadStream(path, { highWaterMark: READ_BYTES }), signal)
-  } catch (error) {
-    throw error instanceof Failure ? error : fileFailure(path, error)
-  }
-}
-
-function readStdin(signal: AbortSignal): Promise<Buffer> {
-  if (process.stdin.isTTY) tell('The value is read from the terminal; end it with Ctrl-D.\n')
-  return readAll(process.stdin, signal)
-}
-
-async function readAll(stream: Readable, signal: AbortSignal): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  const stop = () => stream.destroy()
-  signal.addEventListener('abort', stop)
-  try {
-    for await (const part of stream) {
-      parts.push(part)
-      bytes += part.length
-      if (bytes > VALUE_BYTES_MAX) throw tooLong()
-    }
-  } finally {
-    signal.removeEventListener('abort', stop)
-    signal.throwIfAborted()
-  }
-  return Buffer.concat(parts)
-}
-
-function tooLong(): Failure {
-  const most = size(VALUE_BYTES_MAX)
-  return new Failure('invalid', 'INVALID_VALUE', `A value has at most ${most}. Cut it into pieces.`)
 }
 
 function sentence(key: Buffer, receipt: Receipt): string {

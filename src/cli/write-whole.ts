@@ -1,0 +1,27 @@
+/** Writes a file aside, then moves it into place: whoever looks sees the old one or the new one, whole. */
+
+import { randomUUID } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+
+import { fileFailure } from './failure.ts'
+
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}.part`
+  try {
+    await writeAside(aside, text)
+    await rename(aside, path)
+  } catch (error) {
+    await rm(aside, { force: true })
+    throw fileFailure(path, error)
+  }
+}
+
+async function writeAside(aside: string, text: string): Promise<void> {
+  const file = await open(aside, 'wx')
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
