@@ -27,6 +27,8 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   import: () => import('./commands/import.ts'),
   export: () => import('./commands/export.ts'),
   verify: () => import('./commands/verify.ts'),
+  resolve: () => import('./commands/resolve.ts'),
+  members: () => import('./commands/members.ts'),
 }
 
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const
