@@ -24,8 +24,8 @@ interface Kept {
 }
 
 export interface NaiveIndex {
-  resolve(text: string): string
-  lookup(text: string): string | undefined
+  readonly resolve: (text: string) => string
+  readonly lookup: (text: string) => string | undefined
 }
 
 export function sketchAlone(text: string): void {

@@ -270,7 +270,7 @@ function* mergeTwins<S>(
   for (const other of others.slice(0, OTHERS_COMPARED)) {
     const parts = decodePayload(other.row.payload).parts
     const evidence = yield* readEvidence(shelf, other.id, parts)
-    const similarity = kind.between(shelf, own, evidence)
+    const similarity = kind.between(best.look, own, evidence)
     if (similarity < kind.similarityMin) continue
     const isOlder = other.id.compare(best.id) < 0
     const [older, younger] = isOlder ? [other, best] : [best, other]

@@ -5,13 +5,12 @@
  * transactions do not.
  */
 
-import { createHash } from 'node:crypto'
-
 import { asBuffer, type Bytes, concat, utf8 } from '../bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
 import {
   cosine,
+  digestOf,
   Hyperplanes,
   profilesOf,
   type ShingleProfile,
@@ -47,8 +46,8 @@ export interface Kind<Signature> {
   readonly index: NearIndex<Signature>
   /** Similarities are estimates. */
   readonly isEstimated: boolean
-  /** How similar two representatives on one shelf are. */
-  between(shelf: Bytes, first: Bytes, second: Bytes): number
+  /** How similar two representatives are that one look has found. */
+  between(look: Look<Signature>, first: Bytes, second: Bytes): number
 }
 
 const TEXT_BYTES_MAX = 64 * 1024 * 1024
@@ -63,12 +62,16 @@ export function requireGroup(group: unknown): asserts group is string {
 }
 
 function idOf(bytes: Bytes): Buffer {
-  return createHash('sha256').update(bytes).digest().subarray(0, 16)
+  return digestOf(bytes).subarray(0, 16)
 }
 
 interface TextLook extends Look<Uint16Array> {
   readonly own: Measured
   readonly profile: ShingleProfile
+}
+
+function isTextLook(look: Look<Uint16Array>): look is TextLook {
+  return 'profile' in look
 }
 
 export class TextKind implements Kind<Uint16Array> {
@@ -79,7 +82,6 @@ export class TextKind implements Kind<Uint16Array> {
   readonly #canonical: CanonicalProfile
   /** Only where bodies run one after another: elsewhere they must ask for the same cells when run again. */
   readonly #measured: MeasuredCache | undefined
-  readonly #profiles = new Map<string, ShingleProfile>()
 
   constructor(
     index: NearIndex<Uint16Array>,
@@ -133,13 +135,11 @@ export class TextKind implements Kind<Uint16Array> {
 
   shelf(group: string, profile: ShingleProfile): Buffer {
     const { slots, hashVersion } = this.#settings
-    const shelf = groupKey('shelf', group, profile, String(slots), hashVersion)
-    this.#profiles.set(shelf.toString('latin1'), profile)
-    return shelf
+    return groupKey('shelf', group, profile, String(slots), hashVersion)
   }
 
-  between(shelf: Bytes, first: Bytes, second: Bytes): number {
-    const profile = this.#profiles.get(asBuffer(shelf).toString('latin1')) ?? this.#settings.profile
+  between(look: Look<Uint16Array>, first: Bytes, second: Bytes): number {
+    const profile = isTextLook(look) ? look.profile : this.#settings.profile
     return Measured.ofEvidence(first, profile).similarityTo(Measured.ofEvidence(second, profile))
   }
 
@@ -226,7 +226,7 @@ export class VectorKind implements Kind<Uint8Array> {
     return groupKey('shelf', group, planes, hashVersion)
   }
 
-  between(_shelf: Bytes, first: Bytes, second: Bytes): number {
+  between(_look: Look<Uint8Array>, first: Bytes, second: Bytes): number {
     return cosine(readVector(first), readVector(second))
   }
 
