@@ -196,22 +196,22 @@ function* begin<S>(
   const row = scope.id()
   const evidence = subject.evidence()
   const parts = Math.max(1, Math.ceil(evidence.byteLength / rules.partBytes))
-  for (let part = 0; part < parts; part++) {
-    const bytes = evidence.subarray(part * rules.partBytes, (part + 1) * rules.partBytes)
-    scope.write(cell(evidences, evidenceKey(shelf, row, part)), bytes)
-  }
-  const expiresAt = rules.ttlMs === undefined ? undefined : scope.now() + rules.ttlMs
-  const payload = { id, bornAt: scope.now(), parts, expiresAt, mergedInto: undefined }
-  const bytes = encodePayload(payload)
+  const now = scope.now()
+  const expiresAt = rules.ttlMs === undefined ? undefined : now + rules.ttlMs
+  const bytes = encodePayload({ id, bornAt: now, parts, expiresAt, mergedInto: undefined })
+  // What reads goes first: a draft that holds nothing answers no reads of its own writes.
+  yield* nameGroup(scope, subject)
   const [look] = looks
   if (look) yield* kind.index.insert(scope, shelf, row, look.signature, bytes)
   else kind.index.keep(scope, shelf, row, bytes)
+  for (let part = 0; part < parts; part++) {
+    const piece = evidence.subarray(part * rules.partBytes, (part + 1) * rules.partBytes)
+    scope.write(cell(evidences, evidenceKey(shelf, row, part)), piece)
+  }
   if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, shelf, row)), tenant)
   const { isEstimated } = kind
-  const at = scope.now()
-  const resolved = { shelf, row, id, similarity: 1, at, isRepresentative: true, isEstimated }
+  const resolved = { shelf, row, id, similarity: 1, at: now, isRepresentative: true, isEstimated }
   scope.write(cell(resolutions, concat(tenant, id)), resolved)
-  yield* nameGroup(scope, subject)
   count(scope, tenant, 'clusters', 1)
   count(scope, tenant, 'passedOver', found.passedOver > 0 ? 1 : 0)
   return { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found) }
