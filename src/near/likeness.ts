@@ -50,6 +50,8 @@ export class TextLikeness implements Likeness<Uint16Array> {
   }
 
   toBytes(signature: Uint16Array): Bytes {
+    if (IS_LITTLE_ENDIAN)
+      return asBuffer(new Uint8Array(signature.buffer, signature.byteOffset, signature.byteLength))
     const bytes = Buffer.allocUnsafe(signature.length * 2)
     signature.forEach((slot, at) => bytes.writeUInt16LE(slot, at * 2))
     return bytes

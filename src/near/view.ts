@@ -23,6 +23,16 @@ import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } 
 export const HEAD_KEY: Buffer = Buffer.from('journal')
 const PAGE_ROWS = 1000
 
+/** A row this process has put into the journal, and the nonce of the one before it. */
+export interface OwnInsert<Signature> {
+  readonly sequence: number
+  readonly nonce: Buffer
+  readonly before: Bytes
+  readonly group: Bytes
+  readonly id: Bytes
+  readonly signature: Signature
+}
+
 export class NearView<Signature> {
   readonly #spaces: NearSpaces
   readonly #likeness: Likeness<Signature>
@@ -31,6 +41,7 @@ export class NearView<Signature> {
   #sequence = 0
   #nonce: Buffer = EMPTY
   #isDoubtful = false
+  #own: OwnInsert<Signature> | undefined
 
   constructor(spaces: NearSpaces, likeness: Likeness<Signature>) {
     this.#spaces = spaces
@@ -49,6 +60,11 @@ export class NearView<Signature> {
     this.#isDoubtful = true
   }
 
+  /** Will be found at the head of the journal, unless it is rolled back or another comes first. */
+  expect(own: OwnInsert<Signature>): void {
+    this.#own = own
+  }
+
   query(group: Bytes, signature: Signature, query: CandidateQuery): Candidates {
     return this.#tables.query(latin1(group), signature, query)
   }
@@ -60,6 +76,7 @@ export class NearView<Signature> {
   /** `isReading`: the moment that is read may be older than what the tables know already. */
   *catchUp(isReading: boolean): Transaction<void> {
     const [head] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
+    if (head && this.#takeOwn(head)) return
     if (this.#isDoubtful || !(yield* this.#isUpTo(head, isReading))) this.#clear()
     else if (!head || equalBytes(head.nonce, this.#nonce) || head.sequence < this.#sequence) return
     for (let isLast = false; !isLast;) {
@@ -79,6 +96,21 @@ export class NearView<Signature> {
     const last = cell(this.#spaces.journal, sequenceKey(this.#sequence))
     const [row] = yield* read(last)
     return row !== undefined && equalBytes(row.nonce, this.#nonce)
+  }
+
+  /**
+   * The next row of the journal, if it is one's own, need not be read. A nonce is of one commit: if the head has
+   * it, that row is there, and the one before it is the last that was applied.
+   */
+  #takeOwn(head: Head): boolean {
+    const own = this.#own
+    if (!own || this.#isDoubtful || !equalBytes(head.nonce, own.nonce)) return false
+    this.#own = undefined
+    if (!equalBytes(own.before, this.#nonce)) return false
+    this.#tables.insert(latin1(own.group), own.id, own.signature)
+    this.#sequence = own.sequence
+    this.#nonce = own.nonce
+    return true
   }
 
   #clear(): void {
