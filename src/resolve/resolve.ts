@@ -77,6 +77,19 @@ export function* resolveInput<S>(
   return yield* join(scope, subject, found, best, rules)
 }
 
+/** An earlier answer that stands and changes nothing, so that no write transaction is needed for it. */
+export function* answerOf<S>(
+  scope: ReadScope,
+  subject: Subject<S>,
+  rules: Rules,
+): Transaction<Ended | undefined> {
+  const [row] = yield* read(cell(resolutions, concat(subject.tenant, subject.id)))
+  const known = row && (yield* standing(scope, subject, row))
+  if (!known) return undefined
+  const { expiresAt } = decodePayload(known.row.payload)
+  return isRenewalDue(expiresAt, scope.now(), rules) ? undefined : known.ended
+}
+
 /** What it would be, without a write; `undefined`: it would be new. */
 export function* lookUp<S>(scope: ReadScope, subject: Subject<S>): Transaction<Ended | undefined> {
   // Nothing is written, and evidence never changes: no later moment can make the answer wrong.
@@ -314,12 +327,17 @@ function renew<S>(
   const payload: Payload = decodePayload(representative.payload)
   const { expiresAt } = payload
   if (rules.ttlMs === undefined || expiresAt === undefined) return
+  if (!isRenewalDue(expiresAt, scope.now(), rules)) return
   const next = scope.now() + rules.ttlMs
-  if (next - expiresAt < rules.renewMs) return
   const renewed = encodePayload({ ...payload, expiresAt: next })
   kind.index.update(scope, shelf, row, representative, renewed)
   scope.remove(cell(expiries, expiryKey(expiresAt, shelf, row)))
   scope.write(cell(expiries, expiryKey(next, shelf, row)), tenant)
+}
+
+function isRenewalDue(expiresAt: number | undefined, now: number, rules: Rules): boolean {
+  if (rules.ttlMs === undefined || expiresAt === undefined) return false
+  return now + rules.ttlMs - expiresAt >= rules.renewMs
 }
 
 /** An input that was a member of what is gone. */

@@ -31,6 +31,8 @@ export interface Subject<Signature> {
   readonly tenant: Buffer
   /** Sixteen bytes of the input. */
   readonly id: Buffer
+  /** Makes what only a search needs, which is most of the work. What cannot be read is refused here. */
+  prepare(): void
   /** Its own look first. None: it is like nothing but itself. */
   readonly looks: readonly Look<Signature>[]
   /** Where it is kept if it is new. */
@@ -70,6 +72,13 @@ interface TextLook extends Look<Uint16Array> {
   readonly profile: ShingleProfile
 }
 
+interface Sketched {
+  readonly text: Buffer
+  readonly profile: ShingleProfile
+  readonly looks: readonly TextLook[]
+  readonly shelf: Buffer
+}
+
 function isTextLook(look: Look<Uint16Array>): look is TextLook {
   return 'profile' in look
 }
@@ -107,25 +116,22 @@ export class TextKind implements Kind<Uint16Array> {
   subject(group: string, input: string): Subject<Uint16Array> {
     requireGroup(group)
     const bytes = requireText(input)
-    const text = asBuffer(this.#canonical.canonicalise(bytes))
-    const { profile, similarityMin, slots, evidence } = this.#settings
-    const profiles = profilesOf(text, profile, similarityMin)
-    const looks: TextLook[] = []
-    for (const one of profiles) {
-      const sketch = sketchOf(text, { profile: one, slots })
-      if (sketch.isEmpty) continue
-      const own = Measured.ofText(text, one)
-      looks.push({ group: this.shelf(group, one), signature: sketch.slots, own, profile: one })
-    }
+    let made: Sketched | undefined
+    const sketched = () => (made ??= this.#sketched(group, bytes))
     return {
       kind: this,
       group,
       tenant: tenantOf('text', group),
       id: idOf(bytes),
-      looks,
-      shelf: this.shelf(group, profiles[0]),
-      evidence: () => evidenceOf(evidence, text, profiles[0]),
-      similarityTo: (look, id, read) => this.#similarity(looks, look, id, read),
+      prepare: () => void sketched(),
+      get looks() {
+        return sketched().looks
+      },
+      get shelf() {
+        return sketched().shelf
+      },
+      evidence: () => evidenceOf(this.#settings.evidence, sketched().text, sketched().profile),
+      similarityTo: (look, id, read) => this.#similarity(sketched().looks, look, id, read),
     }
   }
 
@@ -147,6 +153,20 @@ export class TextKind implements Kind<Uint16Array> {
   textOf(evidence: Bytes): string | undefined {
     const { text } = Measured.ofEvidence(evidence, 'chars')
     return text && asBuffer(text).toString()
+  }
+
+  #sketched(group: string, bytes: Buffer): Sketched {
+    const text = asBuffer(this.#canonical.canonicalise(bytes))
+    const { profile, similarityMin, slots } = this.#settings
+    const profiles = profilesOf(text, profile, similarityMin)
+    const looks: TextLook[] = []
+    for (const one of profiles) {
+      const sketch = sketchOf(text, { profile: one, slots })
+      if (sketch.isEmpty) continue
+      const own = Measured.ofText(text, one)
+      looks.push({ group: this.shelf(group, one), signature: sketch.slots, own, profile: one })
+    }
+    return { text, profile: profiles[0], looks, shelf: this.shelf(group, profiles[0]) }
   }
 
   #similarity(
@@ -209,6 +229,7 @@ export class VectorKind implements Kind<Uint8Array> {
       group,
       tenant: tenantOf('vector', group),
       id: idOf(littleEndian(vector)),
+      prepare: () => {},
       looks,
       shelf,
       evidence: () => vectorEvidence(vector),
