@@ -370,7 +370,7 @@ describe('the cutter of lines', () => {
       [3, 'two'],
       [4, 'three'],
     ])
-    expect(cut(100, ...text)).toEqual(whole)
+    expect(cut(100, ...Array.from(text))).toEqual(whole)
   })
 
   it('keeps nothing of a line that is too long', () => {
