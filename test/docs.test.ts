@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { errorCodes, PrestigeError } from '../src/errors.ts'
+import { resolverOptions, vectorOptions } from '../src/resolve/options.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
@@ -183,6 +184,23 @@ describe('examples', () => {
     const told = /^```text\n(.*?)^```$/ms.exec(textOf(`examples/${name}/README.md`))?.[1]
     const command = /^```sh\nnode (.+)\n```$/m.exec(textOf(`examples/${name}/README.md`))?.[1]
     expect(await run(ROOT, process.execPath, [command!])).toBe(told)
+  })
+})
+
+describe('docs/resolver.md', () => {
+  it('names every option, and no other', () => {
+    const table = /^## Options$.*?(?=^## )/ms.exec(textOf('docs/resolver.md'))?.[0] ?? ''
+    const cells = [...table.matchAll(/^\| (`.+?`) \|/gm)].map(([, names = '']) => names)
+    const told = cells.flatMap((names) => names.split(', ')).map((name) => name.replaceAll('`', ''))
+    expect(told.toSorted()).toEqual(Object.keys(resolverOptions.entries).toSorted())
+    for (const name of Object.keys(vectorOptions.entries)) expect(table).toContain(`\`${name}\``)
+  })
+
+  it('names every metric', () => {
+    const instruments = textOf('src/resolve/instruments.ts')
+    for (const [, name] of instruments.matchAll(/\$\{prefix\}\.([a-z_.]+)`/g)) {
+      expect(textOf('docs/resolver.md')).toContain(`| \`${name}\` |`)
+    }
   })
 })
 

@@ -30,6 +30,9 @@ export interface Sample {
   readonly diskBytes?: number | undefined
   readonly rssBytes?: number | undefined
   readonly commits?: number | undefined
+  /** What the index of a resolver holds, and what its tables in memory take. */
+  readonly representatives?: number | undefined
+  readonly tableBytes?: number | undefined
 }
 
 /** A store that is made once for a benchmark and used by many runs. */
@@ -47,6 +50,9 @@ export interface Side {
 export interface Limits {
   /** Ours divided by the reference, by CPU per operation. */
   readonly ratioMax?: number
+  readonly cpuMicrosMax?: number
+  /** The whole run, by the clock. */
+  readonly wallMsMax?: number
   readonly wallRatioMax?: number
   readonly p50MsMax?: number
   readonly eventLoopDelayP99MsMax?: number
@@ -85,6 +91,7 @@ export const benchNames = [
   'start',
   'observability',
   'canonical',
+  'resolver',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */

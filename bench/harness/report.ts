@@ -14,7 +14,9 @@ export function lineOf({
   ratios,
   wallRatios,
 }: Outcome): Line {
-  const { ops, bytes, wallMs, commits } = ours
+  const { ops, bytes, wallMs, commits, representatives } = ours
+  const each = (sum: number | undefined) =>
+    representatives === undefined || sum === undefined ? undefined : round(sum / representatives)
   const seconds = wallMs / 1000
   const line: Line = {
     bench: bench.name,
@@ -34,6 +36,10 @@ export function lineOf({
     diskBytes: ours.diskBytes,
     referenceDiskBytes: theirs.diskBytes,
     rssBytes: ours.rssBytes,
+    wallMs: ops === 1 ? round(wallMs) : undefined,
+    representatives,
+    diskBytesPerRepresentative: each(ours.diskBytes),
+    tableBytesPerRepresentative: each(ours.tableBytes),
     commits,
     putsPerCommit: commits === undefined || commits === 0 ? undefined : round(ops / commits),
     runs,
@@ -44,17 +50,22 @@ export function lineOf({
 /** `limit` is the target for the ratio; `isWithin` says whether all targets of the case were met. */
 function verdict(line: Line, limits: Limits | undefined): Line {
   if (limits === undefined) return {}
-  const { ratioMax, wallRatioMax, p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin } = limits
+  const { ratioMax, cpuMicrosMax, wallMsMax, wallRatioMax } = limits
+  const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin } = limits
   const atMost = (field: string, max: number | undefined) =>
     max === undefined || Number(line[field]) <= max
   return {
     limit: ratioMax,
+    cpuMicrosMax,
+    wallMsMax,
     wallRatioMax,
     p50MsMax,
     eventLoopDelayP99MsMax,
     putsPerCommitMin,
     isWithin:
       atMost('ratio', ratioMax) &&
+      atMost('cpuMicrosPerOp', cpuMicrosMax) &&
+      atMost('wallMs', wallMsMax) &&
       atMost('wallRatio', wallRatioMax) &&
       atMost('p50Ms', p50MsMax) &&
       atMost('eventLoopDelayP99Ms', eventLoopDelayP99MsMax) &&

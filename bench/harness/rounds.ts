@@ -101,6 +101,8 @@ function medianSample(samples: readonly Sample[]): Sample {
     diskBytes: of('diskBytes'),
     rssBytes: of('rssBytes'),
     commits: of('commits'),
+    representatives: of('representatives'),
+    tableBytes: of('tableBytes'),
   }
 }
 

@@ -130,11 +130,12 @@ export class LmdbBackend implements Backend {
       const page = this.#environment.withWholeKeys(() =>
         orExplain(() => pageOf(table, start, end, limit)),
       )
+      const last = page.rows.at(-1)
       for (const { key, value } of page.rows) {
-        start = after(key)
         yield { key: this.#own(key), value: space.codec.decode(value) }
       }
-      if (page.isLast) return
+      if (page.isLast || !last) return
+      start = after(last.key)
       left -= page.rows.length
     }
   }

@@ -28,6 +28,8 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   export: () => import('./commands/export.ts'),
   verify: () => import('./commands/verify.ts'),
   tune: () => import('./commands/tune.ts'),
+  resolve: () => import('./commands/resolve.ts'),
+  members: () => import('./commands/members.ts'),
 }
 
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const

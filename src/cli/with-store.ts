@@ -52,7 +52,10 @@ interface Choices {
   readonly durability: NonNullable<StoreInput['durability']>
 }
 
-function choice<K extends keyof Choices>(invocation: Invocation, name: K): Choices[K] | undefined {
+export function choice<K extends keyof Choices>(
+  invocation: Invocation,
+  name: K,
+): Choices[K] | undefined {
   // safe: arguments.ts refuses all but the choices of commands.ts, which the compiler checks against StoreInput
   return invocation.text(name) as Choices[K] | undefined
 }

@@ -110,10 +110,11 @@ export class NearIndex<Signature> {
       return
     }
     const nonce = scope.id()
-    const sequence = yield* this.#nextSequence(scope, nonce)
+    const { sequence, before } = yield* this.#nextSequence(scope, nonce)
     const change = { kind: 'insert', nonce, group, id, signature: bytes } as const
     scope.write(cell(this.#spaces.journal, sequenceKey(sequence)), change)
     scope.write(this.representative(group, id), { sequence, signature: EMPTY, payload })
+    this.#view.expect({ sequence, nonce, before, group, id, signature })
   }
 
   /** Keeps a representative that is like nothing but itself: no search finds it. */
@@ -143,7 +144,7 @@ export class NearIndex<Signature> {
       return true
     }
     const nonce = scope.id()
-    const sequence = yield* this.#nextSequence(scope, nonce)
+    const { sequence } = yield* this.#nextSequence(scope, nonce)
     const { journal } = this.#spaces
     const change = { kind: 'remove', nonce, group, id } as const
     scope.write(cell(journal, sequenceKey(sequence)), change)
@@ -203,12 +204,15 @@ export class NearIndex<Signature> {
     }
   }
 
-  *#nextSequence(scope: Scope, nonce: Buffer): Transaction<number> {
+  *#nextSequence(
+    scope: Scope,
+    nonce: Buffer,
+  ): Transaction<{ readonly sequence: number; readonly before: Bytes }> {
     const head = cell(this.#spaces.heads, HEAD_KEY)
     const [last] = yield* read(head)
     const sequence = (last?.sequence ?? 0) + 1
     scope.write(head, { sequence, nonce })
-    return sequence
+    return { sequence, before: last?.nonce ?? EMPTY }
   }
 
   *#findInCells(group: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {

@@ -24,6 +24,8 @@ export interface Likeness<Signature> {
   tables(): GroupedTables<Signature>
   toBytes(signature: Signature): Bytes
   fromBytes(bytes: Bytes): Signature
+  /** The same, in memory that the next call may use again. */
+  borrowed(bytes: Bytes): Signature
   /** One hash a band. */
   bandKeys(signature: Signature): Uint32Array
   estimate(first: Signature, second: Signature): number
@@ -39,9 +41,13 @@ const ERRORS = 4
 export class TextLikeness implements Likeness<Uint16Array> {
   readonly banding: Banding
   readonly #slots: number
+  readonly #lent: Uint16Array
+  readonly #lentBytes: Uint8Array
 
   constructor(slots: number, banding: Banding) {
     this.#slots = slots
+    this.#lent = new Uint16Array(slots)
+    this.#lentBytes = new Uint8Array(this.#lent.buffer)
     this.banding = banding
   }
 
@@ -50,6 +56,8 @@ export class TextLikeness implements Likeness<Uint16Array> {
   }
 
   toBytes(signature: Uint16Array): Bytes {
+    if (IS_LITTLE_ENDIAN)
+      return asBuffer(new Uint8Array(signature.buffer, signature.byteOffset, signature.byteLength))
     const bytes = Buffer.allocUnsafe(signature.length * 2)
     signature.forEach((slot, at) => bytes.writeUInt16LE(slot, at * 2))
     return bytes
@@ -57,6 +65,13 @@ export class TextLikeness implements Likeness<Uint16Array> {
 
   fromBytes(bytes: Bytes): Uint16Array {
     return littleEndian16(bytes)
+  }
+
+  borrowed(bytes: Bytes): Uint16Array {
+    const { byteLength } = this.#lentBytes
+    if (!IS_LITTLE_ENDIAN || bytes.byteLength !== byteLength) return this.fromBytes(bytes)
+    this.#lentBytes.set(bytes)
+    return this.#lent
   }
 
   bandKeys(signature: Uint16Array): Uint32Array {
@@ -96,6 +111,10 @@ export class VectorLikeness implements Likeness<Uint8Array> {
   }
 
   fromBytes(bytes: Bytes): Uint8Array {
+    return bytes
+  }
+
+  borrowed(bytes: Bytes): Uint8Array {
     return bytes
   }
 

@@ -145,14 +145,43 @@ const journalCodec: Codec<JournalRow> = {
   decode(bytes) {
     const row = checked('journal', bytes, GROUP_AT)
     const kind = KINDS[row.readUInt8(0) & 0x0f]
-    const nonce = row.subarray(NONCE_AT, GROUP_AT)
-    if (kind === 'gone') return { kind, nonce }
+    if (kind === 'gone') return { kind, nonce: row.subarray(NONCE_AT, GROUP_AT) }
     checked('journal', bytes, SIGNATURE_AT)
+    if (kind !== 'remove') return new InsertRow(row)
     const group = row.subarray(GROUP_AT, ID_AT)
-    const id = row.subarray(ID_AT, SIGNATURE_AT)
-    if (kind === 'remove') return { kind, nonce, group, id }
-    return { kind: 'insert', nonce, group, id, signature: row.subarray(SIGNATURE_AT) }
+    return {
+      kind,
+      nonce: row.subarray(NONCE_AT, GROUP_AT),
+      group,
+      id: row.subarray(ID_AT, SIGNATURE_AT),
+    }
   },
+}
+
+/** Cuts its parts when they are asked for: a million of these are read when an index is opened. */
+class InsertRow {
+  readonly kind = 'insert'
+  readonly #row: Buffer
+
+  constructor(row: Buffer) {
+    this.#row = row
+  }
+
+  get nonce(): Buffer {
+    return this.#row.subarray(NONCE_AT, GROUP_AT)
+  }
+
+  get group(): Buffer {
+    return this.#row.subarray(GROUP_AT, ID_AT)
+  }
+
+  get id(): Buffer {
+    return this.#row.subarray(ID_AT, SIGNATURE_AT)
+  }
+
+  get signature(): Bytes {
+    return this.#row.subarray(SIGNATURE_AT)
+  }
 }
 
 const REPRESENTATIVE_FIXED = 1 + SEQUENCE_BYTES + 2

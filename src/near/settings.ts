@@ -69,12 +69,25 @@ function refusal(why: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', why)
 }
 
-/** Sixteen bytes of everything that must be the same for two signatures to meet. */
+const GROUP_KEYS_MAX = 10_000
+const groupKeys = new Map<string, Buffer>()
+
+/**
+ * Sixteen bytes of everything that must be the same for two signatures to meet. Those asked for lately are
+ * remembered: hashing a name again for every text costs as much as looking it up.
+ */
 export function groupKey(...parts: readonly string[]): Buffer {
+  let name = ''
+  for (const part of parts) name += `${part.length}:${part}`
+  const known = groupKeys.get(name)
+  if (known) return known
   const hash = createHash('sha256')
   for (const part of parts) {
     hash.update(`${Buffer.byteLength(part)}:`)
     hash.update(part)
   }
-  return hash.digest().subarray(0, 16)
+  const key = hash.digest().subarray(0, 16)
+  if (groupKeys.size >= GROUP_KEYS_MAX) groupKeys.clear()
+  groupKeys.set(name, key)
+  return key
 }

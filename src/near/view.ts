@@ -7,6 +7,8 @@
  * none.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { type Bytes, EMPTY, equalBytes, latin1 } from '../bytes.ts'
 import {
   type Backend,
@@ -22,6 +24,17 @@ import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } 
 
 export const HEAD_KEY: Buffer = Buffer.from('journal')
 const PAGE_ROWS = 1000
+const NOTHING = { nonce: EMPTY }
+
+/** A row this process has put into the journal, and the nonce of the one before it. */
+export interface OwnInsert<Signature> {
+  readonly sequence: number
+  readonly nonce: Buffer
+  readonly before: Bytes
+  readonly group: Bytes
+  readonly id: Bytes
+  readonly signature: Signature
+}
 
 export class NearView<Signature> {
   readonly #spaces: NearSpaces
@@ -29,8 +42,9 @@ export class NearView<Signature> {
   #tables: GroupedTables<Signature>
   /** The last journal row that was applied. */
   #sequence = 0
-  #nonce: Buffer = EMPTY
+  #last: Pick<JournalRow, 'nonce'> = NOTHING
   #isDoubtful = false
+  #own: OwnInsert<Signature> | undefined
 
   constructor(spaces: NearSpaces, likeness: Likeness<Signature>) {
     this.#spaces = spaces
@@ -40,13 +54,20 @@ export class NearView<Signature> {
 
   /** Reads the journal page by page, letting others have their turn. What comes later is caught up with. */
   async load(backend: Backend): Promise<void> {
-    const start = sequenceKey(this.#sequence + 1)
-    for await (const row of backend.scan(this.#spaces.journal, { start })) this.#apply(row)
+    for (let isLast = false; !isLast;) {
+      isLast = await backend.read(() => this.#applyPage())
+      await nextTurn()
+    }
   }
 
   /** Something that was applied may have been rolled back: what is here is made anew before its next use. */
   doubt(): void {
     this.#isDoubtful = true
+  }
+
+  /** Will be found at the head of the journal, unless it is rolled back or another comes first. */
+  expect(own: OwnInsert<Signature>): void {
+    this.#own = own
   }
 
   query(group: Bytes, signature: Signature, query: CandidateQuery): Candidates {
@@ -60,40 +81,60 @@ export class NearView<Signature> {
   /** `isReading`: the moment that is read may be older than what the tables know already. */
   *catchUp(isReading: boolean): Transaction<void> {
     const [head] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
+    if (head && this.#takeOwn(head)) return
     if (this.#isDoubtful || !(yield* this.#isUpTo(head, isReading))) this.#clear()
-    else if (!head || equalBytes(head.nonce, this.#nonce) || head.sequence < this.#sequence) return
-    for (let isLast = false; !isLast;) {
-      const start = sequenceKey(this.#sequence + 1)
-      const page = yield* rowsOf(this.#spaces.journal, { start, limit: PAGE_ROWS })
-      for (const row of page) this.#apply(row)
-      isLast = page.length < PAGE_ROWS
-    }
+    else if (!head || equalBytes(head.nonce, this.#last.nonce) || head.sequence < this.#sequence)
+      return
+    for (let isLast = false; !isLast;) isLast = yield* this.#applyPage()
+  }
+
+  /** Whether it was the last one. */
+  *#applyPage(): Transaction<boolean> {
+    const start = sequenceKey(this.#sequence + 1)
+    const page = yield* rowsOf(this.#spaces.journal, { start, limit: PAGE_ROWS })
+    for (const row of page) this.#apply(row)
+    return page.length < PAGE_ROWS
   }
 
   /** Whether all that was applied is in the journal. */
   *#isUpTo(head: Head | undefined, isReading: boolean): Transaction<boolean> {
     if (this.#sequence === 0) return true
-    if (head && equalBytes(head.nonce, this.#nonce)) return true
+    if (head && equalBytes(head.nonce, this.#last.nonce)) return true
     // Those who write are driven one after another, and see what was driven before them; a reader does not.
     if ((head?.sequence ?? 0) < this.#sequence) return isReading
     const last = cell(this.#spaces.journal, sequenceKey(this.#sequence))
     const [row] = yield* read(last)
-    return row !== undefined && equalBytes(row.nonce, this.#nonce)
+    return row !== undefined && equalBytes(row.nonce, this.#last.nonce)
+  }
+
+  /**
+   * The next row of the journal, if it is one's own, need not be read. A nonce is of one commit: if the head has
+   * it, that row is there, and the one before it is the last that was applied.
+   */
+  #takeOwn(head: Head): boolean {
+    const own = this.#own
+    if (!own || this.#isDoubtful || !equalBytes(head.nonce, own.nonce)) return false
+    this.#own = undefined
+    if (!equalBytes(own.before, this.#last.nonce)) return false
+    this.#tables.insert(latin1(own.group), own.id, own.signature)
+    this.#sequence = own.sequence
+    this.#last = { nonce: own.nonce }
+    return true
   }
 
   #clear(): void {
     this.#tables = this.#likeness.tables()
     this.#sequence = 0
-    this.#nonce = EMPTY
+    this.#last = NOTHING
     this.#isDoubtful = false
   }
 
   #apply({ key, value }: Row<JournalRow>): void {
     this.#sequence = sequenceOf(key)
-    this.#nonce = value.nonce
+    this.#last = value
     if (value.kind === 'gone') return
     const group = latin1(value.group)
     if (value.kind === 'remove') this.#tables.remove(group, value.id)
-    else this.#tables.insert(group, value.id, this.#likeness.fromBytes(value.signature))
+    else this.#tables.insert(group, value.id, this.#likeness.borrowed(value.signature))
   }
 }

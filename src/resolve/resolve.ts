@@ -77,6 +77,19 @@ export function* resolveInput<S>(
   return yield* join(scope, subject, found, best, rules)
 }
 
+/** An earlier answer that stands and changes nothing, so that no write transaction is needed for it. */
+export function* answerOf<S>(
+  scope: ReadScope,
+  subject: Subject<S>,
+  rules: Rules,
+): Transaction<Ended | undefined> {
+  const [row] = yield* read(cell(resolutions, concat(subject.tenant, subject.id)))
+  const known = row && (yield* standing(scope, subject, row))
+  if (!known) return undefined
+  const { expiresAt } = decodePayload(known.row.payload)
+  return isRenewalDue(expiresAt, scope.now(), rules) ? undefined : known.ended
+}
+
 /** What it would be, without a write; `undefined`: it would be new. */
 export function* lookUp<S>(scope: ReadScope, subject: Subject<S>): Transaction<Ended | undefined> {
   // Nothing is written, and evidence never changes: no later moment can make the answer wrong.
@@ -196,22 +209,22 @@ function* begin<S>(
   const row = scope.id()
   const evidence = subject.evidence()
   const parts = Math.max(1, Math.ceil(evidence.byteLength / rules.partBytes))
-  for (let part = 0; part < parts; part++) {
-    const bytes = evidence.subarray(part * rules.partBytes, (part + 1) * rules.partBytes)
-    scope.write(cell(evidences, evidenceKey(shelf, row, part)), bytes)
-  }
-  const expiresAt = rules.ttlMs === undefined ? undefined : scope.now() + rules.ttlMs
-  const payload = { id, bornAt: scope.now(), parts, expiresAt, mergedInto: undefined }
-  const bytes = encodePayload(payload)
+  const now = scope.now()
+  const expiresAt = rules.ttlMs === undefined ? undefined : now + rules.ttlMs
+  const bytes = encodePayload({ id, bornAt: now, parts, expiresAt, mergedInto: undefined })
+  // What reads goes first: a draft that holds nothing answers no reads of its own writes.
+  yield* nameGroup(scope, subject)
   const [look] = looks
   if (look) yield* kind.index.insert(scope, shelf, row, look.signature, bytes)
   else kind.index.keep(scope, shelf, row, bytes)
+  for (let part = 0; part < parts; part++) {
+    const piece = evidence.subarray(part * rules.partBytes, (part + 1) * rules.partBytes)
+    scope.write(cell(evidences, evidenceKey(shelf, row, part)), piece)
+  }
   if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, shelf, row)), tenant)
   const { isEstimated } = kind
-  const at = scope.now()
-  const resolved = { shelf, row, id, similarity: 1, at, isRepresentative: true, isEstimated }
+  const resolved = { shelf, row, id, similarity: 1, at: now, isRepresentative: true, isEstimated }
   scope.write(cell(resolutions, concat(tenant, id)), resolved)
-  yield* nameGroup(scope, subject)
   count(scope, tenant, 'clusters', 1)
   count(scope, tenant, 'passedOver', found.passedOver > 0 ? 1 : 0)
   return { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found) }
@@ -270,7 +283,7 @@ function* mergeTwins<S>(
   for (const other of others.slice(0, OTHERS_COMPARED)) {
     const parts = decodePayload(other.row.payload).parts
     const evidence = yield* readEvidence(shelf, other.id, parts)
-    const similarity = kind.between(shelf, own, evidence)
+    const similarity = kind.between(best.look, own, evidence)
     if (similarity < kind.similarityMin) continue
     const isOlder = other.id.compare(best.id) < 0
     const [older, younger] = isOlder ? [other, best] : [best, other]
@@ -314,12 +327,17 @@ function renew<S>(
   const payload: Payload = decodePayload(representative.payload)
   const { expiresAt } = payload
   if (rules.ttlMs === undefined || expiresAt === undefined) return
+  if (!isRenewalDue(expiresAt, scope.now(), rules)) return
   const next = scope.now() + rules.ttlMs
-  if (next - expiresAt < rules.renewMs) return
   const renewed = encodePayload({ ...payload, expiresAt: next })
   kind.index.update(scope, shelf, row, representative, renewed)
   scope.remove(cell(expiries, expiryKey(expiresAt, shelf, row)))
   scope.write(cell(expiries, expiryKey(next, shelf, row)), tenant)
+}
+
+function isRenewalDue(expiresAt: number | undefined, now: number, rules: Rules): boolean {
+  if (rules.ttlMs === undefined || expiresAt === undefined) return false
+  return now + rules.ttlMs - expiresAt >= rules.renewMs
 }
 
 /** An input that was a member of what is gone. */

@@ -20,7 +20,7 @@ import { Forgetting } from './forget.ts'
 import { Instruments } from './instruments.ts'
 import { type ClusterMember, membersOf, representativeOf, type Told } from './members.ts'
 import type { ResolverOptions } from './options.ts'
-import { type Ended, lookUp, resolveInput, type Rules, type Status } from './resolve.ts'
+import { answerOf, type Ended, lookUp, resolveInput, type Rules, type Status } from './resolve.ts'
 import { aliases, groups, publicId, readPublicId, textNear, vectorNear } from './rows.ts'
 import type { OpenedSettings, ResolverSettings } from './settings.ts'
 import { type GroupStats, statsOf, type StatsOptions } from './stats.ts'
@@ -285,7 +285,14 @@ export class Resolver {
     return this.#vector.subject(group, value)
   }
 
+  /**
+   * Where reading is local, what is known is answered without waiting for the one writer; and what is not is
+   * sketched before the writer is, so that processes sketch side by side.
+   */
   async #run(subject: AnySubject): Promise<Ended> {
+    const known = this.#backend.serial ? await this.#known(subject) : undefined
+    if (known) return known
+    subject.prepare()
     try {
       return await (subject.kind.name === 'text'
         ? this.#backend.run(resolveInput<Uint16Array>, subject as Subject<Uint16Array>, this.#rules) // safe: texts have sketches
@@ -295,6 +302,12 @@ export class Resolver {
       subject.kind.index.doubt()
       throw error
     }
+  }
+
+  #known(subject: AnySubject): Promise<Ended | undefined> {
+    return subject.kind.name === 'text'
+      ? this.#backend.read(answerOf<Uint16Array>, subject as Subject<Uint16Array>, this.#rules) // safe: texts have sketches
+      : this.#backend.read(answerOf<Uint8Array>, subject as Subject<Uint8Array>, this.#rules) // safe: vectors have bits
   }
 
   #look(subject: AnySubject): Promise<Ended | undefined> {

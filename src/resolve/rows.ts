@@ -197,8 +197,15 @@ export function expiryKey(expiresAt: number, shelf: Bytes, row: Bytes): Buffer {
 
 export type TallyName = 'clusters' | 'members' | 'merged' | 'passedOver'
 
+const tallyKeys = new WeakMap<Bytes, Map<TallyName, Buffer>>()
+
+/** The same bytes for the same tenant object: engines add up what they know by identity, once a group commit. */
 export function tallyKey(tenant: Bytes, name: TallyName): Buffer {
-  return concat(tenant, Buffer.from(name))
+  let known = tallyKeys.get(tenant)
+  if (!known) tallyKeys.set(tenant, (known = new Map()))
+  let key = known.get(name)
+  if (!key) known.set(name, (key = concat(tenant, Buffer.from(name))))
+  return key
 }
 
 /** As the public ids of the resolver this one grew from. */

@@ -5,13 +5,12 @@
  * transactions do not.
  */
 
-import { createHash } from 'node:crypto'
-
 import { asBuffer, type Bytes, concat, utf8 } from '../bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
 import {
   cosine,
+  digestOf,
   Hyperplanes,
   profilesOf,
   type ShingleProfile,
@@ -32,6 +31,8 @@ export interface Subject<Signature> {
   readonly tenant: Buffer
   /** Sixteen bytes of the input. */
   readonly id: Buffer
+  /** Makes what only a search needs, which is most of the work. What cannot be read is refused here. */
+  prepare(): void
   /** Its own look first. None: it is like nothing but itself. */
   readonly looks: readonly Look<Signature>[]
   /** Where it is kept if it is new. */
@@ -47,8 +48,8 @@ export interface Kind<Signature> {
   readonly index: NearIndex<Signature>
   /** Similarities are estimates. */
   readonly isEstimated: boolean
-  /** How similar two representatives on one shelf are. */
-  between(shelf: Bytes, first: Bytes, second: Bytes): number
+  /** How similar two representatives are that one look has found. */
+  between(look: Look<Signature>, first: Bytes, second: Bytes): number
 }
 
 const TEXT_BYTES_MAX = 64 * 1024 * 1024
@@ -63,12 +64,23 @@ export function requireGroup(group: unknown): asserts group is string {
 }
 
 function idOf(bytes: Bytes): Buffer {
-  return createHash('sha256').update(bytes).digest().subarray(0, 16)
+  return digestOf(bytes).subarray(0, 16)
 }
 
 interface TextLook extends Look<Uint16Array> {
   readonly own: Measured
   readonly profile: ShingleProfile
+}
+
+interface Sketched {
+  readonly text: Buffer
+  readonly profile: ShingleProfile
+  readonly looks: readonly TextLook[]
+  readonly shelf: Buffer
+}
+
+function isTextLook(look: Look<Uint16Array>): look is TextLook {
+  return 'profile' in look
 }
 
 export class TextKind implements Kind<Uint16Array> {
@@ -79,7 +91,6 @@ export class TextKind implements Kind<Uint16Array> {
   readonly #canonical: CanonicalProfile
   /** Only where bodies run one after another: elsewhere they must ask for the same cells when run again. */
   readonly #measured: MeasuredCache | undefined
-  readonly #profiles = new Map<string, ShingleProfile>()
 
   constructor(
     index: NearIndex<Uint16Array>,
@@ -105,25 +116,22 @@ export class TextKind implements Kind<Uint16Array> {
   subject(group: string, input: string): Subject<Uint16Array> {
     requireGroup(group)
     const bytes = requireText(input)
-    const text = asBuffer(this.#canonical.canonicalise(bytes))
-    const { profile, similarityMin, slots, evidence } = this.#settings
-    const profiles = profilesOf(text, profile, similarityMin)
-    const looks: TextLook[] = []
-    for (const one of profiles) {
-      const sketch = sketchOf(text, { profile: one, slots })
-      if (sketch.isEmpty) continue
-      const own = Measured.ofText(text, one)
-      looks.push({ group: this.shelf(group, one), signature: sketch.slots, own, profile: one })
-    }
+    let made: Sketched | undefined
+    const sketched = () => (made ??= this.#sketched(group, bytes))
     return {
       kind: this,
       group,
       tenant: tenantOf('text', group),
       id: idOf(bytes),
-      looks,
-      shelf: this.shelf(group, profiles[0]),
-      evidence: () => evidenceOf(evidence, text, profiles[0]),
-      similarityTo: (look, id, read) => this.#similarity(looks, look, id, read),
+      prepare: () => void sketched(),
+      get looks() {
+        return sketched().looks
+      },
+      get shelf() {
+        return sketched().shelf
+      },
+      evidence: () => evidenceOf(this.#settings.evidence, sketched().text, sketched().profile),
+      similarityTo: (look, id, read) => this.#similarity(sketched().looks, look, id, read),
     }
   }
 
@@ -133,13 +141,11 @@ export class TextKind implements Kind<Uint16Array> {
 
   shelf(group: string, profile: ShingleProfile): Buffer {
     const { slots, hashVersion } = this.#settings
-    const shelf = groupKey('shelf', group, profile, String(slots), hashVersion)
-    this.#profiles.set(shelf.toString('latin1'), profile)
-    return shelf
+    return groupKey('shelf', group, profile, String(slots), hashVersion)
   }
 
-  between(shelf: Bytes, first: Bytes, second: Bytes): number {
-    const profile = this.#profiles.get(asBuffer(shelf).toString('latin1')) ?? this.#settings.profile
+  between(look: Look<Uint16Array>, first: Bytes, second: Bytes): number {
+    const profile = isTextLook(look) ? look.profile : this.#settings.profile
     return Measured.ofEvidence(first, profile).similarityTo(Measured.ofEvidence(second, profile))
   }
 
@@ -147,6 +153,20 @@ export class TextKind implements Kind<Uint16Array> {
   textOf(evidence: Bytes): string | undefined {
     const { text } = Measured.ofEvidence(evidence, 'chars')
     return text && asBuffer(text).toString()
+  }
+
+  #sketched(group: string, bytes: Buffer): Sketched {
+    const text = asBuffer(this.#canonical.canonicalise(bytes))
+    const { profile, similarityMin, slots } = this.#settings
+    const profiles = profilesOf(text, profile, similarityMin)
+    const looks: TextLook[] = []
+    for (const one of profiles) {
+      const sketch = sketchOf(text, { profile: one, slots })
+      if (sketch.isEmpty) continue
+      const own = Measured.ofText(text, one)
+      looks.push({ group: this.shelf(group, one), signature: sketch.slots, own, profile: one })
+    }
+    return { text, profile: profiles[0], looks, shelf: this.shelf(group, profiles[0]) }
   }
 
   #similarity(
@@ -209,6 +229,7 @@ export class VectorKind implements Kind<Uint8Array> {
       group,
       tenant: tenantOf('vector', group),
       id: idOf(littleEndian(vector)),
+      prepare: () => {},
       looks,
       shelf,
       evidence: () => vectorEvidence(vector),
@@ -226,7 +247,7 @@ export class VectorKind implements Kind<Uint8Array> {
     return groupKey('shelf', group, planes, hashVersion)
   }
 
-  between(_shelf: Bytes, first: Bytes, second: Bytes): number {
+  between(_look: Look<Uint8Array>, first: Bytes, second: Bytes): number {
     return cosine(readVector(first), readVector(second))
   }
 

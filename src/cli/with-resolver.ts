@@ -1,0 +1,86 @@
+/** Opens the resolver a call names, and closes it whatever happens. */
+
+import type { Resolver, ResolverInput, VectorInput } from '../index.ts'
+import { usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
+import { readDuration } from './units.ts'
+import { type Access, choice, locationOf } from './with-store.ts'
+
+const NO_STORE_OPTIONS = ['fidelity', 'on-unreadable', 'gc'] as const
+
+/** Flags win over the environment, which wins over what the resolver was written with. */
+export async function withResolver<T>(
+  invocation: Invocation,
+  { create }: Access,
+  use: (resolver: Resolver) => Promise<T>,
+): Promise<T> {
+  const location = locationOf(invocation)
+  const flags = flagInput(invocation)
+  const { openResolver, resolverOptionsFrom } = await import('../index.ts')
+  const base = resolverOptionsFrom(process.env)
+  const vector = vectorInput(invocation, base.vector)
+  // Nothing waits for the disk line by line: closing brings all of it there.
+  const durability = choice(invocation, 'durability') ?? (location === 'memory:' ? undefined : 'os')
+  const resolver = await openResolver(location, {
+    ...base,
+    ...flags,
+    ...(vector && { vector }),
+    durability,
+    create,
+  })
+  try {
+    return await use(resolver)
+  } finally {
+    await resolver.close()
+  }
+}
+
+export function groupOf(invocation: Invocation): string {
+  return invocation.text('group') ?? 'default'
+}
+
+function flagInput(invocation: Invocation): ResolverInput {
+  for (const name of NO_STORE_OPTIONS) {
+    if (invocation.text(name) !== undefined) {
+      throw usageFailure(`--${name} is of stores; ${invocation.command} has no use for it.`)
+    }
+  }
+  const canonical = choice(invocation, 'canonical')
+  const profile = invocation.text('profile')
+  const ttl = invocation.text('ttl')
+  const threshold = isOfVectors(invocation) ? undefined : shareOf(invocation, 'threshold')
+  return {
+    namespace: invocation.text('namespace'),
+    ...(canonical !== undefined && { canonical }),
+    // safe: what is no profile is refused by name when the resolver opens
+    ...(profile !== undefined && { profile: profile as NonNullable<ResolverInput['profile']> }),
+    ...(invocation.text('preset') === 'lsh' && { preset: 'lsh' }),
+    ...(ttl !== undefined && { ttlMs: readDuration(ttl, 'ttl') }),
+    ...(threshold !== undefined && { similarityMin: threshold }),
+  }
+}
+
+function isOfVectors(invocation: Invocation): boolean {
+  return invocation.text('vector-field') !== undefined
+}
+
+/** With vectors, the threshold is of their cosine. */
+function vectorInput(
+  invocation: Invocation,
+  base: VectorInput | undefined,
+): VectorInput | undefined {
+  if (!isOfVectors(invocation)) return undefined
+  const dimensions = invocation.wholeNumber('dimensions') ?? base?.dimensions
+  const cosineMin = shareOf(invocation, 'threshold') ?? base?.cosineMin
+  if (dimensions !== undefined && cosineMin !== undefined) return { ...base, dimensions, cosineMin }
+  if (dimensions === undefined && cosineMin === undefined) return undefined
+  throw usageFailure('Vectors are opened with both --dimensions N and --threshold X, or neither.')
+}
+
+function shareOf(invocation: Invocation, name: 'threshold'): number | undefined {
+  const text = invocation.text(name)
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (text.trim() !== '' && number > 0 && number <= 1) return number
+  throw usageFailure(`--${name} is a number above 0 and at most 1, not "${text}".`)
+}
