@@ -53,6 +53,12 @@ export interface NearValue {
   readonly looks: readonly StoreLook[]
 }
 
+/** What is asked of a search: the store's own threshold, and the best hit, unless said otherwise. */
+export interface Wanted {
+  readonly similarityMin?: number | undefined
+  readonly hitsMax?: number | undefined
+}
+
 export interface NearLimits {
   readonly candidatesMax?: number | undefined
   readonly bucketMax?: number | undefined
@@ -109,7 +115,7 @@ export class StoreNear {
   *search(
     value: NearValue,
     scope: Scope | undefined,
-    similarityMin = this.settings.similarityMin,
+    { similarityMin = this.settings.similarityMin, hitsMax }: Wanted = {},
   ): Transaction<Searched<Uint16Array>> {
     const { looks } = value
     return yield* search(
@@ -117,6 +123,7 @@ export class StoreNear {
         index: this.index,
         looks,
         similarityMin,
+        hitsMax,
         measure: (candidate) => this.#measure(looks, candidate),
       },
       scope,
@@ -189,6 +196,8 @@ export class StoreNear {
     const [hit] = hits
     scope.rely(place, ...(hit ? [this.relied(hit)] : relied))
     scope.remove(cell(linked, linkedKey(gone, content.id)))
+    // What cannot be compared any more has no row of its own.
+    scope.remove(place)
     scope.add(LINKS, -1)
     const known = hit && (yield* this.knownOf(hit))
     if (hit && known) this.link(scope, value, content, hit, known)
