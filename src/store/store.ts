@@ -15,7 +15,7 @@ import { explain, type Explanation, type ExplainOptions } from './explain.ts'
 import { findEntry, findValue } from './get.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { type AtOnce, type Items, many, type ManyOptions, type Outcome, type Work } from './many.ts'
-import { type NearLimits, StoreNear } from './near.ts'
+import { nearOf, type StoreNear } from './near.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
 import {
@@ -249,8 +249,8 @@ export class Store {
 
   /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    const { profile, sharesForms, onUnreadable } = this.#preparation
-    const how = { partBytes: this.settings.partBytes, profile, sharesForms, onUnreadable }
+    const { keeping, ...rest } = this.#preparation
+    const how = { ...rest, ...keeping }
     // Loaded when asked for: it is as long as all the rest, and most programs never verify.
     const { verify } = await import('./verify/verify.ts')
     return this.#gate.pass(() => verify(this.#backend, how, options))
@@ -370,15 +370,6 @@ export class Store {
 function* readStats(scope: ReadScope, near: StoreNear | undefined) {
   const counts = yield* readCounts(scope)
   return { counts, linked: near && (yield* near.stats()) }
-}
-
-function nearOf(
-  backend: Backend,
-  { settings: { near, partBytes }, nearProfile }: OpenedSettings,
-  limits: NearLimits,
-): StoreNear | undefined {
-  if (!near) return undefined
-  return new StoreNear(near, nearProfile, { serial: backend.serial, partBytes }, limits)
 }
 
 function putWork(store: Store): Work<PutItem, Receipt> {
