@@ -149,9 +149,11 @@ export class NearIndex<Signature> {
     scope.write(cell(journal, sequenceKey(sequence)), change)
     const inserted = cell(journal, sequenceKey(row.sequence))
     const [insert] = yield* read(inserted)
-    // What was there keeps its nonce: a view that has seen nothing behind it must recognise it.
-    if (insert) scope.write(inserted, { kind: 'gone', nonce: insert.nonce })
     scope.write(cell(this.#spaces.dead, sequenceKey(sequence)), EMPTY)
+    // In a damaged index, another's row, or none, may be there.
+    if (insert?.kind !== 'insert' || !equalBytes(insert.id, id)) return true
+    // What was there keeps its nonce: a view that has seen nothing behind it must recognise it.
+    scope.write(inserted, { kind: 'gone', nonce: insert.nonce })
     scope.write(cell(this.#spaces.dead, sequenceKey(row.sequence)), EMPTY)
     return true
   }

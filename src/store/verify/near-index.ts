@@ -25,11 +25,10 @@ const SEQUENCE_BYTES = 6
 const REPRESENTATIVE_BYTES = 2 * ID_BYTES
 
 export async function walkIndex(walk: Walk, near: StoreNear): Promise<void> {
-  if (walk.backend.serial) {
-    await walkJournal(walk)
-    await walkDead(walk)
-  }
   await walkRepresentatives(walk, near)
+  if (!walk.backend.serial) return
+  await walkJournal(walk)
+  await walkDead(walk)
 }
 
 async function walkJournal(walk: Walk): Promise<void> {

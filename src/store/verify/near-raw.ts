@@ -17,7 +17,6 @@ export const rawNear = {
   dead: twin(storeNear.dead),
 } as const
 
-const JOURNAL_KIND_MAX = 2
 const LINK_BYTES = 1 + ID_BYTES
 
 // Each of these answers `undefined` for a row that is missing and for one that nobody can have written.
@@ -38,7 +37,6 @@ export function representativeOf(bytes: Bytes | undefined): Representative | und
 }
 
 export function journalRowOf(bytes: Bytes | undefined): JournalRow | undefined {
-  if (((bytes?.[0] ?? 0) & 0x0f) > JOURNAL_KIND_MAX) return undefined
   return decoded(bytes, (row) => storeNear.journal.codec.decode(row))
 }
 
