@@ -1,25 +1,20 @@
 /** `put KEY [VALUE]`: the value from the arguments, a file or stdin. */
 
-import { createReadStream } from 'node:fs'
-import type { Readable } from 'node:stream'
-
 import type { Receipt } from '../../index.ts'
-import { Failure, fileFailure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
-import { VALUE_BYTES_MAX } from '../limits.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { paint, print, printJson } from '../output.ts'
+import { sameness } from '../sameness.ts'
 import { readDuration, size, time } from '../units.ts'
+import { valueOf } from '../value-given.ts'
 import { locationOf, withStore } from '../with-store.ts'
-
-const READ_BYTES = 1024 * 1024
 
 export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))
   const ttl = invocation.text('ttl')
   const ttlMs = ttl === undefined ? undefined : readDuration(ttl, 'ttl')
   locationOf(invocation)
-  const value = await valueOf(invocation)
+  const value = await valueOf(invocation, 1)
   const receipt = await withStore(invocation, { create: true }, (store) =>
     store.put(key, value, { ttlMs }),
   )
@@ -28,64 +23,23 @@ export async function run(invocation: Invocation): Promise<number> {
   return 0
 }
 
-async function valueOf(invocation: Invocation): Promise<string | Buffer> {
-  const path = invocation.text('file')
-  const typed = invocation.operands[1]
-  if (path !== undefined && typed !== undefined) {
-    throw usageFailure('Give the value or --file, not both.')
-  }
-  if (path !== undefined) return readFileWhole(path, invocation.signal)
-  return typed === undefined || typed === '-' ? readStdin(invocation.signal) : typed
-}
-
-async function readFileWhole(path: string, signal: AbortSignal): Promise<Buffer> {
-  try {
-    return await readAll(createReadStream(path, { highWaterMark: READ_BYTES }), signal)
-  } catch (error) {
-    throw error instanceof Failure ? error : fileFailure(path, error)
-  }
-}
-
-function readStdin(signal: AbortSignal): Promise<Buffer> {
-  if (process.stdin.isTTY) tell('The value is read from the terminal; end it with Ctrl-D.\n')
-  return readAll(process.stdin, signal)
-}
-
-async function readAll(stream: Readable, signal: AbortSignal): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  const stop = () => stream.destroy()
-  signal.addEventListener('abort', stop)
-  try {
-    for await (const part of stream) {
-      parts.push(part)
-      bytes += part.length
-      if (bytes > VALUE_BYTES_MAX) throw tooLong()
-    }
-  } finally {
-    signal.removeEventListener('abort', stop)
-    signal.throwIfAborted()
-  }
-  return Buffer.concat(parts)
-}
-
-function tooLong(): Failure {
-  const most = size(VALUE_BYTES_MAX)
-  return new Failure('invalid', 'INVALID_VALUE', `A value has at most ${most}. Cut it into pieces.`)
-}
-
 function sentence(key: Buffer, receipt: Receipt): string {
-  const { expiresAt } = receipt
+  const { expiresAt, notCompared } = receipt
   const outcome = paint(receipt.content === 'new' ? 'green' : 'yellow', receipt.key)
   const expiry = expiresAt === undefined ? '' : `; expires ${time(expiresAt)}`
-  return `${outcome} "${notationOf(key)}": ${whatHappened(receipt)}${expiry}\n`
+  const why = notCompared === 'not-text' ? 'it is no text' : 'it is too long'
+  const alone = notCompared === undefined ? '' : `; not compared with others: ${why}`
+  return `${outcome} "${notationOf(key)}": ${whatHappened(receipt)}${alone}${expiry}\n`
 }
 
-function whatHappened({ key, content, of, method, bytes, bytesSaved }: Receipt): string {
-  if (key === 'unchanged') return `it had this value already (${size(bytes)})`
-  if (of === undefined || content === 'new') return `new content, ${size(bytes)}`
-  const first = `"${notationOf(of.firstKey)}"`
-  if (content === 'linked') return `${size(bytes)}, linked to ${first}, the same in canonical form`
-  const how = method === 'canonical' ? 'the same in canonical form' : 'the same bytes'
-  return `duplicate of ${first}, ${how}; ${size(bytesSaved)} saved`
+function whatHappened(receipt: Receipt): string {
+  const { key, content, of, method, bytes, bytesSaved } = receipt
+  const first = of && `"${notationOf(of.firstKey)}"`
+  if (key === 'unchanged') {
+    if (method === 'near') return `it keeps the bytes of ${first}, ${sameness(receipt)}`
+    return `it had this value already (${size(bytes)})`
+  }
+  if (first === undefined || content === 'new') return `new content, ${size(bytes)}`
+  if (content === 'linked') return `${size(bytes)}, linked to ${first}, ${sameness(receipt)}`
+  return `duplicate of ${first}, ${sameness(receipt)}; ${size(bytesSaved)} saved`
 }
