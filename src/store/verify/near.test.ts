@@ -367,6 +367,20 @@ const damages: readonly Damage[] = [
     only: 'serial',
   },
   {
+    name: "a representative names another's row of the journal",
+    damage: async (lab) => {
+      const place = await lab.place('first')
+      const row = representativeOf(await lab.get(rawNear.representatives, place))!
+      const { sequence } = representativeOf(
+        await lab.get(rawNear.representatives, await lab.place('alone')),
+      )!
+      const wrong = storeNear.representatives.codec.encode({ ...row, sequence })
+      await change(lab, rawNear.representatives, place, wrong)
+    },
+    kinds: ['row-unaccounted', 'index-wrong'],
+    only: 'serial',
+  },
+  {
     name: 'a signature in the journal is another',
     damage: async (lab) => lab.flip(rawNear.journal, await lab.sequence('first'), 60),
     kinds: ['index-wrong'],
@@ -488,6 +502,21 @@ describe.each(ENGINES)('in a store on %s', (engine) => {
       // Those who had it open all the time see it mended too.
       await expectHealthy(first, one, 'two')
       expect((await first.verify()).problems).toEqual([])
+    })
+  })
+
+  it('a representative that was lost, and replaced since, gives its links to the new one', async () => {
+    await withLab(engine, async (lab) => {
+      const store = await openStore(await lab.connect(), NEAR)
+      await store.put('first', A)
+      const copies = Array.from({ length: 6 }, (_, at) => `${A} copy${at}`)
+      for (const [at, copy] of copies.entries()) await store.put(`copy ${at}`, copy)
+      await change(lab, rawNear.representatives, await lab.place('first'))
+      expect(await store.put('new', `${A} new`)).toMatchObject({ content: 'new' })
+      expect((await store.verify({ repair: true })).isSound).toBe(true)
+      expect((await store.verify()).problems).toEqual([])
+      expect(await store.stats()).toMatchObject({ near: { links: 7 } })
+      expect(await store.explain('copy 3')).toMatchObject({ of: { firstKey: Buffer.from('new') } })
     })
   })
 
