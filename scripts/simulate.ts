@@ -1,6 +1,7 @@
 /**
- * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000`. With one schedule it prints
- * the trace of that seed, so that any failure can be replayed.
+ * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near]`, of both kinds
+ * of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can be
+ * replayed.
  */
 
 import { parseArgs } from 'node:util'
@@ -11,6 +12,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     schedules: { type: 'string', default: '10000' },
+    kind: { type: 'string', default: 'both' },
   },
 })
 const first = Number(values.seed)
@@ -18,18 +20,21 @@ const schedules = Number(values.schedules)
 const started = performance.now()
 const sum = { schedules: 0, steps: 0, crashes: 0 }
 
+const kinds = (['exact', 'near'] as const).filter((kind) => [kind, 'both'].includes(values.kind))
+
 for (let seed = first; seed < first + schedules; seed++) {
-  try {
-    const report = await runSchedule(seed)
-    sum.schedules++
-    sum.steps += report.steps
-    sum.crashes += report.crashes
-    if (schedules === 1) console.log(report.trace)
-  } catch (error) {
-    console.error(
-      `Seed ${seed} failed. Repeat it with: npm run simulate -- --seed ${seed} --schedules 1`,
-    )
-    throw error
+  for (const kind of kinds) {
+    try {
+      const report = await runSchedule(seed, kind)
+      sum.schedules++
+      sum.steps += report.steps
+      sum.crashes += report.crashes
+      if (schedules === 1) console.log(report.trace)
+    } catch (error) {
+      const again = `npm run simulate -- --seed ${seed} --schedules 1 --kind ${kind}`
+      console.error(`Seed ${seed} failed. Repeat it with: ${again}`)
+      throw error
+    }
   }
   if (sum.schedules % 1000 === 0) process.stderr.write(`\r${sum.schedules} schedules`)
 }

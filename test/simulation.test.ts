@@ -9,9 +9,16 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
     expect(crashes).toBeGreaterThan(100)
   }, 120_000)
 
+  it('keep those of near duplicates as well', async () => {
+    let crashes = 0
+    for (let seed = 1; seed <= 500; seed++) crashes += (await runSchedule(seed, 'near')).crashes
+    expect(crashes).toBeGreaterThan(20)
+  }, 120_000)
+
   it('are decided by the seed alone', async () => {
     for (const seed of [7, 77, 777]) {
       expect(await runSchedule(seed)).toEqual(await runSchedule(seed))
+      expect(await runSchedule(seed, 'near')).toEqual(await runSchedule(seed, 'near'))
     }
   })
 })

@@ -23,6 +23,7 @@ const canonical = [
   'unicode',
   'json',
 ] as const satisfies Choices<'canonical'>
+const dedup = ['exact', 'near'] as const satisfies Choices<'dedup'>
 const fidelity = ['own', 'representative'] as const satisfies Choices<'fidelity'>
 const onUnreadable = ['error', 'bytes'] as const satisfies Choices<'onUnreadable'>
 const gc = ['immediate', 'manual'] as const satisfies Choices<'gc'>
@@ -32,6 +33,8 @@ export const optionForms = {
   store: { type: 'string', short: 's', value: 'LOCATION' },
   namespace: { type: 'string', value: 'NAME' },
   canonical: { type: 'string', value: 'NAME', choices: canonical },
+  dedup: { type: 'string', value: 'NAME', choices: dedup },
+  'similarity-min': { type: 'string', value: 'N' },
   fidelity: { type: 'string', value: 'NAME', choices: fidelity },
   'on-unreadable': { type: 'string', value: 'NAME', choices: onUnreadable },
   gc: { type: 'string', value: 'NAME', choices: gc },
@@ -82,6 +85,8 @@ export const globalOptions = {
   store: 'Directory of the store; or set PRESTIGE_STORE.',
   namespace: 'Part of the store to use; namespaces never see each other.',
   canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
+  dedup: 'exact: identical bytes are found. near: texts that are alike as well.',
+  'similarity-min': 'How alike, with near: above 0, up to 1 (a new store: 0.85).',
   fidelity: 'own: every key keeps its own bytes. representative: the first bytes win.',
   'on-unreadable': 'Values --canonical cannot read: error (default), bytes (as they are).',
   gc: 'Content nobody refers to goes: immediate (default), manual (by collect).',
@@ -217,6 +222,22 @@ export const commands = {
       'prestige explain --text "hello, world" "Hello world!" --json',
       'curl -s example.org | prestige explain page.html -',
     ],
+  },
+  similar: {
+    operands: '[TEXT]',
+    operandsMin: 0,
+    operandsMax: 1,
+    summary: 'List what is like a text in a store with dedup near; nothing is kept.',
+    details: [
+      'The text is read from stdin when it is not given, or given as -. Of texts that are alike, the',
+      "first one kept is listed. Below the store's own --similarity-min, some may be missed.",
+    ],
+    options: {
+      file: 'Take the text from a file.',
+      limit: 'At most so many (default 10).',
+      'similarity-min': "Only what is at least so similar (the store's own threshold).",
+    },
+    examples: ['prestige similar --file letter.txt', 'prestige similar "hello, world" --limit 3'],
   },
   collect: {
     operands: '',

@@ -2,10 +2,11 @@
 
 import type { Receipt } from '../index.ts'
 import { notationOf } from './key-notation.ts'
+import { NearMatches } from './near-matches.ts'
 import { paint } from './output.ts'
 import { RepeatedContents } from './repeated.ts'
 import { table } from './table.ts'
-import { count, countOf, duration, rate, ratio, size } from './units.ts'
+import { count, countOf, duration, percent, rate, ratio, size } from './units.ts'
 
 const REPEATED_SHOWN = 10
 const PROBLEMS_KEPT_MAX = 1000
@@ -20,6 +21,7 @@ type Outcome = 'new' | 'duplicates' | 'linked' | 'unchanged'
 
 export class ImportReport {
   readonly #repeated: RepeatedContents
+  readonly #near = new NearMatches()
   readonly #started = performance.now()
   readonly #files: Record<Outcome, number> = { new: 0, duplicates: 0, linked: 0, unchanged: 0 }
   readonly #bytes: Record<Outcome, number> = { new: 0, duplicates: 0, linked: 0, unchanged: 0 }
@@ -38,8 +40,9 @@ export class ImportReport {
     return this.#failed
   }
 
-  kept(receipt: Receipt): void {
+  kept(key: Buffer, receipt: Receipt): void {
     const outcome = outcomeOf(receipt)
+    if (outcome !== 'unchanged') this.#near.add(key, receipt)
     this.#files[outcome]++
     this.#bytes[outcome] += receipt.bytes
     this.#bytesSaved += receipt.bytesSaved
@@ -74,6 +77,7 @@ export class ImportReport {
       problems: this.#problems,
       repeated: this.#repeated.top(REPEATED_SHOWN),
       repeatedIsExact: this.#repeated.isExact,
+      near: { count: this.#near.count, mostSimilar: this.#near.most },
       ms: Math.round(this.#ms),
       bytesPerSecond: Math.round((bytes / Math.max(this.#ms, 1)) * 1000),
       isStopped: this.isStopped,
@@ -91,7 +95,18 @@ export class ImportReport {
       ...[...this.#skipped].map(([what, number]) => [`skipped: ${what}`, count(number), '']),
       ...(this.#failed > 0 ? [['failed', count(this.#failed), '']] : []),
     ]
-    return head + table(rows, ['left', 'right', 'right']) + this.#repeatedText()
+    return head + table(rows, ['left', 'right', 'right']) + this.#repeatedText() + this.#nearText()
+  }
+
+  #nearText(): string {
+    const { count: found, most } = this.#near
+    if (found === 0) return ''
+    const rows = most.map(({ similarity, key, firstKey }) => [
+      percent(similarity),
+      `${notationOf(key)} like ${notationOf(firstKey)}`,
+    ])
+    const title = paint('bold', countOf(found, 'near duplicate'))
+    return `${title}${found > most.length ? ', the most similar' : ''}\n${table(rows, ['right', 'left'])}`
   }
 
   #repeatedText(): string {

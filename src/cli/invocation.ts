@@ -49,19 +49,20 @@ export class Invocation {
     return typed === undefined ? undefined : this.key(typed)
   }
 
+  /** Greater than 0 and at most 1. */
+  share(name: OptionName): number | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    const number = Number(text)
+    if (/^\d*\.?\d+$/.test(text) && number > 0 && number <= 1) return number
+    throw usageFailure(`--${name} takes a number above 0, up to 1, such as 0.85; not "${text}".`)
+  }
+
   wholeNumber(name: OptionName): number | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
     const number = Number(text)
     if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number
     throw usageFailure(`--${name} takes a whole number, not "${text}".`)
-  }
-  /** A number above 0 and at most 1. */
-  share(name: OptionName): number | undefined {
-    const text = this.text(name)
-    if (text === undefined) return undefined
-    const number = Number(text)
-    if (/^\d*\.?\d+$/.test(text) && number > 0 && number <= 1) return number
-    throw usageFailure(`--${name} takes a number above 0 and at most 1, not "${text}".`)
   }
 }

@@ -23,6 +23,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   count: () => import('./commands/count.ts'),
   stats: () => import('./commands/stats.ts'),
   explain: () => import('./commands/explain.ts'),
+  similar: () => import('./commands/similar.ts'),
   collect: () => import('./commands/collect.ts'),
   import: () => import('./commands/import.ts'),
   export: () => import('./commands/export.ts'),

@@ -49,6 +49,11 @@ export function ratio(bytes: number, bytesKept: number): string {
   return bytesKept === 0 ? 'all of it' : `${(bytes / bytesKept).toFixed(2)}×`
 }
 
+/** `96.7 %`; what is not the same is never `100 %`. */
+export function percent(share: number): string {
+  return `${share === 1 ? '100' : (Math.floor(share * 1000) / 10).toFixed(1)} %`
+}
+
 export function time(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -35,8 +35,12 @@ export function locationOf(invocation: Invocation): string {
 }
 
 function storeInput(invocation: Invocation): StoreInput {
+  // To `similar` it says what is asked for, not what the store is to be.
+  const isAsked = invocation.command === 'similar'
   return {
     namespace: invocation.text('namespace'),
+    dedup: choice(invocation, 'dedup'),
+    similarityMin: isAsked ? undefined : invocation.share('similarity-min'),
     canonical: choice(invocation, 'canonical'),
     fidelity: choice(invocation, 'fidelity'),
     onUnreadable: choice(invocation, 'on-unreadable'),
@@ -45,6 +49,7 @@ function storeInput(invocation: Invocation): StoreInput {
 }
 
 interface Choices {
+  readonly dedup: NonNullable<StoreInput['dedup']>
   readonly canonical: Extract<StoreInput['canonical'], string>
   readonly fidelity: NonNullable<StoreInput['fidelity']>
   readonly 'on-unreadable': NonNullable<StoreInput['onUnreadable']>

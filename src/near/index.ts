@@ -150,9 +150,11 @@ export class NearIndex<Signature> {
     scope.write(cell(journal, sequenceKey(sequence)), change)
     const inserted = cell(journal, sequenceKey(row.sequence))
     const [insert] = yield* read(inserted)
-    // What was there keeps its nonce: a view that has seen nothing behind it must recognise it.
-    if (insert) scope.write(inserted, { kind: 'gone', nonce: insert.nonce })
     scope.write(cell(this.#spaces.dead, sequenceKey(sequence)), EMPTY)
+    // In a damaged index, another's row, or none, may be there.
+    if (insert?.kind !== 'insert' || !equalBytes(insert.id, id)) return true
+    // What was there keeps its nonce: a view that has seen nothing behind it must recognise it.
+    scope.write(inserted, { kind: 'gone', nonce: insert.nonce })
     scope.write(cell(this.#spaces.dead, sequenceKey(row.sequence)), EMPTY)
     return true
   }
@@ -164,6 +166,22 @@ export class NearIndex<Signature> {
     if (row.sequence === 0) return this.likeness.fromBytes(row.signature)
     const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
     return insert?.kind === 'insert' ? this.likeness.fromBytes(insert.signature) : undefined
+  }
+
+  /** Whether every search that should find it can: its row, and the journal or the buckets, agree. */
+  *isWhole(group: Bytes, id: Bytes, signature: Signature, payload: Bytes): Transaction<boolean> {
+    const [row] = yield* read(this.representative(group, id))
+    if (!row || !equalBytes(row.payload, payload)) return false
+    const bytes = this.likeness.toBytes(signature)
+    if (this.#options.serial) {
+      const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
+      if (insert?.kind !== 'insert' || !equalBytes(insert.signature, bytes)) return false
+      return equalBytes(insert.group, group) && equalBytes(insert.id, id)
+    }
+    if (!equalBytes(row.signature, bytes)) return false
+    const buckets = yield* read(...this.bucketsOf(group, signature))
+    const isIn = (bucket: Bucket | undefined) => idsOf(bucket).some((one) => equalBytes(one, id))
+    return buckets.every((bucket) => bucket?.isFull || isIn(bucket))
   }
 
   /** Of the tables in memory; `undefined` where there are none, or nothing of the group is in them. */
@@ -216,7 +234,7 @@ export class NearIndex<Signature> {
   }
 
   *#findInCells(group: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {
-    const relied = this.#bucketsOf(group, signature)
+    const relied = this.bucketsOf(group, signature)
     const buckets = yield* read(...relied)
     const { ids, passedOver } = mostShared(buckets, this.#options.candidatesMax)
     const rows = yield* read(...ids.map((id) => this.representative(group, id)))
@@ -231,7 +249,8 @@ export class NearIndex<Signature> {
     return { candidates, passedOver, relied }
   }
 
-  #bucketsOf(group: Bytes, signature: Signature): Cell<Bucket>[] {
+  /** Where it is, or would be, found where there is no journal. */
+  bucketsOf(group: Bytes, signature: Signature): Cell<Bucket>[] {
     const keys = this.likeness.bandKeys(signature)
     return Array.from(keys, (hash, band) =>
       cell(this.#spaces.buckets, bucketKey(group, band, hash)),
@@ -239,7 +258,7 @@ export class NearIndex<Signature> {
   }
 
   *#fillBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
-    const cells = this.#bucketsOf(group, signature)
+    const cells = this.bucketsOf(group, signature)
     const buckets = yield* read(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       const { isFull, ids } = buckets[at] ?? { isFull: false, ids: EMPTY }
@@ -251,7 +270,7 @@ export class NearIndex<Signature> {
   }
 
   *#leaveBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
-    const cells = this.#bucketsOf(group, signature)
+    const cells = this.bucketsOf(group, signature)
     const buckets = yield* read(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       const ids = idsOf(buckets[at])

@@ -109,7 +109,11 @@ export const rawCodec: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes
 function checked(what: string, bytes: Bytes, bytesMin: number): Buffer {
   const row = asBuffer(bytes)
   if (row.byteLength >= bytesMin && ((row[0] ?? 0) & FORMAT_MASK) === FORMAT) return row
-  throw new PrestigeError('CONTENT_CORRUPT', `A row of the index (${what}) cannot be read.`)
+  throw unreadable(what)
+}
+
+function unreadable(what: string): PrestigeError {
+  return new PrestigeError('CONTENT_CORRUPT', `A row of the index (${what}) cannot be read.`)
 }
 
 const headCodec: Codec<Head> = {
@@ -145,6 +149,7 @@ const journalCodec: Codec<JournalRow> = {
   decode(bytes) {
     const row = checked('journal', bytes, GROUP_AT)
     const kind = KINDS[row.readUInt8(0) & 0x0f]
+    if (kind === undefined) throw unreadable('journal')
     if (kind === 'gone') return { kind, nonce: row.subarray(NONCE_AT, GROUP_AT) }
     checked('journal', bytes, SIGNATURE_AT)
     if (kind !== 'remove') return new InsertRow(row)

@@ -3,7 +3,7 @@
  * of the whole signature, measured exactly; the most similar wins, of equals the oldest.
  *
  * Invariant: the answer depends on the representatives that are there, never on the order in which they came.
- * Measuring ends when no candidate left can be more similar than the best one found.
+ * Measuring ends when no candidate left can be more similar than the last of the hits that are wanted.
  */
 
 import type { Cell, Scope, Transaction } from '../backends/contract.ts'
@@ -32,6 +32,8 @@ export interface Search<Signature> {
   readonly index: NearIndex<Signature>
   readonly looks: readonly Look<Signature>[]
   readonly similarityMin: number
+  /** How many hits are wanted (1): the best so many are found, whatever else is. */
+  readonly hitsMax?: number | undefined
   /** How similar the candidate is; `undefined` if it does not count, because it has expired. */
   measure(candidate: Candidate<Signature>): Transaction<number | undefined>
 }
@@ -51,7 +53,7 @@ export function* search<Signature>(
   wanted: Search<Signature>,
   scope: Scope | undefined,
 ): Transaction<Searched<Signature>> {
-  const { index, looks, similarityMin } = wanted
+  const { index, looks, similarityMin, hitsMax = 1 } = wanted
   const estimateMin = index.likeness.estimateMin(similarityMin)
   const relied: Cell<unknown>[] = []
   const ranked: Omit<Candidate<Signature>, 'row'>[] = []
@@ -64,10 +66,10 @@ export function* search<Signature>(
   }
   if (looks.length > 1) ranked.sort((one, other) => other.estimate - one.estimate)
   const hits: Hit<Signature>[] = []
-  let best = similarityMin
+  let least = similarityMin
   let compared = 0
   for (const { look, id, estimate } of ranked) {
-    if (index.likeness.similarityMax(estimate) < best) break
+    if (index.likeness.similarityMax(estimate) < least) break
     const [row] = yield* read(index.representative(look.group, id))
     if (!row) continue
     const candidate = { look, id, estimate, row }
@@ -75,8 +77,8 @@ export function* search<Signature>(
     compared++
     if (similarity === undefined || similarity < similarityMin) continue
     hits.push({ ...candidate, similarity })
-    if (similarity > best) best = similarity
+    hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
+    least = hits[hitsMax - 1]?.similarity ?? similarityMin
   }
-  hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
   return { hits, candidates: ranked.length, compared, passedOver, relied }
 }

@@ -11,7 +11,15 @@
 import { asBuffer, type Bytes, EMPTY, equalBytes } from '../bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
-import { type Cell, cell, first, read, type Scope, type Transaction } from '../backends/contract.ts'
+import {
+  type Backend,
+  type Cell,
+  cell,
+  first,
+  read,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
 import { profilesOf, type ShingleProfile, sketchOf } from '../fingerprint/index.ts'
 import { Measured } from '../near/evidence.ts'
 import { NearIndex } from '../near/index.ts'
@@ -31,7 +39,7 @@ import {
   storeNear,
 } from './near-rows.ts'
 import { contents, digests, type Known, partCount, partKey } from './rows.ts'
-import type { NearSettings } from './settings.ts'
+import type { NearSettings, OpenedSettings } from './settings.ts'
 
 /** Longer texts are not compared: a sketch of one would keep everybody waiting. */
 export const NEAR_BYTES_MAX = 64 * 1024 * 1024
@@ -53,12 +61,23 @@ export interface NearValue {
   readonly looks: readonly StoreLook[]
 }
 
+/** A content to decide about. */
+export interface NearContent extends Payload {
+  readonly id: Buffer
+}
+
+/** What is asked of a search: the store's own threshold, and the best hit, unless said otherwise. */
+export interface Wanted {
+  readonly similarityMin?: number | undefined
+  readonly hitsMax?: number | undefined
+}
+
 export interface NearLimits {
   readonly candidatesMax?: number | undefined
   readonly bucketMax?: number | undefined
 }
 
-const LINKS = cell(nearTallies, Buffer.from('links'))
+export const LINKS: Cell<number> = cell(nearTallies, Buffer.from('links'))
 const PASSED_OVER = cell(nearTallies, Buffer.from('passedOver'))
 
 export class StoreNear {
@@ -109,7 +128,7 @@ export class StoreNear {
   *search(
     value: NearValue,
     scope: Scope | undefined,
-    similarityMin = this.settings.similarityMin,
+    { similarityMin = this.settings.similarityMin, hitsMax }: Wanted = {},
   ): Transaction<Searched<Uint16Array>> {
     const { looks } = value
     return yield* search(
@@ -117,6 +136,7 @@ export class StoreNear {
         index: this.index,
         looks,
         similarityMin,
+        hitsMax,
         measure: (candidate) => this.#measure(looks, candidate),
       },
       scope,
@@ -176,24 +196,39 @@ export class StoreNear {
   }
 
   /** Decides anew about a content whose representative is gone. Whether it was still to be decided. */
-  *adopt(
-    scope: Scope,
-    gone: Buffer,
-    content: { readonly id: Buffer; readonly digest: Buffer; readonly bytes: number },
-    value: NearValue,
-  ): Transaction<boolean> {
+  *adopt(scope: Scope, gone: Buffer, content: NearContent, value: NearValue): Transaction<boolean> {
     const place = cell(links, content.id)
     const [link] = yield* read(place)
     if (!link?.to || !equalBytes(link.to.id, gone)) return false
+    scope.remove(cell(linked, linkedKey(gone, content.id)))
+    // What cannot be compared any more has no row of its own.
+    scope.remove(place)
+    scope.add(LINKS, -1)
+    yield* this.#decide(scope, [place], content, value)
+    return true
+  }
+
+  /** Decides about a content that is listed, but neither linked nor a representative. */
+  *decide(scope: Scope, content: NearContent, value: NearValue): Transaction<void> {
+    const place = cell(links, content.id)
+    const listing = cell(digests, content.digest)
+    const [link, known] = yield* read(place, listing)
+    if (link || !known || !equalBytes(known.id, content.id)) return
+    yield* this.#decide(scope, [place, listing], content, value)
+  }
+
+  *#decide(
+    scope: Scope,
+    places: readonly Cell<unknown>[],
+    content: NearContent,
+    value: NearValue,
+  ): Transaction<void> {
     const { hits, relied, passedOver } = yield* this.search(value, scope)
     const [hit] = hits
-    scope.rely(place, ...(hit ? [this.relied(hit)] : relied))
-    scope.remove(cell(linked, linkedKey(gone, content.id)))
-    scope.add(LINKS, -1)
+    scope.rely(...places, ...(hit ? [this.relied(hit)] : relied))
     const known = hit && (yield* this.knownOf(hit))
     if (hit && known) this.link(scope, value, content, hit, known)
     else yield* this.begin(scope, value, content.id, content, passedOver)
-    return true
   }
 
   *knownOf(hit: Hit<Uint16Array>): Transaction<Known> {
@@ -208,6 +243,13 @@ export class StoreNear {
   *stats(): Transaction<{ readonly links: number; readonly passedOver: number }> {
     const [count = 0, passedOver = 0] = yield* read(LINKS, PASSED_OVER)
     return { links: count, passedOver }
+  }
+
+  /** How similar a value is to the bytes of a representative of this group; `undefined`: they do not compare. */
+  similarity({ looks }: NearValue, group: Bytes, other: Bytes): number | undefined {
+    const look = looks.find((one) => equalBytes(one.group, group))
+    const text = look && this.#textOf(other)
+    return text && look?.own.similarityTo(Measured.ofText(text, look.profile))
   }
 
   *#measure(
@@ -255,4 +297,14 @@ export class StoreNear {
     const { name, version } = canonical
     return groupKey('store', profile, String(slots), hashVersion, name, String(version))
   }
+}
+
+/** Where near duplicates are linked. */
+export function nearOf(
+  backend: Backend,
+  { settings: { near, partBytes }, nearProfile }: OpenedSettings,
+  limits: NearLimits,
+): StoreNear | undefined {
+  if (!near) return undefined
+  return new StoreNear(near, nearProfile, { serial: backend.serial, partBytes }, limits)
 }

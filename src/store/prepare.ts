@@ -142,7 +142,7 @@ function finish(
   const started = notes && performance.now()
   const form = isPlain ? undefined : formOf(profile, how.onUnreadable, value, exact)
   if (notes && started !== undefined) notes.normalizeUs = (performance.now() - started) * 1000
-  const sharesForms = how.sharesForms && !isPlain
+  const { sharesForms } = how
   return {
     key,
     value,

@@ -7,6 +7,7 @@
 
 import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
+import { hashVersion } from '../fingerprint/index.ts'
 import {
   type Backend,
   cell,
@@ -66,17 +67,22 @@ export async function openSettings(
     partBytes: backend.limits.valueBytesMax,
     ...(near && { near }),
   }
-  const found = (await backend.read(findSettings)) ?? (await make(backend, wanted, options.create))
-  if (found.dedup !== 'near' && (options.similarityMin !== undefined || options.near)) {
-    throw new PrestigeError(
-      'INVALID_OPTIONS',
-      "similarityMin and near are for stores with dedup: 'near', and this one finds identical bytes only.",
-    )
-  }
+  const there = await backend.read(findSettings)
+  // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
+  const { dedup } = there ?? wanted
+  if (dedup !== 'near' && (options.similarityMin !== undefined || options.near)) throw misplaced()
+  const found = there ?? (await make(backend, wanted, options.create))
   const differences = differencesOf(found, { ...options, canonical: given })
   if (differences.length > 0) throw mismatch(differences)
   const opened = given ?? profileOf(found)
   return { settings: found, profile: opened, nearProfile: nearProfileOf(found, opened) }
+}
+
+function misplaced(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    "similarityMin and near are for stores with dedup: 'near', and this one finds identical bytes only.",
+  )
 }
 
 const DEFAULT_SIMILARITY = 0.85
@@ -106,8 +112,12 @@ function nearProfileOf(
   profile: CanonicalProfile | undefined,
 ): CanonicalProfile | undefined {
   if (!near) return undefined
-  if (near.canonical.name === canonical.name) return profile
-  return canonicalProfile(near.canonical.name as 'unicode') // safe: an unknown name is refused there by name
+  if (near.hashVersion !== hashVersion()) {
+    throw mismatch([
+      `texts are compared by hashes of version '${near.hashVersion}' in the store; this prestige has '${hashVersion()}'`,
+    ])
+  }
+  return near.canonical.name === canonical.name ? profile : profileOf(near)
 }
 
 function make(
@@ -202,7 +212,9 @@ function pointless(): PrestigeError {
 }
 
 /** The profile a store names, if it is one of ours and still of the version it was written with. */
-function profileOf({ canonical: { name, version } }: StoreSettings): CanonicalProfile | undefined {
+function profileOf({
+  canonical: { name, version },
+}: Pick<StoreSettings, 'canonical'>): CanonicalProfile | undefined {
   if (name.startsWith('function:')) return undefined
   const profile = canonicalProfile(name as 'none') // safe: an unknown name is refused there by name
   if (profile.version === version) return profile

@@ -1,10 +1,13 @@
 /** What in the store is like a value, without keeping it. */
 
+import { equalBytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
-import type { Backend, ReadScope, Transaction } from '../backends/contract.ts'
+import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
 import type { StoreNear } from './near.ts'
+import { decodePayload } from './near-rows.ts'
 import { refuseUnknown, type Value, valueBytes } from './prepare.ts'
 import { type Origin, originOf } from './receipt.ts'
+import { digests } from './rows.ts'
 
 export interface SimilarOptions {
   /** At most so many, the most similar first (10). */
@@ -53,13 +56,15 @@ export async function similarTo(
     )
   }
   return backend.read(function* (scope: ReadScope): Transaction<Similar[]> {
-    const { hits } = yield* near.search(prepared, undefined, similarityMin)
+    const { hits } = yield* near.search(prepared, undefined, { similarityMin, hitsMax: limit })
     // Contents never change, so nothing that is read here has to be unchanged at the end.
     scope.rely()
     const found: Similar[] = []
-    for (const hit of hits.slice(0, limit)) {
-      const known = yield* near.knownOf(hit)
-      found.push({ similarity: hit.similarity, ...originOf(known), bytes: known.bytes })
+    for (const { similarity, id, row } of hits.slice(0, limit)) {
+      const [known] = yield* read(cell(digests, decodePayload(row.payload).digest))
+      // Swept since it was found, where reads are not from one moment.
+      if (!known || !equalBytes(known.id, id)) continue
+      found.push({ similarity, ...originOf(known), bytes: known.bytes })
     }
     return found
   })

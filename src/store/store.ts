@@ -6,7 +6,7 @@
  */
 
 import { asBuffer, type Bytes } from '../bytes.ts'
-import type { Backend } from '../backends/contract.ts'
+import type { Backend, ReadScope } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { Gate } from '../backends/gate.ts'
 import { adoptOrphans } from './adopt.ts'
@@ -15,7 +15,7 @@ import { explain, type Explanation, type ExplainOptions } from './explain.ts'
 import { findEntry, findValue } from './get.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { type AtOnce, type Items, many, type ManyOptions, type Outcome, type Work } from './many.ts'
-import { type NearLimits, StoreNear } from './near.ts'
+import { nearOf, type StoreNear } from './near.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
 import {
@@ -69,7 +69,7 @@ export class Store {
       profile,
       onUnreadable,
       gc,
-      sharesForms: settings.fidelity === 'representative',
+      sharesForms: settings.fidelity === 'representative' && settings.canonical.name !== 'none',
       partBytes: settings.partBytes,
       keeping: { partBytes: settings.partBytes, near },
       sharesNear: near !== undefined && settings.fidelity === 'representative',
@@ -78,7 +78,12 @@ export class Store {
 
   /** Makes the tables of what is there. To be called once, before anything else. */
   async load(): Promise<void> {
-    await this.#preparation.keeping.near?.index.load(this.#backend)
+    const index = this.#preparation.keeping.near?.index
+    await index?.load(this.#backend).catch((error: unknown) => {
+      // A store whose index is damaged must open, or nobody could verify it. Every search will fail by name.
+      if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
+      index.doubt()
+    })
   }
 
   /** Keeps the value under the key, sharing content that is there already, and says which. */
@@ -95,7 +100,7 @@ export class Store {
       if (end !== 'stage' && end.released === undefined && !end.swept) return end.receipt
       return (await this.#finishPut(prepared, end)).receipt
     } catch (error) {
-      this.#preparation.keeping.near?.index.doubt()
+      this.#doubt(error)
       throw error
     } finally {
       this.#gate.leave()
@@ -216,12 +221,11 @@ export class Store {
 
   /** Exact at all times, and read without a scan. */
   async stats(): Promise<Stats> {
-    const counts = await this.#gate.pass(() => this.#backend.read(readCounts))
+    const { near } = this.#preparation.keeping
+    const { counts, linked } = await this.#gate.pass(() => this.#backend.read(readStats, near))
     const { valueBytes, contentBytes } = counts
     const dedupRatio = contentBytes === 0 ? 1 : valueBytes / contentBytes
     this.#observer?.gauge('prestige.store.total_bytes', contentBytes)
-    const { near } = this.#preparation.keeping
-    const linked = near && (await this.#backend.read(() => near.stats()))
     return {
       ...counts,
       bytesSaved: valueBytes - contentBytes,
@@ -245,8 +249,8 @@ export class Store {
 
   /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    const { profile, sharesForms, onUnreadable } = this.#preparation
-    const how = { partBytes: this.settings.partBytes, profile, sharesForms, onUnreadable }
+    const { keeping, ...rest } = this.#preparation
+    const how = { ...rest, ...keeping }
     // Loaded when asked for: it is as long as all the rest, and most programs never verify.
     const { verify } = await import('./verify/verify.ts')
     return this.#gate.pass(() => verify(this.#backend, how, options))
@@ -328,7 +332,7 @@ export class Store {
     const bytes = keyBytes(key)
     const started = notes && performance.now()
     const end = await this.#backend.run(body, { key: bytes, gc, keeping }).catch((error) => {
-      keeping.near?.index.doubt()
+      this.#doubt(error)
       throw error
     })
     if (notes && started !== undefined) {
@@ -340,6 +344,12 @@ export class Store {
     if (end.released && gc === 'immediate') await this.#collect(end.released)
     if (end.swept) await this.#adopt()
     return end.existed
+  }
+
+  /** Making the tables anew is dear, and what was refused before it was run leaves nothing in doubt. */
+  #doubt(error: unknown): void {
+    if (error instanceof PrestigeError && error.kind === 'invalid') return
+    this.#preparation.keeping.near?.index.doubt()
   }
 
   async #collect(digest: Bytes): Promise<void> {
@@ -356,13 +366,10 @@ export class Store {
   }
 }
 
-function nearOf(
-  backend: Backend,
-  { settings: { near, partBytes }, nearProfile }: OpenedSettings,
-  limits: NearLimits,
-): StoreNear | undefined {
-  if (!near) return undefined
-  return new StoreNear(near, nearProfile, { serial: backend.serial, partBytes }, limits)
+/** All numbers are of one moment. */
+function* readStats(scope: ReadScope, near: StoreNear | undefined) {
+  const counts = yield* readCounts(scope)
+  return { counts, linked: near && (yield* near.stats()) }
 }
 
 function putWork(store: Store): Work<PutItem, Receipt> {

@@ -28,6 +28,12 @@ export interface Sighting {
 
 export class History {
   readonly #happenings: Happening[] = []
+  readonly #isSame: (put: string | undefined, seen: string | undefined) => boolean
+
+  /** `isSame`: whether a value that was put may be answered by the one that was seen. */
+  constructor(isSame: (put?: string, seen?: string) => boolean = (put, seen) => put === seen) {
+    this.#isSame = isSame
+  }
 
   begin(happening: Omit<Happening, 'end'>): Happening {
     const begun = { ...happening, end: Infinity }
@@ -42,7 +48,7 @@ export class History {
     const isCovered = (from: number) =>
       all.some(({ start, end }) => start > from && end < sighting.start)
     if (sighting.value === undefined) this.#judgeMiss(sighting, all)
-    else if (!all.some((one) => explains(one, sighting) && !isCovered(one.end))) {
+    else if (!all.some((one) => this.#explains(one, sighting) && !isCovered(one.end))) {
       throw new Error(`get(${sighting.key}) returned ${sighting.value}, which nothing explains`)
     }
   }
@@ -62,8 +68,8 @@ export class History {
     if (all.some((one) => isAbsence(one) && !certainlyThere(one.end))) return
     throw new Error(`get(${sighting.key}) missed a key that was certainly there`)
   }
-}
 
-function explains(one: Happening, { value, timeAtStart }: Sighting): boolean {
-  return one.kind === 'put' && one.value === value && one.expiresLatest > timeAtStart
+  #explains(one: Happening, { value, timeAtStart }: Sighting): boolean {
+    return one.kind === 'put' && this.#isSame(one.value, value) && one.expiresLatest > timeAtStart
+  }
 }

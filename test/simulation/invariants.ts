@@ -26,11 +26,11 @@ import {
 
 const NAMESPACE_BYTES = 1
 
-function fail(message: string): never {
+export function fail(message: string): never {
   throw new Error(`Invariant broken: ${message}`)
 }
 
-function table<V>(world: SimulatedWorld, space: Space<V>): Map<string, V> {
+export function table<V>(world: SimulatedWorld, space: Space<V>): Map<string, V> {
   const found = new Map<string, V>()
   for (const { key, bytes } of world.rows(space)) {
     found.set(key.subarray(NAMESPACE_BYTES).toString('latin1'), space.codec.decode(bytes))
@@ -38,7 +38,7 @@ function table<V>(world: SimulatedWorld, space: Space<V>): Map<string, V> {
   return found
 }
 
-const latin1 = (bytes: Bytes) => Buffer.from(bytes).toString('latin1')
+export const latin1 = (bytes: Bytes) => Buffer.from(bytes).toString('latin1')
 
 export function checkInvariants(
   world: SimulatedWorld,

@@ -14,6 +14,7 @@ import { digests, Known } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { History } from './history.ts'
 import { checkInvariants, checkNothingLeft } from './invariants.ts'
+import { isNear, NEAR_VALUES, nearOptions, NearInvariants } from './near-invariants.ts'
 
 const KEYS = ['k0', 'k1', 'k2']
 const LONG = 'a long value in parts '.repeat(60)
@@ -30,8 +31,12 @@ export interface ScheduleReport {
 
 type Run = Awaited<ReturnType<typeof begin>>
 
-export async function runSchedule(seed: number): Promise<ScheduleReport> {
-  const run = await begin(seed)
+/** `near`: the same on a store that links near duplicates. */
+export async function runSchedule(
+  seed: number,
+  kind: 'exact' | 'near' = 'exact',
+): Promise<ScheduleReport> {
+  const run = await begin(seed, kind)
   const work = WORKERS.map((worker) => runWorker(run, worker))
   await Promise.race([Promise.all([...work, crashes(run)]), stalled(run)])
   if (run.broken) throw run.broken
@@ -39,27 +44,37 @@ export async function runSchedule(seed: number): Promise<ScheduleReport> {
   return { steps: run.world.steps, crashes: run.crashed.size, trace: run.trace.join('\n') }
 }
 
-async function begin(seed: number) {
-  const world = new SimulatedWorld(seed)
+function optionsOf(world: SimulatedWorld, kind: 'exact' | 'near') {
+  if (kind === 'near') return nearOptions(world)
   const canonical = pick(world, ['none', 'ascii-case', 'unicode'] as const)
   const fidelities = canonical === 'none' ? ['own'] : ['own', 'own', 'representative']
   const fidelity = pick(world, fidelities as ('own' | 'representative')[])
   const gc = pick(world, ['immediate', 'manual'] as const)
-  const options = { canonical, fidelity, gc }
+  return { canonical, fidelity, gc }
+}
+
+async function begin(seed: number, kind: 'exact' | 'near') {
+  const world = new SimulatedWorld(seed)
+  const options = optionsOf(world, kind)
+  const { canonical, fidelity } = options
+  const sharesNear = kind === 'near' && fidelity === 'representative'
+  const near = kind === 'near' ? new NearInvariants(sharesNear) : undefined
   const stores = new Map<string, Store>()
   for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
   const profile = canonicalProfile(canonical)
   const how = {
     partBytes: 1024,
     canonicalise: (bytes: Uint8Array) => profile.canonicalise(bytes),
-    sharesForms: fidelity === 'representative',
+    sharesForms: fidelity === 'representative' && canonical !== 'none',
   }
   const run = {
     world,
     options,
     how,
     stores,
-    history: new History(),
+    near,
+    values: kind === 'near' ? NEAR_VALUES : VALUES,
+    history: sharesNear ? new History(isNear) : new History(),
     /** Contents that a receipt called new (or linked), and all that ever were. */
     firsts: new Set<string>(),
     stored: new Set<string>(),
@@ -75,6 +90,7 @@ async function begin(seed: number) {
   world.onChange = () => {
     try {
       checkInvariants(world, how)
+      near?.check(world)
       for (const { bytes } of world.rows(digests))
         run.stored.add(new Known(bytes).id.toString('hex'))
     } catch (error) {
@@ -84,7 +100,7 @@ async function begin(seed: number) {
   return run
 }
 
-function pick<T>(world: SimulatedWorld, choices: readonly T[]): T {
+export function pick<T>(world: SimulatedWorld, choices: readonly T[]): T {
   return choices[Math.floor(world.random() * choices.length)]!
 }
 
@@ -126,7 +142,7 @@ async function attempt(run: Run, worker: string, store: Store): Promise<string> 
 }
 
 async function put(run: Run, store: Store, key: string): Promise<string> {
-  const value = pick(run.world, VALUES)
+  const value = pick(run.world, run.values)
   const ttlMs = run.world.random() < 0.3 ? 1 + Math.floor(run.world.random() * 800) : undefined
   const expiresEarliest = ttlMs === undefined ? Infinity : run.world.time + ttlMs
   const shown = run.how.sharesForms ? formOf(run, value) : value
@@ -198,6 +214,7 @@ async function finish(run: Run): Promise<void> {
   await store.collect()
   if (run.broken) throw run.broken
   checkNothingLeft(run.world)
+  if (run.near) await run.near.checkEnd(run.world, store)
   if (!run.unclaimed && run.crashed.size === 0 && run.stored.size !== run.firsts.size) {
     throw new Error('a content was stored that no receipt called new')
   }

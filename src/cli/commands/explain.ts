@@ -5,8 +5,9 @@ import { keyMissing, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { print, printJson } from '../output.ts'
+import { sameness } from '../sameness.ts'
 import { table } from '../table.ts'
-import { size, time } from '../units.ts'
+import { percent, size, time } from '../units.ts'
 import { withStore } from '../with-store.ts'
 
 const OF_TEXTS = ['text', 'profile', 'threshold', 'slots', 'bands', 'rows'] as const
@@ -51,9 +52,10 @@ function textOf(explanation: Explanation): string {
   return table(rows, ['left', 'left'])
 }
 
-function cause({ content, of, method }: Explanation): string {
+function cause(explanation: Explanation): string {
+  const { content, of, threshold } = explanation
   if (of === undefined) return 'new: nothing like it was known'
-  const how = method === 'canonical' ? 'the same in canonical form' : 'the same bytes'
   const verb = content === 'linked' ? 'linked to' : 'duplicate of'
-  return `${verb} "${notationOf(of.firstKey)}", ${how}`
+  const asked = threshold === undefined ? '' : ` (${percent(threshold)} asked for)`
+  return `${verb} "${notationOf(of.firstKey)}", ${sameness(explanation)}${asked}`
 }

@@ -88,7 +88,7 @@ class Import {
 
   async #putAll(store: Store, files: AsyncIterable<FileRead>): Promise<void> {
     for await (const outcome of store.putMany(this.#items(files))) {
-      if (outcome.ok) this.#report.kept(outcome.result)
+      if (outcome.ok) this.#report.kept(Buffer.from(outcome.key), outcome.result)
       else this.#refused(Buffer.from(outcome.key), outcome.error)
       this.#progress.advance(outcome.ok ? outcome.result.bytes : 0)
     }

@@ -1,12 +1,12 @@
 /** `put KEY [VALUE]`: the value from the arguments, a file or stdin. */
 
 import type { Receipt } from '../../index.ts'
-import { usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { paint, print, printJson } from '../output.ts'
-import { readFileWhole, readStdin } from '../read-input.ts'
+import { sameness } from '../sameness.ts'
 import { readDuration, size, time } from '../units.ts'
+import { valueOf } from '../value-given.ts'
 import { locationOf, withStore } from '../with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const ttl = invocation.text('ttl')
   const ttlMs = ttl === undefined ? undefined : readDuration(ttl, 'ttl')
   locationOf(invocation)
-  const value = await valueOf(invocation)
+  const value = await valueOf(invocation, 1)
   const receipt = await withStore(invocation, { create: true }, (store) =>
     store.put(key, value, { ttlMs }),
   )
@@ -23,28 +23,23 @@ export async function run(invocation: Invocation): Promise<number> {
   return 0
 }
 
-async function valueOf(invocation: Invocation): Promise<string | Buffer> {
-  const path = invocation.text('file')
-  const typed = invocation.operands[1]
-  if (path !== undefined && typed !== undefined) {
-    throw usageFailure('Give the value or --file, not both.')
-  }
-  if (path !== undefined) return readFileWhole(path, invocation.signal)
-  return typed === undefined || typed === '-' ? readStdin(invocation.signal) : typed
-}
-
 function sentence(key: Buffer, receipt: Receipt): string {
-  const { expiresAt } = receipt
+  const { expiresAt, notCompared } = receipt
   const outcome = paint(receipt.content === 'new' ? 'green' : 'yellow', receipt.key)
   const expiry = expiresAt === undefined ? '' : `; expires ${time(expiresAt)}`
-  return `${outcome} "${notationOf(key)}": ${whatHappened(receipt)}${expiry}\n`
+  const why = notCompared === 'not-text' ? 'it is no text' : 'it is too long'
+  const alone = notCompared === undefined ? '' : `; not compared with others: ${why}`
+  return `${outcome} "${notationOf(key)}": ${whatHappened(receipt)}${alone}${expiry}\n`
 }
 
-function whatHappened({ key, content, of, method, bytes, bytesSaved }: Receipt): string {
-  if (key === 'unchanged') return `it had this value already (${size(bytes)})`
-  if (of === undefined || content === 'new') return `new content, ${size(bytes)}`
-  const first = `"${notationOf(of.firstKey)}"`
-  if (content === 'linked') return `${size(bytes)}, linked to ${first}, the same in canonical form`
-  const how = method === 'canonical' ? 'the same in canonical form' : 'the same bytes'
-  return `duplicate of ${first}, ${how}; ${size(bytesSaved)} saved`
+function whatHappened(receipt: Receipt): string {
+  const { key, content, of, method, bytes, bytesSaved } = receipt
+  const first = of && `"${notationOf(of.firstKey)}"`
+  if (key === 'unchanged') {
+    if (method === 'near') return `it keeps the bytes of ${first}, ${sameness(receipt)}`
+    return `it had this value already (${size(bytes)})`
+  }
+  if (first === undefined || content === 'new') return `new content, ${size(bytes)}`
+  if (content === 'linked') return `${size(bytes)}, linked to ${first}, ${sameness(receipt)}`
+  return `duplicate of ${first}, ${sameness(receipt)}; ${size(bytesSaved)} saved`
 }

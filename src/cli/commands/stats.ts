@@ -2,7 +2,7 @@ import type { Stats, StoreSettings } from '../../index.ts'
 import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
 import { table } from '../table.ts'
-import { count, ratio, size } from '../units.ts'
+import { count, percent, ratio, size } from '../units.ts'
 import { withStore } from '../with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -16,14 +16,18 @@ export async function run(invocation: Invocation): Promise<number> {
   return 0
 }
 
-function tableOf(stats: Stats, { canonical, fidelity }: StoreSettings): string {
-  const { keys, keysWithExpiry, valueBytes, contents, contentBytes, bytesSaved } = stats
+function tableOf(stats: Stats, settings: StoreSettings): string {
+  const { keys, keysWithExpiry, valueBytes, contents, contentBytes, bytesSaved, near } = stats
+  const { canonical, fidelity } = settings
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
   const rows = [
     ['keys', count(keys), size(valueBytes), expiring],
     ['contents', count(contents), size(contentBytes), ''],
     ['saved', ratio(valueBytes, contentBytes), size(bytesSaved), ''],
+    ...(near ? [['linked', count(near.links), '', 'contents that are like another']] : []),
+    ...(near?.possibleMisses ? [['missed', count(near.possibleMisses), '', 'at most']] : []),
   ]
-  const ways = `  the same means: canonical ${canonical.name}, fidelity ${fidelity}\n`
+  const alike = settings.near ? `, ${percent(settings.near.similarityMin)} similar` : ''
+  const ways = `  the same means: canonical ${canonical.name}${alike}, fidelity ${fidelity}\n`
   return table(rows, ['left', 'right', 'right', 'left']) + ways
 }

@@ -28,7 +28,7 @@ import {
 const asIs: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
 
 /** Backends know a space by its name, so this one holds the very same rows. */
-function twin({ name, ordered, immutable }: Space<unknown>): Space<Bytes> {
+export function twin({ name, ordered, immutable }: Space<unknown>): Space<Bytes> {
   return rows(name, asIs, { ordered, immutable })
 }
 
@@ -82,7 +82,7 @@ export function stagedOf(bytes: Bytes | undefined): Staged | undefined {
   return decoded(bytes, (row) => staged.codec.decode(row))
 }
 
-function decoded<R>(
+export function decoded<R>(
   bytes: Bytes | undefined,
   decode: (row: Bytes) => R | undefined,
 ): R | undefined {

@@ -1,6 +1,7 @@
 /** What verify is asked for, what it tells, and the list of what it has found so far. */
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
+import type { StoreNear } from '../near.ts'
 
 export interface VerifyOptions {
   /** Mend what can be mended. One at a time: two repairs at once could both correct the same tally. */
@@ -50,6 +51,18 @@ export type ProblemKind =
   | 'form-missing'
   /** What stands for a canonical form does not have it. The oldest content that has it is chosen. */
   | 'form-wrong'
+  /** A text that is neither linked to what it is like nor a representative of it. Decided anew. */
+  | 'link-missing'
+  /** What a content is linked to is gone or no representative, and no collector would notice. Decided anew. */
+  | 'link-orphaned'
+  /** A link that is not what a comparison of the two texts gives. Decided anew. */
+  | 'link-wrong'
+  /** A link without its row in `near.linked`. Written. */
+  | 'linked-missing'
+  /** A representative that searches would miss, or whose journal is out of step. Put into the index anew. */
+  | 'index-wrong'
+  /** A key's reference tells a similarity that nobody can have measured. Cleared. */
+  | 'ref-wrong'
   /** `stats()` tells other numbers than a count of the rows. Corrected. */
   | 'tallies-wrong'
 
@@ -84,6 +97,10 @@ export interface VerifyHow {
   readonly sharesForms: boolean
   /** Only for puts: what a profile cannot read may have been put as bytes, whatever is asked for today. */
   readonly onUnreadable: 'error' | 'bytes'
+  /** Where near duplicates are linked. */
+  readonly near: StoreNear | undefined
+  /** Near duplicates share the bytes of what they are like. */
+  readonly sharesNear: boolean
 }
 
 const PROBLEMS_MAX = 1000

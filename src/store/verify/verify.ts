@@ -4,7 +4,8 @@
  *
  * Memory is bounded by the largest value, not by the number of rows. The order of the steps matters when
  * mending: keys before references before contents, so that no content is called unused, and removed, while
- * something that should point at it does not yet; forms after the digests that have them; tallies last.
+ * something that should point at it does not yet; forms and near duplicates after the digests that have them;
+ * tallies last.
  *
  * What it cannot see: with `fidelity: 'representative'` a content is known by the digest of its canonical
  * form alone, so a change that the canonical form ignores leaves no trace.
@@ -19,6 +20,7 @@ import { walkDigests } from './digests.ts'
 import { walkEntries } from './entries.ts'
 import { walkForms, walkMembers } from './forms.ts'
 import { walkExpiries, walkReferences, walkReleased, walkStaged } from './leftovers.ts'
+import { walkNear } from './near.ts'
 import type { VerifyHow, VerifyOptions, VerifyReport } from './report.ts'
 import { compareTallies } from './tallies.ts'
 import { Unlisted } from './unlisted.ts'
@@ -46,6 +48,7 @@ export async function verify(
   await walkExpiries(walk)
   await walkReleased(walk)
   await walkStaged(walk)
+  await walkNear(walk)
   await compareTallies(walk, before)
   walk.tellProgress()
   return reportOf(walk)

@@ -1,0 +1,34 @@
+/** `similar [TEXT]`: what in the store is like a text. */
+
+import type { Similar } from '../../index.ts'
+import type { Invocation } from '../invocation.ts'
+import { notationOf } from '../key-notation.ts'
+import { print, printJson } from '../output.ts'
+import { table } from '../table.ts'
+import { percent, size, time } from '../units.ts'
+import { valueOf } from '../value-given.ts'
+import { locationOf, withStore } from '../with-store.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const limit = invocation.wholeNumber('limit')
+  const similarityMin = invocation.share('similarity-min')
+  locationOf(invocation)
+  const value = await valueOf(invocation, 0)
+  const found = await withStore(invocation, { create: false }, (store) =>
+    store.similar(value, { limit, similarityMin }),
+  )
+  if (invocation.flag('json')) await printJson(found)
+  else if (found.length > 0) await print(tableOf(found))
+  return 0
+}
+
+function tableOf(found: readonly Similar[]): string {
+  const rows = found.map(({ similarity, bytes, storedAt, firstKey }) => [
+    percent(similarity),
+    size(bytes),
+    time(storedAt),
+    notationOf(firstKey),
+  ])
+  const head = ['similar', 'size', 'stored', 'first key']
+  return table([head, ...rows], ['right', 'right', 'left', 'left'])
+}

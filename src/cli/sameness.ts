@@ -1,0 +1,15 @@
+/** In which sense two values are the same, in words. */
+
+import type { Method } from '../index.ts'
+import { percent } from './units.ts'
+
+export function sameness({
+  method,
+  similarity,
+}: {
+  readonly method?: Method | undefined
+  readonly similarity?: number | undefined
+}): string {
+  if (method === 'near') return `${percent(similarity ?? 0)} similar`
+  return method === 'canonical' ? 'the same in canonical form' : 'the same bytes'
+}

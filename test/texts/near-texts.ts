@@ -1,0 +1,32 @@
+/** Texts that are like one another by a known amount. */
+
+import { canonicalProfile } from '../../src/canonical/index.ts'
+import { seededRandom } from '../../src/backends/simulated.ts'
+import { jaccard, shingleHashes, type ShingleProfile } from '../../src/fingerprint/index.ts'
+
+/** `count` words that are the same for the same seed. */
+export function wordsOf(seed: number, count: number): string[] {
+  const random = seededRandom(seed)
+  return Array.from({ length: count }, () => `w${Math.floor(random() * 1e9).toString(36)}`)
+}
+
+/** A text of its own. */
+export function textOf(seed: number, count = 300): string {
+  return wordsOf(seed, count).join(' ')
+}
+
+/** The text with some words replaced, spread evenly: each takes up to five shingles of words with it. */
+export function edited(text: string, edits: number, mark = 'x'): string {
+  const words = text.split(' ')
+  for (let edit = 0; edit < edits; edit++) {
+    words[Math.floor(((edit + 0.5) * words.length) / edits)] = `${mark}${edit}`
+  }
+  return words.join(' ')
+}
+
+/** Of the canonical texts, by all their shingles. */
+export function exactSimilarity(first: string, second: string, profile: ShingleProfile): number {
+  const unicode = canonicalProfile('unicode')
+  const hashes = (text: string) => shingleHashes(unicode.canonicalise(Buffer.from(text)), profile)
+  return jaccard(hashes(first), hashes(second))
+}
