@@ -1,11 +1,12 @@
 /**
- * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near]`, of both kinds
- * of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can be
- * replayed.
+ * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near|resolver]`, of both
+ * kinds of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can
+ * be replayed.
  */
 
 import { parseArgs } from 'node:util'
 
+import { runResolverSchedule } from '../test/simulation/resolver-schedule.ts'
 import { runSchedule } from '../test/simulation/schedule.ts'
 
 const { values } = parseArgs({
@@ -20,12 +21,17 @@ const schedules = Number(values.schedules)
 const started = performance.now()
 const sum = { schedules: 0, steps: 0, crashes: 0 }
 
-const kinds = (['exact', 'near'] as const).filter((kind) => [kind, 'both'].includes(values.kind))
+const kinds =
+  values.kind === 'resolver'
+    ? (['resolver'] as const)
+    : (['exact', 'near'] as const).filter((kind) => [kind, 'both'].includes(values.kind))
 
 for (let seed = first; seed < first + schedules; seed++) {
   for (const kind of kinds) {
     try {
-      const report = await runSchedule(seed, kind)
+      const report = await (kind === 'resolver'
+        ? runResolverSchedule(seed)
+        : runSchedule(seed, kind))
       sum.schedules++
       sum.steps += report.steps
       sum.crashes += report.crashes

@@ -133,11 +133,13 @@ export class NearIndex<Signature> {
     scope.write(this.representative(group, id), { ...old, payload })
   }
 
-  /** Whether it was there. */
+  /** Whether it was there. Relies on what it rewrites, so whoever calls it names what else counts. */
   *remove(scope: Scope, group: Buffer, id: Buffer): Transaction<boolean> {
-    const [row] = yield* read(this.representative(group, id))
+    const place = this.representative(group, id)
+    const [row] = yield* read(place)
+    scope.rely(place)
     if (!row) return false
-    scope.remove(this.representative(group, id))
+    scope.remove(place)
     if (row.sequence === 0 && row.signature.byteLength === 0) return true
     if (!this.#options.serial) {
       yield* this.#leaveBuckets(scope, group, id, this.likeness.fromBytes(row.signature))
@@ -263,6 +265,7 @@ export class NearIndex<Signature> {
     for (const [at, bucketCell] of cells.entries()) {
       const { isFull, ids } = buckets[at] ?? { isFull: false, ids: EMPTY }
       if (isFull) continue
+      scope.rely(bucketCell)
       const hasRoom = ids.byteLength < this.#options.bucketMax * ID_BYTES
       const next = hasRoom ? { isFull, ids: concat(ids, id) } : { isFull: true, ids: EMPTY }
       scope.write(bucketCell, next)
@@ -273,6 +276,9 @@ export class NearIndex<Signature> {
     const cells = this.bucketsOf(group, signature)
     const buckets = yield* read(...cells)
     for (const [at, bucketCell] of cells.entries()) {
+      // A full bucket names nobody for ever. Of any other, what others have added since must not be written
+      // over; and one read before this id came to it does not name it yet.
+      if (!buckets[at]?.isFull) scope.rely(bucketCell)
       const ids = idsOf(buckets[at])
       const left = ids.filter((other) => !equalBytes(other, id))
       if (left.length === ids.length) continue

@@ -7,6 +7,7 @@ import {
   type Banding,
   chooseBands,
   hashVersion,
+  NearTable,
   profilesOf,
   type ShingleProfile,
 } from '../fingerprint/index.ts'
@@ -39,11 +40,11 @@ const SLOTS_STEP = 16
 
 /** Fills in what was not asked for. */
 export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
-  const { similarityMin, profile = 'auto', evidence } = wanted
+  const { similarityMin, profile: asked = 'auto', evidence } = wanted
   if (!(similarityMin > 0 && similarityMin <= 1)) {
     throw refusal(`similarityMin is greater than 0 and at most 1, not ${String(similarityMin)}.`)
   }
-  profilesOf('', profile, similarityMin) // refuses what is none
+  const [named] = profilesOf('', asked, similarityMin) // refuses what is none
   const banding = bandingOf(wanted)
   const needed = banding ? roundUp(banding.bands * banding.rows) : 0
   const slots = wanted.slots ?? Math.max(needed, similarityMin <= LOW_THRESHOLD ? 2 * SLOTS : SLOTS)
@@ -52,6 +53,9 @@ export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
     throw refusal(`${chosen.bands} bands of ${chosen.rows} rows do not fit in ${slots} slots.`)
   }
   const { bands, rows } = chosen
+  void new NearTable({ slots, bands, rows }) // refuses what no table can have, before anything is kept
+  // One spelling of one profile: `chars` is `chars-3`.
+  const profile = asked === 'auto' ? asked : named
   return { similarityMin, profile, slots, bands, rows, evidence, hashVersion: hashVersion() }
 }
 

@@ -8,8 +8,10 @@ interface Kept {
   readonly until: number
 }
 
-/** An answer is of one tenant and one input. It is dropped when this process forgets, and by age. */
+/** An answer is of one tenant and one input. It is dropped when this process forgets or merges, and by age. */
 export class Answers {
+  /** Grows whenever answers are dropped: what was asked for before is not kept then. */
+  epoch = 0
   readonly #kept = new Map<string, Kept>()
   readonly #max: number
   readonly #ms: number
@@ -30,8 +32,8 @@ export class Answers {
     return kept.ended
   }
 
-  keep(tenant: Bytes, id: Bytes, ended: Ended, now: number): void {
-    if (this.#max === 0 || this.#ms === 0) return
+  keep(tenant: Bytes, id: Bytes, ended: Ended, now: number, epoch: number): void {
+    if (this.#max === 0 || this.#ms <= 0 || epoch !== this.epoch) return
     const name = latin1(tenant) + latin1(id)
     this.#kept.delete(name)
     this.#kept.set(name, { ended, until: now + this.#ms })
@@ -43,6 +45,7 @@ export class Answers {
   }
 
   clear(): void {
+    this.epoch++
     this.#kept.clear()
   }
 }

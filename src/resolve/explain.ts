@@ -3,7 +3,6 @@
 import type { Bytes } from '../bytes.ts'
 import { type Comparison, compareTexts } from '../decide/compare.ts'
 import {
-  cosine,
   cosineFromBits,
   hammingDistance,
   Hyperplanes,
@@ -12,7 +11,7 @@ import {
 import type { TextNearSettings } from '../near/settings.ts'
 import { publicId } from './rows.ts'
 import type { VectorSettings } from './settings.ts'
-import type { Vector } from './subject.ts'
+import { levelCosine, type Vector } from './subject.ts'
 
 export interface VectorComparison {
   /** As the bits of hyperplanes tell it. */
@@ -51,7 +50,7 @@ export function explainVectors(
   const own = planes.bitsOf(first.vector)
   const other = planes.bitsOf(second.vector)
   const differing = hammingDistance(own, other)
-  const similarity = cosine(first.vector, second.vector)
+  const similarity = levelCosine(first.vector, second.vector)
   const keys = vectorBandKeys(own, { bands, rows })
   const otherKeys = vectorBandKeys(other, { bands, rows })
   const sharedBands = [...keys.keys()].filter((band) => keys[band] === otherKeys[band])

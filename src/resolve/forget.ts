@@ -1,19 +1,29 @@
 /**
  * Forgetting: a cluster goes in one transaction, and is gone for everybody from then on; the rows of its members,
- * which may be many, follow in pages. What a crash leaves of them is harmless: an answer whose representative is
- * gone is no answer.
+ * which may be many, and what was merged into it follow. What a crash leaves of them is harmless, because an
+ * answer whose representative is gone is no answer; a note of it lets the next `collect` end it.
  */
 
-import { type Bytes, concat, endOfPrefix } from '../bytes.ts'
+import { type Bytes, concat, endOfPrefix, equalBytes } from '../bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import type { NearIndex } from '../near/index.ts'
-import { forgetCluster, forgetMember, forgetMembers } from './forgotten.ts'
-import { expiries, members, type Payload, type Resolved, resolutions } from './rows.ts'
+import { endLeftover, forgetCluster, forgetMember, forgetMembers, type Place } from './forgotten.ts'
+import {
+  aliases,
+  expiries,
+  leftovers,
+  members,
+  oldRowOf,
+  type Payload,
+  type Resolved,
+  resolutions,
+} from './rows.ts'
 import { tenantOf, type TextKind, type VectorKind } from './subject.ts'
 
 const PAGE = 25
 const ID = 16
 const TIME = 6
+const ATTEMPTS_MAX = 10
 
 export class Forgetting {
   readonly #backend: Backend
@@ -32,11 +42,18 @@ export class Forgetting {
     return (await this.input('vector', tenantOf('vector', group), id)) || texts
   }
 
+  /** What was found may be another thing by the time it is to go; then it is looked for again. */
   async input(kind: 'text' | 'vector', tenant: Buffer, id: Buffer): Promise<boolean> {
-    const resolved = await this.#backend.read(findResolved, concat(tenant, id))
-    if (!resolved) return false
-    if (!resolved.isRepresentative) return this.#backend.run(forgetMember, tenant, id)
-    return this.#cluster(kind, tenant, resolved, () => true)
+    for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
+      const resolved = await this.#backend.read(findResolved, concat(tenant, id))
+      if (!resolved) return false
+      const { shelf, row } = resolved
+      const isGone = resolved.isRepresentative
+        ? await this.#cluster({ kind, tenant, shelf, row }, () => true)
+        : await this.#backend.run(forgetMember, tenant, id)
+      if (isGone) return true
+    }
+    return false
   }
 
   /** How many clusters have ended. */
@@ -44,46 +61,64 @@ export class Forgetting {
     const now = this.#backend.now()
     const end = Buffer.allocUnsafe(TIME)
     end.writeUIntBE(now + 1, 0, TIME)
+    const isDue = ({ expiresAt }: Payload) => expiresAt !== undefined && expiresAt <= now
     let clusters = 0
     for await (const { key, value } of this.#backend.scan(expiries, { end })) {
       const shelf = key.subarray(TIME, TIME + ID)
       const row = key.subarray(TIME + ID)
-      const isDue = ({ expiresAt }: Payload) => expiresAt !== undefined && expiresAt <= now
       const tenant = Buffer.from(value)
       for (const kind of ['text', 'vector'] as const) {
-        if (await this.#cluster(kind, tenant, { shelf, row }, isDue)) clusters++
+        if (await this.#cluster({ kind, tenant, shelf, row }, isDue)) clusters++
       }
     }
+    await this.#unfinished()
     await this.#text.index.trim(this.#backend)
     await this.#vector?.index.trim(this.#backend)
     return clusters
   }
 
-  async #cluster(
-    kind: 'text' | 'vector',
-    tenant: Buffer,
-    at: Pick<Resolved, 'shelf' | 'row'>,
-    isDue: (payload: Payload) => boolean,
-  ): Promise<boolean> {
-    const gone = await (kind === 'text'
-      ? this.#remove(this.#text.index, tenant, at, isDue)
-      : this.#vector !== undefined && this.#remove(this.#vector.index, tenant, at, isDue))
-    if (gone) await this.#members(tenant, at.row)
-    return gone
+  /** What others have begun to forget, and did not live to end. */
+  async #unfinished(): Promise<void> {
+    for await (const { key, value } of this.#backend.scan(leftovers)) {
+      const { kind, tenant, id } = value
+      if (kind === 'vector' && !this.#vector) continue
+      await this.#rest({ kind, tenant, shelf: key.subarray(0, ID), row: key.subarray(ID) }, id)
+    }
+  }
+
+  async #cluster(place: Place, isDue: (payload: Payload) => boolean): Promise<boolean> {
+    const id = await (place.kind === 'text'
+      ? this.#remove(this.#text.index, place, isDue)
+      : this.#vector && this.#remove(this.#vector.index, place, isDue))
+    if (id) await this.#rest(place, id)
+    return id !== undefined
   }
 
   async #remove<S>(
     index: NearIndex<S>,
-    tenant: Buffer,
-    at: Pick<Resolved, 'shelf' | 'row'>,
+    place: Place,
     isDue: (payload: Payload) => boolean,
-  ): Promise<boolean> {
+  ): Promise<Buffer | undefined> {
     try {
-      return await this.#backend.run(forgetCluster<S>, index, tenant, at, isDue)
+      return await this.#backend.run(forgetCluster<S>, index, place, isDue)
     } catch (error) {
       index.doubt()
       throw error
     }
+  }
+
+  /** The members of a cluster that is gone, and the clusters that were merged into it with theirs. */
+  async #rest(place: Place, id: Buffer): Promise<void> {
+    const { kind, tenant, row } = place
+    await this.#members(tenant, row)
+    const prefix = concat(tenant, id)
+    const range = { start: prefix, end: endOfPrefix(prefix) }
+    for await (const { key, value } of this.#backend.scan(aliases, range)) {
+      if (!equalBytes(value.into, row)) continue
+      const merged = { kind, tenant, shelf: value.shelf, row: oldRowOf(key) }
+      await this.#cluster(merged, ({ mergedInto }) => mergedInto !== undefined)
+    }
+    await this.#backend.run(endLeftover, place)
   }
 
   async #members(tenant: Buffer, row: Bytes): Promise<void> {

@@ -7,30 +7,42 @@ import type { Representative } from '../near/rows.ts'
 import { count } from './resolve.ts'
 import {
   aliases,
+  aliasKey,
   decodePayload,
   evidenceKey,
   evidences,
   expiries,
   expiryKey,
+  leftovers,
   memberKey,
   members,
   type Payload,
   resolutions,
 } from './rows.ts'
 
-/** Takes a cluster away. Its members are resolved anew when they come again. */
+export interface Place {
+  readonly kind: 'text' | 'vector'
+  readonly tenant: Buffer
+  readonly shelf: Buffer
+  readonly row: Buffer
+}
+
+/**
+ * Takes a cluster away, and returns its public id. Its members are resolved anew when they come again; a note
+ * says that rows of them may be left.
+ */
 export function* forgetCluster<S>(
   scope: Scope,
   index: NearIndex<S>,
-  tenant: Buffer,
-  { shelf, row }: { readonly shelf: Buffer; readonly row: Buffer },
+  { kind, tenant, shelf, row }: Place,
   isDue: (payload: Payload) => boolean,
-): Transaction<boolean> {
+): Transaction<Buffer | undefined> {
   const place: Cell<Representative> = index.representative(shelf, row)
   const [representative] = yield* read(place)
-  if (!representative) return false
+  scope.rely(place)
+  if (!representative) return undefined
   const payload = decodePayload(representative.payload)
-  if (!isDue(payload)) return false
+  if (!isDue(payload)) return undefined
   yield* index.remove(scope, shelf, row)
   for (let part = 0; part < payload.parts; part++) {
     scope.remove(cell(evidences, evidenceKey(shelf, row, part)))
@@ -40,14 +52,23 @@ export function* forgetCluster<S>(
   }
   const own = cell(resolutions, concat(tenant, payload.id))
   const [resolved] = yield* read(own)
-  if (resolved && equalBytes(resolved.row, row)) scope.remove(own)
+  scope.rely(own)
+  // It may have been resolved anew since, when this one had expired.
+  if (resolved?.isRepresentative && equalBytes(resolved.row, row)) scope.remove(own)
+  scope.write(cell(leftovers, concat(shelf, row)), { tenant, id: payload.id, kind })
   if (payload.mergedInto) {
-    scope.remove(cell(aliases, Buffer.concat([tenant, payload.mergedInto.id, payload.id])))
+    scope.remove(cell(aliases, aliasKey(tenant, payload.mergedInto.id, payload.id, row)))
     count(scope, tenant, 'merged', -1)
   } else {
     count(scope, tenant, 'clusters', -1)
   }
-  return true
+  return payload.id
+}
+
+/** Nothing of a cluster that is gone is left. */
+// oxlint-disable-next-line require-yield -- a body that reads nothing is one too
+export function* endLeftover(scope: Scope, { shelf, row }: Place): Transaction<void> {
+  scope.remove(cell(leftovers, concat(shelf, row)))
 }
 
 /** Takes one input away that is no representative. */

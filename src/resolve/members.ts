@@ -1,11 +1,14 @@
 /** Who belongs to an id, and what stands for it. */
 
-import { asBuffer, type Bytes, concat, endOfPrefix } from '../bytes.ts'
+import { asBuffer, type Bytes, concat, endOfPrefix, equalBytes } from '../bytes.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
-import { readEvidence } from './resolve.ts'
+import { MERGES_MAX, readEvidence } from './resolve.ts'
 import {
+  aliases,
   decodePayload,
   members,
+  oldIdOf,
+  oldRowOf,
   type Payload,
   publicId,
   type Resolved,
@@ -17,8 +20,10 @@ export interface ClusterMember {
   /** Of the input that was resolved. */
   readonly id: string
   readonly isRepresentative: boolean
-  /** To the representative. */
+  /** To `representative`. */
   readonly similarity: number
+  /** The id it was measured against: that of the cluster, or one that was merged into it. */
+  readonly representative: string
   /** When it was resolved first, in milliseconds since 1970. */
   readonly at: number
 }
@@ -37,8 +42,6 @@ interface Standing {
   readonly resolved: Resolved
   readonly payload: Payload
 }
-
-const MERGES_MAX = 8
 
 type AnyKind = TextKind | VectorKind
 
@@ -72,13 +75,49 @@ export async function* membersOf(
   const standing = await backend.read(standingOf, kind, tenant, id)
   if (!standing) return
   const { row, at } = standing.resolved
-  yield { id: publicId(standing.payload.id), isRepresentative: true, similarity: 1, at }
+  const own = publicId(standing.payload.id)
+  yield { id: own, isRepresentative: true, similarity: 1, at, representative: own }
+  yield* belonging(backend, kind, tenant, standing.payload.id, row)
+}
+
+/** Members of one representative, and those of others that were merged into it. */
+async function* belonging(
+  backend: Backend,
+  kind: AnyKind,
+  tenant: Buffer,
+  id: Buffer,
+  row: Buffer,
+): AsyncGenerator<ClusterMember> {
+  const representative = publicId(id)
   const prefix = concat(tenant, row)
-  const range = { start: prefix, end: endOfPrefix(prefix) }
-  for await (const member of backend.scan(members, range)) {
-    const input = member.key.subarray(prefix.byteLength)
-    yield { id: publicId(input), isRepresentative: false, ...member.value }
+  for await (const { key, value } of backend.scan(members, prefixed(prefix))) {
+    const input = publicId(key.subarray(prefix.byteLength))
+    yield { id: input, isRepresentative: false, ...value, representative }
   }
+  for await (const { key, value } of backend.scan(aliases, prefixed(concat(tenant, id)))) {
+    if (!equalBytes(value.into, row)) continue
+    const old = { id: oldIdOf(key), row: oldRowOf(key) }
+    const payload = await backend.read(payloadOf, kind, value.shelf, old.row)
+    if (!payload?.mergedInto) continue
+    const { similarity } = payload.mergedInto
+    const at = payload.bornAt
+    yield { id: publicId(old.id), isRepresentative: false, similarity, at, representative }
+    yield* belonging(backend, kind, tenant, old.id, old.row)
+  }
+}
+
+function prefixed(prefix: Bytes) {
+  return { start: prefix, end: endOfPrefix(prefix) }
+}
+
+function* payloadOf(
+  _scope: ReadScope,
+  kind: AnyKind,
+  shelf: Bytes,
+  row: Bytes,
+): Transaction<Payload | undefined> {
+  const [found] = yield* read(kind.index.representative(shelf, row))
+  return found && decodePayload(found.payload)
 }
 
 export async function representativeOf(

@@ -16,6 +16,9 @@ const isFunction = (value: unknown) => typeof value === 'function'
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
 const isSink = (value: unknown) => typeof value === 'object' && value !== null && 'counter' in value
 
+/** Times are kept in six bytes: this long from any clock still fits. */
+const TIME_MS_MAX = 2 ** 47
+
 function whole(from: number, help: string): v.GenericSchema<number> {
   const rule = `must be a whole number from ${from}`
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(from, rule), v.description(help))
@@ -27,8 +30,13 @@ function within(above: number, to: number, help: string): v.GenericSchema<number
 }
 
 function milliseconds(help: string): v.GenericSchema<number> {
-  const rule = 'must be a number of milliseconds from 0'
-  return v.pipe(v.number(rule), v.finite(rule), v.minValue(0, rule), v.description(help))
+  const rule = 'must be a number of milliseconds from 0 to 2^47'
+  return v.pipe(
+    v.number(rule),
+    v.minValue(0, rule),
+    v.maxValue(TIME_MS_MAX, rule),
+    v.description(help),
+  )
 }
 
 export const vectorOptions = v.strictObject({

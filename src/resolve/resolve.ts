@@ -6,12 +6,14 @@
  * the younger is merged into the older: its id stays resolvable, and leads to the older one.
  */
 
-import { type Bytes, concat, EMPTY } from '../bytes.ts'
+import { type Bytes, concat } from '../bytes.ts'
 import { cell, read, type ReadScope, type Scope, type Transaction } from '../backends/contract.ts'
 import type { Representative } from '../near/rows.ts'
 import { type Candidate, type Hit, search, type Searched } from '../near/search.ts'
+import { PrestigeError } from '../errors.ts'
 import {
   aliases,
+  aliasKey,
   decodePayload,
   encodePayload,
   evidenceKey,
@@ -49,11 +51,13 @@ export interface Ended {
   readonly candidates: number
   readonly compared: number
   readonly passedOver: number
+  /** It made one cluster of two: what was answered before may have another id now. */
+  readonly hasMerged?: true
 }
 
 const NOTHING_SEARCHED = { candidates: 0, compared: 0, passedOver: 0 }
-/** Merges are followed this far; one that leads further is shortened when it is made. */
-const MERGES_MAX = 8
+/** Every merge leads to an older representative, so they end; nobody has seen this many in a row. */
+export const MERGES_MAX = 32
 const OTHERS_COMPARED = 3
 
 export function* resolveInput<S>(
@@ -153,7 +157,8 @@ function* standing<S>(
     id = payload.mergedInto.id
     const next = cell(resolutions, concat(subject.tenant, id))
     const [older] = yield* read(next)
-    if (!older) return undefined
+    // It may have been forgotten, and have come back as a member of another.
+    if (!older?.isRepresentative) return undefined
     scope.rely(next)
     at = older
   }
@@ -172,9 +177,13 @@ function* searchFor<S>(
       looks,
       similarityMin: kind.similarityMin,
       *measure(candidate): Transaction<number | undefined> {
-        const { expiresAt } = decodePayload(candidate.row.payload)
-        if (expiresAt !== undefined && expiresAt <= now) return undefined
-        return yield* measured(subject, candidate)
+        const { expiresAt, mergedInto } = decodePayload(candidate.row.payload)
+        // A view that was far behind may still name what was merged.
+        if (mergedInto) return undefined
+        if (expiresAt === undefined || expiresAt > now) return yield* measured(subject, candidate)
+        // Another's clock may be behind this one: that nobody has renewed it counts.
+        scope?.rely(kind.index.representative(candidate.look.group, candidate.id))
+        return undefined
       },
     },
     scope,
@@ -192,9 +201,12 @@ export function* readEvidence(shelf: Bytes, row: Bytes, parts: number): Transact
     cell(evidences, evidenceKey(shelf, row, part)),
   )
   const found = yield* read(...cells)
-  const [only] = found
-  if (parts === 1) return only ?? EMPTY
-  return Buffer.concat(found.map((part) => part ?? EMPTY))
+  const all = found.map((part) => {
+    if (part) return part
+    throw new PrestigeError('CONTENT_CORRUPT', 'The evidence of a representative is not there.')
+  })
+  const [only] = all
+  return only && parts === 1 ? only : Buffer.concat(all)
 }
 
 /** A representative is born. */
@@ -257,23 +269,25 @@ function* join<S>(
   count(scope, tenant, 'members', 1)
   const at = { shelf: look.group, row: best.id }
   renew(scope, subject, at, row, rules)
-  const older = yield* mergeTwins(scope, subject, best, found.hits)
+  const merged = yield* mergeTwins(scope, subject, best, found.hits, rules)
   const representative = payload.id
   return {
     status: 'match',
-    id: older ?? representative,
+    id: merged ?? representative,
     representative,
     similarity,
     ...searchedOf(found),
+    ...(merged && { hasMerged: true }),
   }
 }
 
-/** Looks whether representatives that one text is like are like one another; returns what the best became. */
+/** Looks whether representatives that one text is like are like one another; returns what they are now. */
 function* mergeTwins<S>(
   scope: Scope,
   subject: Subject<S>,
   best: Hit<S>,
   hits: readonly Hit<S>[],
+  rules: Rules,
 ): Transaction<Buffer | undefined> {
   const others = hits.filter((hit) => hit !== best && hit.look === best.look)
   if (others.length === 0) return undefined
@@ -288,7 +302,9 @@ function* mergeTwins<S>(
     const isOlder = other.id.compare(best.id) < 0
     const [older, younger] = isOlder ? [other, best] : [best, other]
     yield* merge(scope, subject, shelf, older, younger, similarity)
-    return isOlder ? decodePayload(older.row.payload).id : undefined
+    // What is in use now is the older one.
+    if (isOlder) renew(scope, subject, { shelf, row: older.id }, older.row, rules)
+    return decodePayload(older.row.payload).id
   }
   return undefined
 }
@@ -309,9 +325,15 @@ function* merge<S>(
   scope.rely(place)
   if (!row) return
   const payload = decodePayload(row.payload)
-  const merged = encodePayload({ ...payload, mergedInto: { id: into, similarity } })
+  // From now on it lives as long as the older one, whose life alone is renewed.
+  const mergedInto = { id: into, similarity }
+  const merged = encodePayload({ ...payload, expiresAt: undefined, mergedInto })
+  if (payload.expiresAt !== undefined) {
+    scope.remove(cell(expiries, expiryKey(payload.expiresAt, shelf, younger.id)))
+  }
   yield* kind.index.retire(scope, shelf, younger.id, merged)
-  scope.write(cell(aliases, Buffer.concat([tenant, into, payload.id])), EMPTY)
+  const alias = cell(aliases, aliasKey(tenant, into, payload.id, younger.id))
+  scope.write(alias, { shelf, into: older.id })
   count(scope, tenant, 'merged', 1)
   count(scope, tenant, 'clusters', -1)
 }

@@ -21,7 +21,7 @@ import { Instruments } from './instruments.ts'
 import { type ClusterMember, membersOf, representativeOf, type Told } from './members.ts'
 import type { ResolverOptions } from './options.ts'
 import { answerOf, type Ended, lookUp, resolveInput, type Rules, type Status } from './resolve.ts'
-import { aliases, groups, publicId, readPublicId, textNear, vectorNear } from './rows.ts'
+import { aliases, groups, oldIdOf, publicId, readPublicId, textNear, vectorNear } from './rows.ts'
 import type { OpenedSettings, ResolverSettings } from './settings.ts'
 import { type GroupStats, statsOf, type StatsOptions } from './stats.ts'
 import {
@@ -97,7 +97,10 @@ export class Resolver {
     }
     const renewMs = options.renewMs ?? (ttlMs ?? 0) / 10
     this.#rules = { ttlMs, renewMs, partBytes: backend.limits.valueBytesMax }
-    this.#answers = new Answers(options.cacheMax ?? CACHE_MAX, options.cacheMs ?? CACHE_MS)
+    // An answer from memory renews nothing: it must not be why a cluster that is in use ends, nor outlive it.
+    const livesMs = ttlMs === undefined ? Infinity : Math.min(renewMs, ttlMs - renewMs)
+    const cacheMs = Math.min(options.cacheMs ?? CACHE_MS, livesMs)
+    this.#answers = new Answers(options.cacheMax ?? CACHE_MAX, cacheMs)
     this.#instruments = metrics && new Instruments(metrics, options.labelGroups ?? false)
     this.#forgetting = new Forgetting(backend, this.#text, this.#vector)
   }
@@ -115,9 +118,11 @@ export class Resolver {
     try {
       const subject = this.#subject(group, value)
       const now = this.#backend.now()
+      const { epoch } = this.#answers
       const remembered = this.#answers.get(subject.tenant, subject.id, now)
       const ended = remembered ?? (await this.#run(subject))
-      if (!remembered) this.#remember(subject, ended, now)
+      if (ended.hasMerged) this.#answers.clear()
+      else if (!remembered) this.#remember(subject, ended, now, epoch)
       const seconds = (performance.now() - started) / 1000
       const { name } = subject.kind
       this.#instruments?.resolved(name, group, ended, remembered !== undefined, seconds)
@@ -184,15 +189,15 @@ export class Resolver {
   async aliases(group: string, id: string): Promise<string[]> {
     requireGroup(group)
     return this.#gate.pass(async () => {
-      const old: string[] = []
+      const old = new Set<string>()
       for (const { name } of this.#kinds) {
         const prefix = concat(tenantOf(name, group), readPublicId(id))
         const range = { start: prefix, end: endOfPrefix(prefix) }
         for await (const { key } of this.#backend.scan(aliases, range)) {
-          old.push(publicId(key.subarray(prefix.byteLength)))
+          old.add(publicId(oldIdOf(key)))
         }
       }
-      return old
+      return [...old]
     })
   }
 
@@ -316,9 +321,9 @@ export class Resolver {
       : this.#backend.read(lookUp<Uint8Array>, subject as Subject<Uint8Array>) // safe: vectors have bits
   }
 
-  #remember({ tenant, id }: AnySubject, ended: Ended, now: number): void {
+  #remember({ tenant, id }: AnySubject, ended: Ended, now: number, epoch: number): void {
     const status = ended.id.equals(id) ? 'exact' : 'known'
-    this.#answers.keep(tenant, id, { ...ended, status }, now)
+    this.#answers.keep(tenant, id, { ...ended, status }, now, epoch)
   }
 
   #told({ kind }: AnySubject, { id, status, similarity, representative }: Ended): Resolution {
@@ -349,5 +354,7 @@ function isId(what: unknown): what is { readonly id: string } {
 
 /** The same value twice is resolved one after the other. */
 function nameOf(value: ResolverValue): string {
-  return typeof value === 'string' ? value : value.length < 64 ? [...value].join() : ''
+  if (typeof value === 'string') return value
+  // What is no value at all has no name; its own outcome will say so.
+  return isVector(value) && value.length < 64 ? [...value].join() : ''
 }

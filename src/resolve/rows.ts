@@ -139,6 +139,37 @@ export function decodePayload(bytes: Bytes): Payload {
   }
 }
 
+/** `10` shelf (16) row it was merged into (16). */
+export interface Alias {
+  readonly shelf: Buffer
+  readonly into: Buffer
+}
+
+const aliasCodec: Codec<Alias> = {
+  encode: ({ shelf, into }) => Buffer.concat([Buffer.of(FORMAT), shelf, into]),
+  decode(bytes) {
+    const row = checked('aliases', bytes, 1 + 2 * ID)
+    return { shelf: row.subarray(1, 1 + ID), into: row.subarray(1 + ID, 1 + 2 * ID) }
+  },
+}
+
+/** `1f` tenant (16) public id (16); flags: 1 vectors. */
+export interface Leftover {
+  readonly tenant: Buffer
+  readonly id: Buffer
+  readonly kind: 'text' | 'vector'
+}
+
+const leftoverCodec: Codec<Leftover> = {
+  encode: ({ tenant, id, kind }) =>
+    Buffer.concat([Buffer.of(FORMAT | (kind === 'vector' ? 1 : 0)), tenant, id]),
+  decode(bytes) {
+    const row = checked('leftovers', bytes, 1 + 2 * ID)
+    const kind = (row.readUInt8(0) & 1) === 0 ? 'text' : 'vector'
+    return { tenant: row.subarray(1, 1 + ID), id: row.subarray(1 + ID, 1 + 2 * ID), kind }
+  },
+}
+
 const textCodec: Codec<string> = {
   encode: (text) => Buffer.from(text),
   decode: (bytes) => asBuffer(bytes).toString(),
@@ -152,8 +183,12 @@ export const resolutions: Space<Resolved> = rows('resolve.resolutions', resolved
 })
 /** Tenant, representative's row and input id → Member. */
 export const members: Space<Member> = rows('resolve.members', memberCodec, { ordered: true })
-/** Tenant, public id and old public id → nothing. */
-export const aliases: Space<Bytes> = rows('resolve.aliases', rawCodec, { ordered: true })
+/** Tenant, public id, old public id and the row it had → Alias. */
+export const aliases: Space<Alias> = rows('resolve.aliases', aliasCodec, { ordered: true })
+/** Shelf and row of a representative that is gone, until nothing of its cluster is left → Leftover. */
+export const leftovers: Space<Leftover> = rows('resolve.leftovers', leftoverCodec, {
+  ordered: true,
+})
 /** Shelf and representative's row, and from the second part on its number (2) → evidence. */
 export const evidences: Space<Bytes> = rows('resolve.evidence', rawCodec, { immutable: true })
 /** Time (6), shelf and representative's row → tenant. */
@@ -171,6 +206,7 @@ export const resolverSpaces: readonly Space<unknown>[] = [
   resolutions,
   members,
   aliases,
+  leftovers,
   evidences,
   expiries,
   groups,
@@ -180,6 +216,20 @@ export const resolverSpaces: readonly Space<unknown>[] = [
 
 export function memberKey(tenant: Bytes, row: Bytes, input: Bytes): Buffer {
   return Buffer.concat([tenant, row, input])
+}
+
+export function aliasKey(tenant: Bytes, id: Bytes, old: Bytes, row: Bytes): Buffer {
+  return Buffer.concat([tenant, id, old, row])
+}
+
+/** The old public id in the key of an alias. */
+export function oldIdOf(key: Buffer): Buffer {
+  return key.subarray(2 * ID, 3 * ID)
+}
+
+/** The row it had. */
+export function oldRowOf(key: Buffer): Buffer {
+  return key.subarray(3 * ID)
 }
 
 export function evidenceKey(shelf: Bytes, row: Bytes, part: number): Buffer {

@@ -14,7 +14,13 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
-import { chooseVectorBands, hashVersion, type PlanesForm } from '../fingerprint/index.ts'
+import {
+  chooseVectorBands,
+  hashVersion,
+  Hyperplanes,
+  type PlanesForm,
+  VectorTable,
+} from '../fingerprint/index.ts'
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
 import type { ResolverOptions, VectorInput } from './options.ts'
 import { settings } from './rows.ts'
@@ -115,10 +121,18 @@ function vectorSettings(wanted: VectorInput, old: VectorSettings | undefined): V
   if ((wanted.bands === undefined) !== (wanted.rows === undefined)) {
     throw new PrestigeError('INVALID_OPTIONS', 'Give both bands and rows of vectors, or neither.')
   }
+  const isAsOld = cosineMin === old?.cosineMin && bits === old.bits
   const { bands, rows } =
     wanted.bands !== undefined && wanted.rows !== undefined
       ? { bands: wanted.bands, rows: wanted.rows }
-      : chooseVectorBands(bits, cosineMin)
+      : isAsOld
+        ? old
+        : chooseVectorBands(bits, cosineMin)
+  if (!old) {
+    // These refuse what cannot be, before anything is kept.
+    void new Hyperplanes({ dimensions, bits, form, seed })
+    void new VectorTable({ bits, banding: { bands, rows } })
+  }
   const version = hashVersion()
   return { dimensions, cosineMin, bits, bands, rows, form, seed, hashVersion: version }
 }

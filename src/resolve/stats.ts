@@ -4,8 +4,11 @@ import { type Bytes, endOfPrefix, latin1 } from '../bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import type { FullBucket, TableBytes } from '../fingerprint/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
+import { MERGES_MAX } from './resolve.ts'
 import {
+  aliases,
   members,
+  oldRowOf,
   publicId,
   type Resolved,
   resolutions,
@@ -96,14 +99,21 @@ function* countsOf(_scope: unknown, tenant: Bytes): Transaction<readonly (number
   return yield* read(...NAMES.map((name) => cell(resolverTallies, tallyKey(tenant, name))))
 }
 
-/** Members are in the order of their representatives, so one pass counts them all. */
+/** The largest clusters that have members. What was merged counts where it was merged into. */
 async function largestOf(backend: Backend, tenant: Buffer, limit: number): Promise<Cluster[]> {
-  const sizes = new Map<string, number>()
   const range = { start: tenant, end: endOfPrefix(tenant) }
+  const membersOf = new Map<string, number>()
   for await (const { key } of backend.scan(members, range)) {
     const row = latin1(key.subarray(16, 32))
-    sizes.set(row, (sizes.get(row) ?? 0) + 1)
+    membersOf.set(row, (membersOf.get(row) ?? 0) + 1)
   }
+  const older = new Map<string, string>()
+  for await (const { key, value } of backend.scan(aliases, range)) {
+    older.set(latin1(oldRowOf(key)), latin1(value.into))
+  }
+  const sizes = new Map<string, number>()
+  for (const row of older.keys()) addTo(sizes, rootOf(older, row), 1)
+  for (const [row, size] of membersOf) addTo(sizes, rootOf(older, row), size)
   const top = [...sizes].toSorted(([, one], [, other]) => other - one).slice(0, limit)
   const wanted = new Map(top)
   const named: Cluster[] = []
@@ -113,6 +123,20 @@ async function largestOf(backend: Backend, tenant: Buffer, limit: number): Promi
     if (size !== undefined) named.push({ id: publicId(value.id), size: size + 1 })
   }
   return named
+}
+
+function addTo(sizes: Map<string, number>, row: string, count: number): void {
+  sizes.set(row, (sizes.get(row) ?? 0) + count)
+}
+
+function rootOf(older: ReadonlyMap<string, string>, row: string): string {
+  let root = row
+  for (let merges = 0; merges < MERGES_MAX; merges++) {
+    const next = older.get(root)
+    if (next === undefined) return root
+    root = next
+  }
+  return root
 }
 
 function sizeOf(wanted: ReadonlyMap<string, number>, resolved: Resolved): number | undefined {

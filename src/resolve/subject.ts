@@ -233,7 +233,7 @@ export class VectorKind implements Kind<Uint8Array> {
       looks,
       shelf,
       evidence: () => vectorEvidence(vector),
-      similarityTo: (_look, _id, evidence) => cosine(vector, readVector(evidence())),
+      similarityTo: (_look, _id, evidence) => levelCosine(vector, readVector(evidence())),
     }
   }
 
@@ -248,10 +248,13 @@ export class VectorKind implements Kind<Uint8Array> {
   }
 
   between(_look: Look<Uint8Array>, first: Bytes, second: Bytes): number {
-    return cosine(readVector(first), readVector(second))
+    return levelCosine(readVector(first), readVector(second))
   }
 
   #checked(input: Vector): Float64Array {
+    if (Array.isArray(input) && !input.every((number) => typeof number === 'number')) {
+      throw new PrestigeError('INVALID_VALUE', 'A vector has numbers only.')
+    }
     const vector = Float64Array.from(input)
     const { dimensions } = this.#settings
     if (vector.length !== dimensions) {
@@ -263,6 +266,24 @@ export class VectorKind implements Kind<Uint8Array> {
     if (vector.every(Number.isFinite)) return vector
     throw new PrestigeError('INVALID_VALUE', 'A vector has finite numbers only.')
   }
+}
+
+/** Squares of numbers within these bounds, and sums of many of them, stay finite and above 0. */
+const LEVEL_MIN = 2 ** -400
+const LEVEL_MAX = 2 ** 400
+
+/** The direction of a vector does not depend on its length, however large or small its numbers are. */
+export function levelCosine(first: ArrayLike<number>, second: ArrayLike<number>): number {
+  return cosine(levelled(first), levelled(second))
+}
+
+function levelled(vector: ArrayLike<number>): ArrayLike<number> {
+  let greatest = 0
+  for (let at = 0; at < vector.length; at++) {
+    greatest = Math.max(greatest, Math.abs(vector[at] ?? 0))
+  }
+  if (greatest === 0 || (greatest >= LEVEL_MIN && greatest <= LEVEL_MAX)) return vector
+  return Float64Array.from(vector, (number) => number / greatest)
 }
 
 /** As the ids of the resolver this one grew from: over the bits of doubles, lowest byte first. */

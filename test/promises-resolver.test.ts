@@ -1,0 +1,177 @@
+/** Promises that the original resolver makes and breaks, kept here. Each test is named after the promise. */
+
+import { afterAll, describe, expect, it } from 'vitest'
+
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { openResolver, type Resolver, type ResolverInput } from '../src/index.ts'
+import { placeOf } from './resolver/open.ts'
+import { RECALL_ONE, textsOf } from './resolver/texts.ts'
+import { removeTemporaryDirectories } from './subjects.ts'
+
+afterAll(removeTemporaryDirectories)
+
+const TEXT = 'the quick brown fox jumps over the lazy dog while nobody else is watching it at all'
+const NEAR = TEXT.replace('lazy', 'lazier')
+const EXACT = { ...RECALL_ONE, similarityMin: 0.6, profile: 'chars-3', cacheMax: 0 } as const
+
+const engines: [string, (options: ResolverInput) => Promise<Resolver>][] = [
+  ['memory', (options) => openResolver('memory:', options)],
+  ['lmdb', async (options) => (await placeOf('lmdb')).open(options)],
+  [
+    'simulated',
+    (options) => {
+      const { profile, similarityMin } = options
+      const small = { slots: 64, bands: 32, rows: 1 }
+      const world = new SimulatedWorld(5)
+      return openResolver(world.open('w'), { ...options, ...small, profile, similarityMin })
+    },
+  ],
+]
+
+/** Three texts in a row: each is like the next, the first and the last are not. */
+function chain(): readonly [string, string, string] {
+  const words = textsOf(4).words(24)
+  const at = (from: number) => words.slice(from, from + 18).join(' ')
+  return [at(0), at(3), at(6)]
+}
+
+describe.each(engines)('on %s', (_name, open) => {
+  it('what one group has seen is never told to another (1)', async () => {
+    await using resolver = await open({ ...EXACT, cacheMax: 1000 })
+    const first = await resolver.resolve('a', TEXT)
+    await resolver.resolve('a', NEAR)
+    expect(await resolver.resolve('b', NEAR)).toMatchObject({ status: 'new' })
+    const [inB] = [await resolver.resolve('b', TEXT)]
+    expect(inB.id).not.toBe(first.id)
+    expect(await resolver.resolve('a', NEAR)).toMatchObject({ id: first.id })
+  })
+
+  it('the most similar wins, not the first that is similar enough (5)', async () => {
+    const [, middle, last] = chain()
+    const nearer = `${last} indeed`
+    for (const order of [
+      [middle, last],
+      [last, middle],
+    ] as const) {
+      await using resolver = await open({ ...EXACT, similarityMin: 0.75 })
+      const ids = new Map<string, string>()
+      for (const text of order) {
+        const { status, id } = await resolver.resolve('g', text)
+        expect(status).toBe('new')
+        ids.set(text, id)
+      }
+      expect(await resolver.resolve('g', nearer)).toMatchObject({ id: ids.get(last) })
+    }
+  })
+
+  it('of two that are equally similar the older wins, every time (5)', async () => {
+    const asked = 'съешь же ещё этих мягких французских булок да выпей чаю наконец'
+    const [one, other] = [`${asked} abcdefghijklmnopqrst`, `${asked} tsrqponmlkjihgfedcba`] as const
+    const twins = [one, other] as const
+    for (const [first, second] of [twins, [other, one], twins, [other, one]] as const) {
+      await using resolver = await open({ ...EXACT, similarityMin: 0.65 })
+      const older = await resolver.resolve('g', first)
+      expect(await resolver.resolve('g', second)).toMatchObject({ status: 'new' })
+      const similarities = twins.map((twin) => resolver.explain('g', asked, twin).similarity)
+      expect(similarities[0]).toBe(similarities[1])
+      const found = await resolver.resolve('g', asked)
+      expect(found).toMatchObject({ id: older.id, similarity: similarities[0] })
+    }
+  })
+
+  it('a member is like what stands for it, not only like another member (13)', async () => {
+    const [first, middle, last] = chain()
+    await using resolver = await open({ ...EXACT, similarityMin: 0.6 })
+    const explained = (one: string, other: string) => resolver.explain('g', one, other).isDuplicate
+    expect([explained(first, middle), explained(middle, last)]).toEqual([true, true])
+    expect(explained(first, last)).toBe(false)
+    const { id } = await resolver.resolve('g', first)
+    expect(await resolver.resolve('g', middle)).toMatchObject({ id, status: 'match' })
+    expect(await resolver.resolve('g', last)).toMatchObject({ status: 'new' })
+  })
+
+  it('can look without a trace, forget, list members, explain and take many (12)', async () => {
+    await using resolver = await open(EXACT)
+    expect(await resolver.lookup('g', TEXT)).toBeUndefined()
+    const items = [TEXT, NEAR].map((value) => ({ group: 'g', value }))
+    const [first] = await resolver.resolveMany(items)
+    const id = first!.ok ? first!.result.id : ''
+    const members: number[] = []
+    for await (const { similarity } of resolver.members('g', id)) members.push(similarity)
+    const explained = resolver.explain('g', TEXT, NEAR)
+    expect(members).toEqual([1, explained.similarity])
+    expect(explained).toMatchObject({ isDuplicate: true, threshold: 0.6 })
+    expect(explained.sharedBands.length).toBeGreaterThan(0)
+    expect(await resolver.forget('g', { id })).toBe(true)
+    expect(await resolver.lookup('g', TEXT)).toBeUndefined()
+    expect(await resolver.lookup('g', NEAR)).toBeUndefined()
+  })
+})
+
+it('an answer is never one that other settings gave (2)', async () => {
+  const place = await placeOf('lmdb')
+  const first = await place.open({ similarityMin: 0.6, candidatesMax: 10 })
+  const { id } = await first.resolve('g', TEXT)
+  await first.close()
+  await expect(place.open({ similarityMin: 0.99 })).rejects.toMatchObject({
+    code: 'SETTINGS_MISMATCH',
+  })
+  // What only searching is about orphans nothing.
+  await using again = await place.open({ candidatesMax: 20, bucketMax: 7 })
+  expect(await again.resolve('g', NEAR)).toMatchObject({ id, status: 'match' })
+})
+
+it.each(['memory', 'lmdb'] as const)('a cluster in use never expires on %s (3)', async (engine) => {
+  const place = await placeOf(engine)
+  await using resolver = await place.open({ ...EXACT, cacheMax: 1000, ttlMs: 10_000 })
+  const { id } = await resolver.resolve('g', TEXT)
+  for (let use = 0; use < 30; use++) {
+    place.clock.time += 4_000
+    const text = use % 3 === 0 ? TEXT : use % 3 === 1 ? NEAR : `${TEXT} ${use}`
+    expect(await resolver.resolve('g', text)).toMatchObject({ id })
+    await resolver.collect()
+  }
+  place.clock.time += 10_000
+  expect(await resolver.lookup('g', TEXT)).toBeUndefined()
+})
+
+describe('what a full bucket may have hidden is told, and nobody is turned away (4)', () => {
+  const texts = textsOf(8)
+  const words = texts.words(20)
+  const family = Array.from({ length: 30 }, () => texts.variant(words, 9))
+
+  it.each([
+    ['memory', async () => new MemoryBackend({}, new MemoryEngine())],
+    ['simulated', async () => new SimulatedWorld(3).open('w')],
+  ] as const)('on %s', async (_name, backend) => {
+    const banding = { slots: 64, bands: 32, rows: 1, bucketMax: 2 }
+    const passed: number[] = []
+    const metrics = {
+      counter: (name: string, value: number) => {
+        if (name === 'lsh.dedup.buckets_passed_over.total') passed.push(value)
+      },
+      histogram: () => {},
+      gauge: () => {},
+    }
+    const options = { ...banding, similarityMin: 0.95, profile: 'chars-3', metrics } as const
+    await using resolver = await openResolver(await backend(), options)
+    for (const text of family) {
+      expect(await resolver.resolve('g', text)).toMatchObject({ status: 'new' })
+    }
+    const stats = await resolver.stats('g')
+    expect(stats.clusters).toBe(family.length)
+    expect(stats.possibleMisses).toBeGreaterThan(0)
+    expect(stats.possibleMisses).toBe(passed.length)
+    for (const text of family) {
+      expect(await resolver.resolve('g', text)).toMatchObject({ status: 'exact' })
+    }
+  })
+})
+
+it('defaults make sense: half of all pairs are found well below the threshold', async () => {
+  await using resolver = await openResolver('memory:', { preset: 'lsh' })
+  const { text, vector } = resolver.settings
+  expect(resolver.calculateApproximateThreshold()).toBeLessThan(text.similarityMin)
+  expect(resolver.calculateApproximateThreshold('vector')).toBeLessThan(vector!.cosineMin)
+})
