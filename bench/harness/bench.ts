@@ -85,6 +85,7 @@ export const benchNames = [
   'start',
   'observability',
   'canonical',
+  'near-store',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */
