@@ -13,4 +13,11 @@ describe('a store whose writer is killed', () => {
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
   }, 120_000)
+
+  it('links near duplicates as if nothing had happened', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-near-'))
+    const report = await crashRounds(directory, { rounds: 4, seed: 20_261_116, dedup: 'near' })
+    expect(report.acknowledged).toBeGreaterThan(100)
+    await rm(directory, { recursive: true })
+  }, 120_000)
 })

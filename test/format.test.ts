@@ -7,10 +7,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { describe, expect, it } from 'vitest'
 
+import { cell, type Scope } from '../src/backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
 import { openStore } from '../src/index.ts'
+import { bucketKey } from '../src/near/rows.ts'
+import { orphaned, storeNear } from '../src/store/near-rows.ts'
 
 const GOLDEN = new URL('./golden/store-format-1.json', import.meta.url)
+const GOLDEN_NEAR = new URL('./golden/near-store-format-1.json', import.meta.url)
 type Rows = Record<string, [key: string, value: string][]>
 
 /** Everything a store can hold, from a fixed clock and fixed randomness. */
@@ -32,6 +36,34 @@ async function writeStore(engine: MemoryEngine): Promise<void> {
   await store.delete('gone')
   await store.put('large', Buffer.alloc(4 * 1024 * 1024 + 3, 'x'))
   await store.close()
+}
+
+const NEAR_TEXT = Array.from({ length: 60 }, (_, at) => `word${at}`).join(' ')
+
+/** Everything that near duplicates add: linked, representatives, one that went, a note, shared bytes. */
+async function writeNearStores(engine: MemoryEngine): Promise<void> {
+  let time = 1_700_000_000_000
+  const fixed = { clock: () => time, random: (count: number) => Buffer.alloc(count, 7) }
+  const own = new MemoryBackend({ ...fixed, namespace: 'own' }, engine)
+  const store = await openStore(own, { dedup: 'near', gc: 'manual' })
+  await store.put('first', NEAR_TEXT)
+  time += 1
+  await store.put('linked', `${NEAR_TEXT} end`)
+  await store.put('other', 'something else altogether, and of another length')
+  await store.put('binary', Buffer.from([255, 0]))
+  await store.put('empty', '')
+  await store.put('gone', 'this one is taken away again before the end')
+  await store.delete('gone')
+  await store.collect()
+  const shared = new MemoryBackend({ ...fixed, namespace: 'shared' }, engine)
+  const input = { dedup: 'near', fidelity: 'representative', similarityMin: 0.5 } as const
+  const sharing = await openStore(shared, { ...input, near: { profile: 'words-3' } })
+  await sharing.put('first', NEAR_TEXT)
+  await sharing.put('near', `${NEAR_TEXT} end`)
+  // What a crash between the sweep of a representative and the next step leaves behind.
+  await own.run(function* (scope: Scope) {
+    scope.write(cell(orphaned, Buffer.alloc(16, 9)), Buffer.alloc(0))
+  })
 }
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
@@ -81,5 +113,41 @@ describe('the stored format', () => {
     expect((await store.verify()).problems).toEqual([])
     expect((await store.put('new', 'strasse')).of?.firstKey).toEqual(Buffer.from('first'))
     expect(await store.collect()).toMatchObject({ contents: 1, contentBytes: 8 })
+  })
+
+  it('of near duplicates is the one written down as well', async () => {
+    const engine = new MemoryEngine()
+    await writeNearStores(engine)
+    if (process.env['GOLDEN'] === 'write') {
+      await writeFile(GOLDEN_NEAR, `${JSON.stringify(dump(engine), undefined, 1)}\n`)
+    }
+    expect(dump(engine)).toEqual(JSON.parse(await readFile(GOLDEN_NEAR, 'utf8')))
+  })
+
+  it('of near duplicates where there is no journal is the one written down as well', () => {
+    const [signature, payload] = [Buffer.from([1, 2]), Buffer.from([3])]
+    const representative = { sequence: 0, signature, payload }
+    const { representatives, buckets } = storeNear
+    const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+    expect(hex(representatives.codec.encode(representative))).toBe('100000000000000002010203')
+    const ids = Buffer.alloc(16, 7)
+    expect(hex(buckets.codec.encode({ isFull: false, ids }))).toBe(`10${'07'.repeat(16)}`)
+    expect(hex(buckets.codec.encode({ isFull: true, ids: Buffer.alloc(0) }))).toBe('11')
+    expect(hex(bucketKey(ids, 1, 2))).toBe(`${'07'.repeat(16)}000100000002`)
+  })
+
+  it('of near duplicates can still be read, verified and written to', async () => {
+    const engine = load(JSON.parse(await readFile(GOLDEN_NEAR, 'utf8')))
+    const clock = () => 1_700_000_010_000
+    await using store = await openStore(new MemoryBackend({ clock, namespace: 'own' }, engine))
+    expect(store.settings).toMatchObject({ dedup: 'near', near: { similarityMin: 0.85 } })
+    expect(await store.getText('linked')).toBe(`${NEAR_TEXT} end`)
+    expect((await store.explain('linked'))?.of?.firstKey).toEqual(Buffer.from('first'))
+    expect((await store.verify()).problems).toEqual([])
+    expect(await store.put('new', `start ${NEAR_TEXT}`)).toMatchObject({ method: 'near' })
+    await using shared = await openStore(new MemoryBackend({ clock, namespace: 'shared' }, engine))
+    expect(await shared.getText('near')).toBe(NEAR_TEXT)
+    expect(await shared.explain('near')).toMatchObject({ method: 'near', threshold: 0.5 })
+    expect((await shared.verify()).problems).toEqual([])
   })
 })

@@ -92,6 +92,7 @@ export const benchNames = [
   'observability',
   'canonical',
   'resolver',
+  'near-store',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */

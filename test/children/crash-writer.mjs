@@ -1,6 +1,6 @@
 /**
  * Writes to a store until it is killed, and says in a file what it began and what was acknowledged.
- * Arguments: directory, log file, seed, durability. Lines: `B lane key op value`, `A lane`.
+ * Arguments: directory, log file, seed, durability, dedup. Lines: `B lane key op value`, `A lane`.
  */
 
 import { openSync, writeSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { openSync, writeSync } from 'node:fs'
 import { openStore } from '../../dist/index.js'
 import { seededRandom } from '../../dist/backends/simulated.js'
 
-const [directory, logFile, seed, durability] = process.argv.slice(2)
+const [directory, logFile, seed, durability, dedup = 'exact'] = process.argv.slice(2)
 const random = seededRandom(Number(seed))
 const log = openSync(logFile, 'a')
 const LANES = 48
@@ -20,7 +20,15 @@ function valueOf(number) {
   return Buffer.alloc(bytes, `value ${number} `)
 }
 
-const store = await openStore(directory, { durability })
+/** Ten texts, eight versions of each: whoever came first is a representative, the others are linked to it. */
+function nearValueOf(number) {
+  const [kind, version] = [number % 10, Math.floor(number / 10)]
+  const words = Array.from({ length: 150 }, (_, at) => `w${(kind + 1) * 1000 + at}`)
+  return Buffer.from(`value ${number} ${words.join(' ')} v${version}`)
+}
+
+const valueFor = dedup === 'near' ? nearValueOf : valueOf
+const store = await openStore(directory, { durability, dedup })
 process.stdout.write('ready\n')
 
 async function runLane(lane) {
@@ -30,8 +38,8 @@ async function runLane(lane) {
     const number = Math.floor(random() * 80)
     const op = dice < 0.6 ? 'put' : dice < 0.7 ? 'putTtl' : dice < 0.95 ? 'delete' : 'collect'
     writeSync(log, `B\t${lane}\t${key}\t${op}\t${number}\n`)
-    if (op === 'put') await store.put(key, valueOf(number))
-    else if (op === 'putTtl') await store.put(key, valueOf(number), { ttlMs: 1e9 })
+    if (op === 'put') await store.put(key, valueFor(number))
+    else if (op === 'putTtl') await store.put(key, valueFor(number), { ttlMs: 1e9 })
     else if (op === 'delete') await store.delete(key)
     else await store.collect()
     writeSync(log, `A\t${lane}\n`)

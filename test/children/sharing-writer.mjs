@@ -1,6 +1,6 @@
 /**
  * One of several writers of the same keys and values in one directory: a process of its own or a worker
- * thread. Arguments (argv or workerData): directory, seed, operations.
+ * thread. Arguments (argv or workerData): directory, seed, operations, dedup.
  */
 
 import { isMainThread, workerData } from 'node:worker_threads'
@@ -8,10 +8,18 @@ import { isMainThread, workerData } from 'node:worker_threads'
 import { openStore } from '../../dist/index.js'
 import { seededRandom } from '../../dist/backends/simulated.js'
 
-const [directory, seed, operations] = isMainThread ? process.argv.slice(2) : workerData
+const [directory, seed, operations, dedup = 'exact'] = isMainThread
+  ? process.argv.slice(2)
+  : workerData
 const random = seededRandom(Number(seed))
-const store = await openStore(directory, { durability: 'os' })
-const valueOf = (number) => Buffer.alloc(200 + number * 7, `shared ${number} `)
+const store = await openStore(directory, { durability: 'os', dedup })
+
+/** Five texts, five versions of each; or twenty-five that have nothing in common. */
+function valueOf(number) {
+  if (dedup === 'exact') return Buffer.alloc(200 + number * 7, `shared ${number} `)
+  const words = Array.from({ length: 100 }, (_, at) => `k${number % 5}w${at}`)
+  return Buffer.from(`shared ${number} ${words.join(' ')}`)
+}
 
 async function step() {
   const key = `key ${Math.floor(random() * 60)}`

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { openStore } from '../../src/index.ts'
+import { openStore, type Store } from '../../src/index.ts'
 import { seededRandom } from '../../src/backends/simulated.ts'
 
 const WRITER = fileURLToPath(new URL('../children/crash-writer.mjs', import.meta.url))
@@ -26,7 +26,7 @@ type Possible = Set<number | undefined>
 
 export async function crashRounds(
   directory: string,
-  { rounds, seed }: { rounds: number; seed: number },
+  { rounds, seed, dedup = 'exact' }: { rounds: number; seed: number; dedup?: 'exact' | 'near' },
 ): Promise<CrashReport> {
   const random = seededRandom(seed)
   const possible = new Map<string, Possible>()
@@ -35,7 +35,8 @@ export async function crashRounds(
   for (let round = 0; round < rounds; round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
-    await writeAndKill(join(directory, 'store'), log, seed + round, durability, random() * 700)
+    const args = [join(directory, 'store'), log, String(seed + round), durability, dedup]
+    await writeAndKill(args, random() * 700)
     const told = replay(await readFile(log, 'utf8').catch(() => ''), possible)
     acknowledged += told.acknowledged
     underWay += told.underWay
@@ -45,14 +46,8 @@ export async function crashRounds(
   return { rounds, acknowledged, underWay }
 }
 
-async function writeAndKill(
-  store: string,
-  log: string,
-  seed: number,
-  durability: string,
-  ms: number,
-): Promise<void> {
-  const child = spawn(process.execPath, [WRITER, store, log, String(seed), durability], {
+async function writeAndKill(args: readonly string[], ms: number): Promise<void> {
+  const child = spawn(process.execPath, [WRITER, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(child.stdout, 'data')
@@ -103,4 +98,24 @@ async function check(directory: string, possible: Map<string, Possible>): Promis
   const report = await store.verify()
   if (!report.isSound)
     throw new Error(`verify found ${JSON.stringify(report.problems.slice(0, 3))}`)
+  if (store.settings.near) await checkNear(store)
+}
+
+/** What was linked when the writer died is linked still, or decided anew; nobody is linked to what is gone. */
+async function checkNear(store: Store): Promise<void> {
+  await store.collect()
+  const { problems } = await store.verify()
+  if (problems.length > 0) throw new Error(`verify found ${JSON.stringify(problems[0])}`)
+  const representatives = new Map<string, string>()
+  for await (const key of store.keys()) {
+    const { content, of, points } = (await store.explain(key)) ?? {}
+    const isLinked = content === 'linked' && of !== undefined
+    const isCopy = content === 'duplicate'
+    if (isLinked || isCopy || !points) continue
+    const text = await store.getText(key)
+    const kind = /w(\d)\d{3} /.exec(text ?? '')?.[1] ?? 'none'
+    const other = representatives.get(kind)
+    if (other !== undefined && other !== points.content) throw new Error(`${kind} is twice new`)
+    representatives.set(kind, points.content)
+  }
 }
