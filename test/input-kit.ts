@@ -67,7 +67,7 @@ export async function readAll(
   return {
     shards,
     items,
-    documents: items.filter((item) => !isReject(item)),
+    documents: items.filter((item): item is Document => !isReject(item)),
     rejects: items.filter(isReject),
   }
 }
@@ -114,3 +114,16 @@ export const texts = [
   'a "quoted", text\\ with / all',
   '\u2028 line separators \u2029',
 ]
+
+/** A Zstandard frame that holds the bytes as they are, in blocks. Node 20 cannot compress so. */
+export function zstdFrame(bytes: Uint8Array, blockBytes = 1000): Buffer {
+  const parts = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58])]
+  const count = Math.max(1, Math.ceil(bytes.length / blockBytes))
+  for (let at = 0; at < count; at++) {
+    const block = bytes.subarray(at * blockBytes, (at + 1) * blockBytes)
+    const head = Buffer.alloc(3)
+    head.writeUIntLE((block.length << 3) | (at === count - 1 ? 1 : 0), 0, 3)
+    parts.push(head, Buffer.from(block))
+  }
+  return Buffer.concat(parts)
+}

@@ -16,6 +16,7 @@ import { FilesWriter } from './files-writer.ts'
 import { withoutCompression } from './formats.ts'
 import { LinesWriter } from './lines-writer.ts'
 import { writingOptions, type WritingInput, type WritingOptions } from './options.ts'
+import { RecordsWriter } from './records-writer.ts'
 import { canCompress, OutputFile } from './output-file.ts'
 
 export interface Written {
@@ -57,6 +58,8 @@ async function openFormat(
   options: WritingOptions,
 ): Promise<KeptWriter> {
   const output = await OutputFile.open(path, note === undefined ? shard.compression : 'none')
+  const isCsv = shard.format === 'csv' || shard.format === 'tsv'
+  if (isCsv) return new RecordsWriter(shard, output, note, options)
   return new LinesWriter(shard, output, note, options)
 }
 

@@ -4,6 +4,7 @@ import { PrestigeError } from '../errors.ts'
 import { readOptions } from '../options.ts'
 import type { Document, Reject, Shard } from './document.ts'
 import { readingOptions, type ReadingInput } from './options.ts'
+import { readCsv } from './read-csv.ts'
 import { readFiles } from './read-files.ts'
 import { readLines } from './read-lines.ts'
 
@@ -20,6 +21,7 @@ export function readShard(
       return readLines(shard, read)
     case 'csv':
     case 'tsv':
+      return readCsv(shard, read)
     case 'parquet':
       throw new PrestigeError('FORMAT_UNSUPPORTED', `${shard.format} cannot be read yet.`)
   }
