@@ -5,7 +5,7 @@
  * and parsing goes on to the end of the record, so that one broken record costs no other.
  */
 
-import { Unfit } from './make-document.ts'
+import { Unfit } from './unfit.ts'
 
 const QUOTE = 34
 

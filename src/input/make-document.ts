@@ -5,26 +5,16 @@
  * null or empty is only a reject if it is the text.
  */
 
-import type { Document, Reject, RejectReason, Shard } from './document.ts'
+import type { Document, Reject, Shard } from './document.ts'
 import type { ReadingOptions } from './options.ts'
 import { sampleOf } from './sample.ts'
+import { requireUtf8, Unfit } from './unfit.ts'
 
 export interface Place {
   readonly position: number
   readonly line: number
   /** Where it begins, in bytes; told in ids where lines were not counted. */
   readonly offset: number
-}
-
-/** Thrown within this room only, and always caught: a reject on its way out of a field. */
-export class Unfit {
-  readonly reason: RejectReason
-  readonly message: string
-
-  constructor(reason: RejectReason, message: string) {
-    this.reason = reason
-    this.message = message
-  }
 }
 
 type Draft = { -readonly [K in keyof Document]: Document[K] }
@@ -72,6 +62,7 @@ export class DocumentMaker {
       const message = `it has no field ${this.text.name}; its fields are: ${has || 'none'}`
       throw new Unfit('missing-field', message)
     }
+    if (text instanceof Uint8Array) requireUtf8(text)
     if (typeof text !== 'string') {
       throw new Unfit('wrong-type', `the field ${this.text.name} is ${kindOf(text)}, not a string`)
     }

@@ -58,6 +58,10 @@ async function openFormat(
   options: WritingOptions,
 ): Promise<KeptWriter> {
   const output = await OutputFile.open(path, note === undefined ? shard.compression : 'none')
+  if (shard.format === 'parquet') {
+    const { RowsWriter } = await import('./parquet-writer.ts')
+    return RowsWriter.open(shard, output)
+  }
   const isCsv = shard.format === 'csv' || shard.format === 'tsv'
   if (isCsv) return new RecordsWriter(shard, output, note, options)
   return new LinesWriter(shard, output, note, options)

@@ -5,9 +5,9 @@
 
 import { Batch } from './batch.ts'
 import type { Document, Reject, Shard } from './document.ts'
-import { DocumentMaker, Unfit } from './make-document.ts'
+import { DocumentMaker } from './make-document.ts'
 import type { ReadingOptions } from './options.ts'
-import { truncated } from './read-lines.ts'
+import { truncated, Unfit } from './unfit.ts'
 import { type RecordScanner, ShardRecords } from './shard-records.ts'
 
 type Items = readonly (Document | Reject)[]

@@ -4,10 +4,10 @@ import { Batch } from './batch.ts'
 import { Decompressed } from './decompress.ts'
 import type { Document, InputFile, Reject, Shard } from './document.ts'
 import { PrestigeError } from '../errors.ts'
-import { DocumentMaker, Unfit } from './make-document.ts'
+import { DocumentMaker } from './make-document.ts'
 import { OpenInput } from './open-input.ts'
 import type { ReadingOptions } from './options.ts'
-import { requireNoNul, requireUtf8, tooLong, truncated } from './read-lines.ts'
+import { requireNoNul, requireUtf8, tooLong, truncated, Unfit } from './unfit.ts'
 import { withoutMark } from './shard-lines.ts'
 
 type Items = readonly (Document | Reject)[]

@@ -1,14 +1,12 @@
 /** Documents of JSONL and of plain lines. */
 
-import { isUtf8 } from 'node:buffer'
-
-import { invalidUtf8At } from '../bytes.ts'
 import { Batch } from './batch.ts'
 import type { Document, Reject, Shard } from './document.ts'
 import type { LineScanner } from './line-scanner.ts'
-import { DocumentMaker, type Field, type Place, Unfit } from './make-document.ts'
+import { DocumentMaker, type Field, type Place } from './make-document.ts'
 import type { ReadingOptions } from './options.ts'
 import { isBlank, ShardLines, withoutMark } from './shard-lines.ts'
+import { requireNoNul, requireUtf8, tooLong, truncated, Unfit } from './unfit.ts'
 
 type Items = readonly (Document | Reject)[]
 
@@ -38,34 +36,6 @@ export async function* readLines(shard: Shard, options: ReadingOptions): AsyncGe
     batch.add(maker.reject(place, truncated(lines.damage, held), ''), 0)
   }
   if (!batch.isEmpty) yield batch.take()
-}
-
-export function truncated(damage: string, heldBytes: number): Unfit {
-  const lost = heldBytes > 0 ? `; ${heldBytes} bytes of an unfinished line were dropped` : ''
-  const message = `the compressed file is damaged or ends too early (${damage})${lost}`
-  return new Unfit('truncated', `${message}. What was read before is good; fetch the file again`)
-}
-
-export function tooLong(bytes: number, bytesMax: number): Unfit {
-  const message = `it has ${bytes} bytes, more than the limit of ${bytesMax} (lineBytesMax)`
-  return new Unfit('too-long', message)
-}
-
-/** Throws `Unfit` with the place of the first byte that does not fit. */
-export function requireUtf8(bytes: Buffer): void {
-  if (isUtf8(bytes)) return
-  const at = invalidUtf8At(bytes)
-  const found = `0x${(bytes[at] ?? 0).toString(16).padStart(2, '0')}`
-  const isWide = at === 0 && (bytes[0] === 0xff || bytes[0] === 0xfe)
-  const hint = isWide ? '; it looks like UTF-16, so convert it to UTF-8 first' : ''
-  throw new Unfit('invalid-utf8', `it is not UTF-8 at byte ${at} (${found})${hint}`)
-}
-
-/** Text as people keep it has no NUL; what has one is mostly no text at all. Throws `Unfit`. */
-export function requireNoNul(bytes: Buffer): void {
-  const at = bytes.indexOf(0)
-  if (at < 0) return
-  throw new Unfit('nul-byte', `it has a NUL at byte ${at}; it may be binary, or UTF-16`)
 }
 
 function placeOf(shard: Shard, scanner: LineScanner, position: number): Place {

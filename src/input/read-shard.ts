@@ -1,9 +1,8 @@
 /** Reads a shard from its beginning to its end, in batches. Its memory does not grow with the shard. */
 
-import { PrestigeError } from '../errors.ts'
 import { readOptions } from '../options.ts'
-import type { Document, Reject, Shard } from './document.ts'
-import { readingOptions, type ReadingInput } from './options.ts'
+import type { Document, InputFormat, Reject, Shard } from './document.ts'
+import { readingOptions, type ReadingInput, type ReadingOptions } from './options.ts'
 import { readCsv } from './read-csv.ts'
 import { readFiles } from './read-files.ts'
 import { readLines } from './read-lines.ts'
@@ -13,16 +12,28 @@ export function readShard(
   options: ReadingInput = {},
 ): AsyncGenerator<readonly (Document | Reject)[]> {
   const read = readOptions(readingOptions, options, 'reading')
-  switch (shard.format) {
-    case 'files':
-      return readFiles(shard, read)
-    case 'jsonl':
-    case 'lines':
-      return readLines(shard, read)
-    case 'csv':
-    case 'tsv':
-      return readCsv(shard, read)
-    case 'parquet':
-      throw new PrestigeError('FORMAT_UNSUPPORTED', `${shard.format} cannot be read yet.`)
-  }
+  return readerOf[shard.format](shard, read)
+}
+
+type Reader = (
+  shard: Shard,
+  options: ReadingOptions,
+) => AsyncGenerator<readonly (Document | Reject)[]>
+
+const readerOf: Readonly<Record<InputFormat, Reader>> = {
+  jsonl: readLines,
+  lines: readLines,
+  csv: readCsv,
+  tsv: readCsv,
+  parquet: loadAndReadParquet,
+  files: readFiles,
+}
+
+/** Loaded only when there is such a shard: most programs never read one. */
+async function* loadAndReadParquet(
+  shard: Shard,
+  options: ReadingOptions,
+): AsyncGenerator<readonly (Document | Reject)[]> {
+  const { readParquet } = await import('./read-parquet.ts')
+  yield* readParquet(shard, options)
 }

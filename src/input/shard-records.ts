@@ -5,8 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { CsvParser } from './csv-parser.ts'
 import type { Shard } from './document.ts'
 import type { LineScanner } from './line-scanner.ts'
-import { Unfit } from './make-document.ts'
-import { requireNoNul, requireUtf8, tooLong } from './read-lines.ts'
+import { requireNoNul, requireUtf8, tooLong, Unfit } from './unfit.ts'
 import { isBlank, ShardLines, withoutMark } from './shard-lines.ts'
 
 const NEWLINE = Buffer.from('\n')
