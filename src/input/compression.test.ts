@@ -67,6 +67,17 @@ describe('compressed input', () => {
     ])
   })
 
+  it('reads zstd frames among those that are to be skipped, wherever they lie', async () => {
+    const note = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3])
+    const frames = texts.flatMap((text) => [
+      note,
+      zstdFrame(Buffer.from(`${JSON.stringify({ text })}\n`), 7),
+    ])
+    const { documents, rejects } = await readOne('a.jsonl.zst', Buffer.concat([...frames, note]))
+    expect(rejects).toEqual([])
+    expect(documents.map(({ text }) => text)).toEqual(texts)
+  })
+
   it('reads several gzip members in one file', async () => {
     const both = Buffer.concat([gzipSync('{"text":"a"}\n'), gzipSync('{"text":"b"}\n')])
     expect((await readOne('a.jsonl.gz', both)).documents.map(({ text }) => text)).toEqual([
