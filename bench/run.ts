@@ -87,6 +87,10 @@ const pure: Record<
       await benchNearTables(Math.round(1_000_000 * positive('scale')), print)
     },
   },
+  input: {
+    question: 'What does reading documents cost beside JSON.parse and the usual libraries?',
+    run: async (print) => (await import('./input.ts')).benchInput(positive('scale'), print),
+  },
 }
 
 function pureRow(result: PureResult): string {

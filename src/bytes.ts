@@ -75,3 +75,38 @@ export function utf8(
   }
   return Buffer.from(text, 'utf8')
 }
+
+/** Where the first broken sequence starts. Runs only on the way to an error, so it may be slow. */
+export function invalidUtf8At(bytes: Uint8Array): number {
+  let at = 0
+  while (at < bytes.length) {
+    const length = sequenceLength(bytes, at)
+    if (length === 0) return at
+    at += length
+  }
+  return at
+}
+
+/** The length of the well-formed sequence at `at`, or 0 (Unicode 15.0, table 3-7). */
+function sequenceLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at] ?? 0
+  if (lead < 0x80) return 1
+  if (lead < 0xc2 || lead > 0xf4) return 0
+  const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
+  const second = bytes[at + 1] ?? 0
+  const [low, high] = secondByteRange(lead)
+  if (second < low || second > high) return 0
+  for (let next = at + 2; next < at + length; next++) {
+    if (((bytes[next] ?? 0) & 0xc0) !== 0x80) return 0
+  }
+  return length
+}
+
+/** Narrower than 80..BF where overlong forms, surrogates and points above U+10FFFF would begin. */
+function secondByteRange(lead: number): readonly [number, number] {
+  if (lead === 0xe0) return [0xa0, 0xbf]
+  if (lead === 0xed) return [0x80, 0x9f]
+  if (lead === 0xf0) return [0x90, 0xbf]
+  if (lead === 0xf4) return [0x80, 0x8f]
+  return [0x80, 0xbf]
+}

@@ -18,6 +18,7 @@ const KIND_OF = {
   SETTINGS_MISMATCH: 'invalid',
   FORMAT_UNSUPPORTED: 'invalid',
   TARGET_NOT_EMPTY: 'invalid',
+  INPUT_CHANGED: 'invalid',
   BODY_MISUSE: 'invalid',
   BODY_NOT_DETERMINISTIC: 'invalid',
   CONTENDED: 'conflict',
@@ -25,6 +26,8 @@ const KIND_OF = {
   BACKEND_UNAVAILABLE: 'unavailable',
   BACKEND_FULL: 'unavailable',
   WORKER_FAILED: 'unavailable',
+  INPUT_UNREADABLE: 'unavailable',
+  OUTPUT_FAILED: 'unavailable',
   CONTENT_CORRUPT: 'corrupt',
 } as const
 

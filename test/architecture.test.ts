@@ -17,6 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   model: [],
   options: ['errors'],
   canonical: [],
+  input: [],
   fingerprint: ['canonical'],
   decide: ['canonical', 'fingerprint'],
   near: ['canonical', 'fingerprint', ...CONTRACT],
@@ -85,7 +86,16 @@ describe('the architecture', () => {
       ...manifest.peerDependencies,
     }
     for (const name of Object.keys(all)) expect(reasons).toContain(`\`${name}\``)
-    expect(Object.keys(manifest.dependencies).toSorted()).toEqual(['lmdb', 'valibot'])
+    expect(Object.keys(manifest.dependencies).toSorted()).toEqual([
+      'fzstd',
+      'hyparquet',
+      'hyparquet-compressors',
+      'hyparquet-writer',
+      'lmdb',
+      'tinyglobby',
+      'valibot',
+      'yaml',
+    ])
   })
 
   it('names no download host and no path of a machine', () => {

@@ -1,0 +1,138 @@
+/**
+ * Blocks of what a compressed file holds. Damage is told after the last good byte, never thrown: what was read
+ * before it stays good.
+ *
+ * Zstandard is decoded by Node where it can be trusted, else by `fzstd`, which is slower: Node has it from 22.15
+ * on, but 24 still drops every frame but the first, without a word, and parallel compressors write many.
+ */
+
+import type { Transform } from 'node:stream'
+import * as zlib from 'node:zlib'
+
+import type { OpenInput } from './open-input.ts'
+
+const CHUNK_BYTES = 256 * 1024
+/** A small step of input, since it may stand for a thousand times as much. */
+const ZSTD_STEP_BYTES = 16 * 1024
+
+interface FeedState {
+  isOver: boolean
+  failure: unknown
+  wake: () => void
+}
+
+type MakeStream = (options: { chunkSize: number }) => Transform
+
+/** What Node 20 does not have. */
+export function zstdOfNode(
+  name: 'createZstdDecompress' | 'createZstdCompress',
+): MakeStream | undefined {
+  const found: unknown = Reflect.get(zlib, name)
+  // safe: if zlib has a function of this name, it takes the options of all its streams.
+  return typeof found === 'function' ? (found as MakeStream) : undefined
+}
+
+/** The letter a, twice, in two frames. */
+const TWO_FRAMES = Buffer.from('KLUv/QBYCQAAYSi1L/0AWAkAAGE=', 'base64')
+
+function isZstdTrusted(): boolean {
+  const decompress: unknown = Reflect.get(zlib, 'zstdDecompressSync')
+  return typeof decompress === 'function' && String(decompress(TWO_FRAMES)) === 'aa'
+}
+
+export class Decompressed {
+  /** Why it ended early; only known at the end. */
+  damage: string | undefined
+  readonly #input: OpenInput
+  readonly #compression: 'gzip' | 'zstd'
+
+  constructor(input: OpenInput, compression: 'gzip' | 'zstd') {
+    this.#input = input
+    this.#compression = compression
+  }
+
+  blocks(): AsyncGenerator<Buffer> {
+    if (this.#input.bytes === 0) return this.#nothing()
+    if (this.#compression === 'gzip') {
+      return this.#through(zlib.createGunzip({ chunkSize: CHUNK_BYTES }))
+    }
+    const make = isZstdTrusted() ? zstdOfNode('createZstdDecompress') : undefined
+    return make ? this.#through(make({ chunkSize: CHUNK_BYTES })) : this.#throughFzstd()
+  }
+
+  async *#nothing(): AsyncGenerator<Buffer> {
+    this.damage = 'the file is empty'
+  }
+
+  /** What a stream gave before it failed counts, so it is collected here: its own iterator would drop it. */
+  async *#through(stream: Transform): AsyncGenerator<Buffer> {
+    const given: Buffer[] = []
+    const state: FeedState = { isOver: false, failure: undefined, wake: () => undefined }
+    const stop = (): void => {
+      state.isOver = true
+      state.wake()
+    }
+    stream.on('data', (chunk: Buffer) => {
+      given.push(chunk)
+      stream.pause()
+      state.wake()
+    })
+    stream.on('error', (error: Error) => {
+      this.damage = error.message
+      stop()
+    })
+    stream.on('end', stop)
+    this.#feed(stream, state, stop)
+    try {
+      for (;;) {
+        for (let chunk = given.shift(); chunk; chunk = given.shift()) yield chunk
+        if (state.failure !== undefined) throw state.failure
+        if (state.isOver) return
+        const woken = new Promise<void>((resolve) => {
+          state.wake = resolve
+        })
+        stream.resume()
+        await woken
+      }
+    } finally {
+      state.isOver = true
+      stream.destroy()
+    }
+  }
+
+  #feed(stream: Transform, state: FeedState, stop: () => void): void {
+    const source = this.#input.blocks(0, this.#input.bytes)
+    const feed = (): void => {
+      if (state.isOver) return
+      try {
+        const next = source.next()
+        // A copy, since the block is used again while the stream may still be busy with it.
+        if (next.done === true) stream.end()
+        else stream.write(Buffer.from(next.value), (error) => (error ? undefined : feed()))
+      } catch (error) {
+        state.failure = error
+        stop()
+      }
+    }
+    feed()
+  }
+
+  async *#throughFzstd(): AsyncGenerator<Buffer> {
+    const { Decompress } = await import('fzstd')
+    const given: Buffer[] = []
+    const stream = new Decompress((data) => {
+      given.push(Buffer.from(data.buffer, data.byteOffset, data.byteLength))
+    })
+    let left = this.#input.bytes
+    for (const block of this.#input.blocks(0, left, ZSTD_STEP_BYTES)) {
+      left -= block.length
+      try {
+        stream.push(Buffer.from(block), left === 0)
+      } catch (error) {
+        this.damage = error instanceof Error ? error.message : String(error)
+      }
+      yield* given.splice(0)
+      if (this.damage !== undefined) return
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What input is made of: documents, what could not become one, and the shards both are read from.
+ *
+ * Invariant: a shard read twice gives the same documents and rejects at the same positions. Shards are plain
+ * data, so that they can be sent to a worker thread and kept in a file.
+ */
+
+export interface Document {
+  /**
+   * Given by the input, or derived: `path` for a file, `path#12` for its twelfth line or row, `path@4711` for
+   * the line that begins at that byte where lines were not counted.
+   */
+  readonly id: string
+  /** From its field, from the option, or the name of the input file without its extensions. */
+  readonly source: string
+  readonly text: string
+  readonly language?: string
+  /** Milliseconds since 1970. */
+  readonly time?: number
+  readonly quality?: number
+  readonly type?: string
+  /** Which of the shard's documents and rejects this is, from 0. */
+  readonly position: number
+  /** The line or row where it begins, from 1, for people. Of a range whose lines were not counted: of the range. */
+  readonly line: number
+}
+
+export type RejectReason =
+  | 'invalid-json'
+  | 'invalid-utf8'
+  | 'nul-byte'
+  | 'missing-field'
+  | 'wrong-type'
+  | 'too-long'
+  | 'truncated'
+  | 'invalid-csv'
+  | 'unreadable'
+
+/** A piece of input that is no document, and why. */
+export interface Reject {
+  readonly position: number
+  readonly line: number
+  readonly reason: RejectReason
+  /** Says the place within it, and what to do. */
+  readonly message: string
+  /** How it begins, with what cannot be printed replaced. */
+  readonly sample: string
+  /** The file, of a shard of many files. */
+  readonly path?: string
+}
+
+export type InputFormat = 'jsonl' | 'parquet' | 'csv' | 'tsv' | 'lines' | 'files'
+export type Compression = 'none' | 'gzip' | 'zstd'
+
+/** A file as it was when it was listed. */
+export interface InputFile {
+  /** Where it is opened. */
+  readonly file: string
+  /** Its name in ids and outputs: below the root of the inputs, with `/`. */
+  readonly path: string
+  readonly fileBytes: number
+  readonly modifiedMs: number
+}
+
+/** A piece of input that one worker reads from its beginning to its end. */
+export interface Shard extends InputFile {
+  /** In the order of the inputs. */
+  readonly index: number
+  readonly format: InputFormat
+  readonly compression: Compression
+  /** Bytes for uncompressed `jsonl` and `lines`, row groups for `parquet`, files for `files`; else the whole. */
+  readonly start: number
+  readonly end: number
+  /** What is read of the disk: of a range its length, of small files their sum. */
+  readonly bytes: number
+  /** The line or row number of the first that begins in it, where known. */
+  readonly firstLine?: number
+  /** The files of a `files` shard; the rest of `InputFile` is then of the first. */
+  readonly files?: readonly InputFile[]
+}
+
+export function isReject(item: Document | Reject): item is Reject {
+  return 'reason' in item
+}

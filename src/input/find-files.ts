@@ -1,0 +1,126 @@
+/**
+ * Expands what a caller names into files: files themselves, directories with all that is below, and globs.
+ *
+ * Symbolic links are followed to files, never to directories, so that no loop can be entered; hidden names are
+ * passed over. What is passed over is told.
+ */
+
+import type { Dirent, Stats } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+
+import { glob, isDynamicPattern } from 'tinyglobby'
+
+import { PrestigeError } from '../errors.ts'
+import { codeOf, inputFailure } from './failure.ts'
+
+export interface FoundFile {
+  readonly file: string
+  readonly bytes: number
+  readonly modifiedMs: number
+  /** Named by the caller, and not only found below something. */
+  readonly isNamed: boolean
+}
+
+export interface Skipped {
+  readonly file: string
+  readonly why: string
+}
+
+export interface Found {
+  readonly files: FoundFile[]
+  readonly skipped: Skipped[]
+  /** One for each pattern: the directory that it looked into. */
+  readonly bases: string[]
+}
+
+export async function findFiles(patterns: readonly string[]): Promise<Found> {
+  const found: Found = { files: [], skipped: [], bases: [] }
+  for (const pattern of patterns) await expand(pattern, found)
+  return found
+}
+
+async function expand(pattern: string, found: Found): Promise<void> {
+  const stats = await statOf(pattern)
+  if (stats?.isDirectory()) {
+    found.bases.push(resolve(pattern))
+    await walk(pattern, found)
+  } else if (stats) {
+    found.bases.push(dirname(resolve(pattern)))
+    addFile(pattern, stats, true, found)
+  } else if (isDynamicPattern(pattern)) await expandGlob(pattern, found)
+  else throw new PrestigeError('FILE_NOT_FOUND', `${pattern} is not there. Check the path.`)
+}
+
+async function expandGlob(pattern: string, found: Found): Promise<void> {
+  const names = await glob(pattern, { followSymbolicLinks: false, onlyFiles: false, dot: false })
+  const files: string[] = []
+  for (const name of names) {
+    const stats = await statOf(name)
+    if (!stats) found.skipped.push({ file: name, why: 'a link to nothing' })
+    else if (!stats.isDirectory()) {
+      files.push(name)
+      addFile(name, stats, false, found)
+    }
+  }
+  if (files.length === 0) {
+    const message = `${pattern} matches no file. Check the pattern; quote it, so that the shell leaves it alone.`
+    throw new PrestigeError('FILE_NOT_FOUND', message)
+  }
+  found.bases.push(staticBase(pattern))
+}
+
+/** The directories before the first part that is a pattern. */
+function staticBase(pattern: string): string {
+  const parts = pattern.split('/')
+  const first = parts.findIndex((part) => isDynamicPattern(part))
+  return resolve(
+    parts.slice(0, Math.max(0, first)).join('/') || (pattern.startsWith('/') ? '/' : '.'),
+  )
+}
+
+async function walk(root: string, found: Found): Promise<void> {
+  const pending = [root]
+  for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
+    for (const entry of await entriesOf(directory)) {
+      const path = join(directory, entry.name)
+      if (entry.name.startsWith('.')) found.skipped.push({ file: path, why: 'hidden' })
+      else if (entry.isDirectory()) pending.push(path)
+      else await addEntry(path, found)
+    }
+  }
+}
+
+async function addEntry(path: string, found: Found): Promise<void> {
+  const stats = await statOf(path)
+  if (!stats) found.skipped.push({ file: path, why: 'a link to nothing' })
+  else if (stats.isDirectory()) found.skipped.push({ file: path, why: 'a link to a directory' })
+  else addFile(path, stats, false, found)
+}
+
+function addFile(file: string, stats: Stats, isNamed: boolean, found: Found): void {
+  if (stats.isFile()) {
+    found.files.push({ file, bytes: stats.size, modifiedMs: stats.mtimeMs, isNamed })
+  } else if (isNamed) {
+    const message = `${file} is neither a file nor a directory. Give what it holds with - on stdin.`
+    throw new PrestigeError('INPUT_UNREADABLE', message)
+  } else found.skipped.push({ file, why: 'neither a file nor a directory' })
+}
+
+async function entriesOf(directory: string): Promise<Dirent[]> {
+  try {
+    return await readdir(directory, { withFileTypes: true })
+  } catch (error) {
+    throw inputFailure(directory, error)
+  }
+}
+
+/** Follows links; `undefined` if there is nothing. */
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ELOOP') return undefined
+    throw inputFailure(path, error)
+  }
+}

@@ -1,0 +1,175 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+
+import { describe, expect, it } from 'vitest'
+
+import { directoryWith, itemsOf, readAll } from '../../test/input-kit.ts'
+import { listShards } from './index.ts'
+
+const isRoot = process.getuid?.() === 0
+
+describe('listing', () => {
+  it('finds files, directories and globs, in byte order of their paths, each once', async () => {
+    const directory = directoryWith({
+      'b/x.jsonl': '',
+      'b.jsonl': '',
+      'B/y.ndjson': '',
+      'é.csv': '',
+      'a/z.tsv': '',
+      'a/deep/er/q.txt': 'q',
+    })
+    const patterns = [`${directory}/**/*.jsonl`, directory, `${directory}/b/x.jsonl`]
+    const { shards } = await listShards(patterns)
+    expect(shards.map(({ path }) => path)).toEqual([
+      'B/y.ndjson',
+      'a/deep/er/q.txt',
+      'a/z.tsv',
+      'b.jsonl',
+      'b/x.jsonl',
+      'é.csv',
+    ])
+    expect(shards.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
+  })
+
+  it('names files below what all inputs have in common, or below the root it is told', async () => {
+    const directory = directoryWith({ 'a/x.jsonl': '', 'b/x.jsonl': '', 'b/c/y.jsonl': '' })
+    const paths = async (patterns: string[], root?: string) => {
+      const { shards } = await listShards(patterns, root === undefined ? {} : { root })
+      return shards.map(({ path }) => path)
+    }
+    expect(await paths([`${directory}/a/x.jsonl`])).toEqual(['x.jsonl'])
+    expect(await paths([`${directory}/a/x.jsonl`, `${directory}/b/x.jsonl`])).toEqual([
+      'a/x.jsonl',
+      'b/x.jsonl',
+    ])
+    expect(await paths([`${directory}/b`])).toEqual(['c/y.jsonl', 'x.jsonl'])
+    expect(await paths([`${directory}/b/*.jsonl`])).toEqual(['x.jsonl'])
+    expect(await paths([`${directory}/b`], directory)).toEqual(['b/c/y.jsonl', 'b/x.jsonl'])
+    await expect(paths([`${directory}/b`], `${directory}/a`)).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    })
+  })
+
+  it('tells what it passes over', async () => {
+    const directory = directoryWith({
+      'a.jsonl': '',
+      'b.pdf': '',
+      '.hidden.jsonl': '',
+      '.git/c.txt': '',
+    })
+    symlinkSync(directory, join(directory, 'loop'))
+    symlinkSync(join(directory, 'nothing'), join(directory, 'broken.jsonl'))
+    symlinkSync(join(directory, 'a.jsonl'), join(directory, 'link.jsonl'))
+    const { shards, skipped } = await listShards([directory])
+    expect(shards.map(({ path }) => path)).toEqual(['a.jsonl', 'link.jsonl'])
+    const whys = Object.fromEntries(
+      skipped.map(({ file, why }) => [file.slice(directory.length + 1), why]),
+    )
+    expect(whys).toEqual({
+      '.git': 'hidden',
+      '.hidden.jsonl': 'hidden',
+      'b.pdf': expect.stringContaining('extension'),
+      'broken.jsonl': 'a link to nothing',
+      loop: 'a link to a directory',
+    })
+  })
+
+  it.each([
+    ['missing.jsonl', 'FILE_NOT_FOUND'],
+    ['missing/*.jsonl', 'FILE_NOT_FOUND'],
+    ['empty', 'FILE_NOT_FOUND'],
+    ['what.pdf', 'INVALID_OPTIONS'],
+    ['what.pdf/below.jsonl', 'FILE_NOT_FOUND'],
+  ])('refuses %s with %s', async (name, code) => {
+    const directory = directoryWith({ 'what.pdf': '' })
+    mkdirSync(join(directory, 'empty'))
+    await expect(listShards([join(directory, name)])).rejects.toMatchObject({ code })
+  })
+
+  it('refuses no inputs at all, and what is no file', async () => {
+    await expect(listShards([])).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    await expect(listShards(['/dev/null'])).rejects.toMatchObject({ code: 'INPUT_UNREADABLE' })
+  })
+
+  it.skipIf(isRoot)('refuses a directory and a file that cannot be read', async () => {
+    const directory = directoryWith({ 'a/x.jsonl': '', 'b.jsonl': '{}' })
+    chmodSync(join(directory, 'b.jsonl'), 0)
+    const { shards } = await listShards([join(directory, 'b.jsonl')])
+    await expect(itemsOf(shards[0]!)).rejects.toMatchObject({ code: 'INPUT_UNREADABLE' })
+    chmodSync(join(directory, 'a'), 0)
+    await expect(listShards([directory])).rejects.toMatchObject({ code: 'INPUT_UNREADABLE' })
+    chmodSync(join(directory, 'a'), 0o700)
+  })
+
+  it('notices that a file was changed since', async () => {
+    const directory = directoryWith({ 'a.jsonl': '{"text":"a"}\n', 'b.txt': 'b' })
+    const { shards } = await listShards([directory])
+    writeFileSync(join(directory, 'a.jsonl'), '{"text":"a"}\n{"text":"b"}\n')
+    writeFileSync(join(directory, 'b.txt'), 'other')
+    for (const shard of shards) {
+      await expect(itemsOf(shard)).rejects.toMatchObject({ code: 'INPUT_CHANGED' })
+    }
+  })
+
+  it('has a digest that tells when inputs change', async () => {
+    const directory = directoryWith({ 'a.jsonl': '{"text":"a"}\n' })
+    const before = await listShards([directory])
+    expect((await listShards([directory], { shardBytes: 3 })).digest).toBe(before.digest)
+    linkSync(join(directory, 'a.jsonl'), join(directory, 'b.jsonl'))
+    expect((await listShards([directory])).digest).not.toBe(before.digest)
+  })
+
+  it('groups small files, and rejects single ones without giving up the others', async () => {
+    const directory = directoryWith({
+      'a.txt': 'नमस्ते',
+      'b.md': '\uFEFFwith a mark',
+      'c.txt': new Uint8Array([0x61, 0xff]),
+      'd.txt': '',
+      'e.txt': 'a\u0000',
+      'f.txt': new Uint8Array([0xff, 0xfe, 0x41, 0]),
+      'g.txt.gz': gzipSync('packed'),
+      'h.txt': 'x'.repeat(100),
+    })
+    const { items, shards } = await readAll(directory, { shardFiles: 4 }, { lineBytesMax: 50 })
+    expect(shards.map(({ files }) => files?.length)).toEqual([4, 2, 1, 1])
+    expect(items).toMatchObject([
+      { id: 'a.txt', source: 'a', text: 'नमस्ते', position: 0 },
+      { id: 'b.md', text: 'with a mark' },
+      { reason: 'invalid-utf8', path: 'c.txt', position: 2 },
+      { id: 'd.txt', text: '' },
+      { reason: 'nul-byte', position: 0 },
+      { reason: 'invalid-utf8', message: expect.stringContaining('UTF-16') },
+      { id: 'g.txt.gz', text: 'packed' },
+      { reason: 'too-long', path: 'h.txt' },
+    ])
+    expect(await itemsOf(shards[0]!, { resume: 3 })).toMatchObject([{ id: 'd.txt' }])
+  })
+
+  it.each([
+    ['plain', (text: string) => Buffer.from(text), 'none'],
+    ['packed', (text: string) => gzipSync(text), 'gzip'],
+  ] as const)('keeps stdin in a file until it is closed, %s', async (_, pack, compression) => {
+    const listing = await listShards(['-'], {}, Readable.from([pack('{"text":"a"}\n')]))
+    const [shard] = listing.shards
+    expect(shard).toMatchObject({ path: 'stdin', format: 'jsonl', compression })
+    expect(await itemsOf(shard!)).toMatchObject([{ id: 'stdin#1', source: 'stdin', text: 'a' }])
+    await listing.close()
+    expect(existsSync(dirname(shard!.file))).toBe(false)
+  })
+
+  it('tells bytes instead of lines where lines are not counted', async () => {
+    const directory = directoryWith({ 'a.jsonl': '{"text":"a"}\n{"text":"b"}\n' })
+    const { documents } = await readAll(directory, { countLines: false, shardBytes: 13 })
+    expect(documents.map(({ id }) => id)).toEqual(['a.jsonl@0', 'a.jsonl@13'])
+  })
+
+  it('refuses a named pipe below a directory without waiting for it', async () => {
+    const directory = directoryWith({ 'a.jsonl': '' })
+    execFileSync('mkfifo', [join(directory, 'pipe.jsonl')])
+    const { skipped } = await listShards([directory])
+    expect(skipped).toMatchObject([{ why: 'neither a file nor a directory' }])
+  })
+})

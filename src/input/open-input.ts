@@ -1,0 +1,79 @@
+/**
+ * A file of the input while it is open: the same one that was listed, and unchanged until it was read.
+ *
+ * Reads are synchronous, into one block that is used again: this is the fastest way, and workers have nothing
+ * else to do. What is given out is good until the next block is asked for.
+ */
+
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+import type { InputFile } from './document.ts'
+import { inputChanged, inputFailure } from './failure.ts'
+
+export const BLOCK_BYTES = 1024 * 1024
+/** Beyond the end of a range only the rest of one line is wanted. */
+const TAIL_BYTES = 64 * 1024
+
+export class OpenInput {
+  readonly #file: InputFile
+  readonly #fd: number
+
+  constructor(file: InputFile) {
+    this.#file = file
+    try {
+      this.#fd = openSync(file.file, 'r')
+    } catch (error) {
+      throw inputFailure(file.file, error)
+    }
+    try {
+      this.requireUnchanged()
+    } catch (error) {
+      closeSync(this.#fd)
+      throw error
+    }
+  }
+
+  get bytes(): number {
+    return this.#file.fileBytes
+  }
+
+  /** Fills as much of `target` as the file has from `at` on. */
+  read(target: Buffer, at: number): number {
+    let filled = 0
+    try {
+      while (filled < target.length) {
+        const got = readSync(this.#fd, target, filled, target.length - filled, at + filled)
+        if (got === 0) break
+        filled += got
+      }
+    } catch (error) {
+      throw inputFailure(this.#file.file, error)
+    }
+    return filled
+  }
+
+  /** Blocks from `start` to the end of the file, smaller ones behind `end`. */
+  *blocks(start: number, end: number, blockBytes: number = BLOCK_BYTES): Generator<Buffer> {
+    const block = Buffer.allocUnsafe(Math.min(blockBytes, Math.max(TAIL_BYTES, this.bytes - start)))
+    for (let at = start; at < this.bytes;) {
+      const wanted = at < end ? Math.min(block.length, Math.max(1, end - at)) : TAIL_BYTES
+      const got = this.read(block.subarray(0, wanted), at)
+      if (got === 0) throw inputChanged(this.#file.file, 'became shorter')
+      yield block.subarray(0, got)
+      at += got
+    }
+  }
+
+  requireUnchanged(): void {
+    const { size, mtimeMs } = fstatSync(this.#fd)
+    const { file, fileBytes, modifiedMs } = this.#file
+    if (size !== fileBytes) {
+      throw inputChanged(file, `changed its size from ${fileBytes} to ${size} bytes`)
+    }
+    if (mtimeMs !== modifiedMs) throw inputChanged(file, 'was written to')
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Writes the documents that are kept, in the format of their input and under the same name: the original bytes,
+ * read again from the input, and never made anew from what was understood of them.
+ *
+ * One writer writes one output file. A file that was cut into several shards is given to it shard by shard, in
+ * their order. A shard of many files is many outputs, each whole by itself.
+ */
+
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+
+import { PrestigeError } from '../errors.ts'
+import { readOptions } from '../options.ts'
+import type { Shard } from './document.ts'
+import { FilesWriter } from './files-writer.ts'
+import { withoutCompression } from './formats.ts'
+import { LinesWriter } from './lines-writer.ts'
+import { writingOptions, type WritingInput, type WritingOptions } from './options.ts'
+import { RecordsWriter } from './records-writer.ts'
+import { canCompress, OutputFile } from './output-file.ts'
+
+export interface Written {
+  readonly documents: number
+  /** Before compression. */
+  readonly bytes: number
+}
+
+export interface KeptWriter {
+  /** The file that will be there after `close`; of a shard of many files, the directory. */
+  readonly path: string
+  /** What the caller should tell: where the output is not quite like the input. */
+  readonly note: string | undefined
+  /** Ascending positions. `shard` is the next one of the same file; without it, the one the writer was opened for. */
+  writeKept(positions: Iterable<number>, shard?: Shard): Promise<Written>
+  /** Everything is on the disk, under its name. */
+  close(): Promise<void>
+  /** Leaves nothing behind. After `close` it does nothing. */
+  abort(): Promise<void>
+}
+
+export async function openWriter(shard: Shard, options: WritingInput): Promise<KeptWriter> {
+  const read = readOptions(writingOptions, options, 'writing')
+  if (shard.format === 'files') return new FilesWriter(shard, read)
+  const isSame = canCompress(shard.compression)
+  const name = isSame ? shard.path : withoutCompression(shard.path)
+  const path = join(read.directory, name)
+  await requireOther(shard.file, path)
+  const note = isSame
+    ? undefined
+    : `${name} is written uncompressed: this Node cannot write zstd, which 22.15 and later can.`
+  return openFormat(shard, path, note, read)
+}
+
+async function openFormat(
+  shard: Shard,
+  path: string,
+  note: string | undefined,
+  options: WritingOptions,
+): Promise<KeptWriter> {
+  const output = await OutputFile.open(path, note === undefined ? shard.compression : 'none')
+  if (shard.format === 'parquet') {
+    const { RowsWriter } = await import('./parquet-writer.ts')
+    return RowsWriter.open(shard, output)
+  }
+  const isCsv = shard.format === 'csv' || shard.format === 'tsv'
+  if (isCsv) return new RecordsWriter(shard, output, note, options)
+  return new LinesWriter(shard, output, note, options)
+}
+
+/** An output in the place of its own input would destroy what is still to be read. */
+export async function requireOther(input: string, output: string): Promise<void> {
+  const [from, to] = await Promise.all(
+    [input, output].map((path) => stat(path).catch(() => undefined)),
+  )
+  const isSame =
+    from && to ? from.ino === to.ino && from.dev === to.dev : resolve(input) === resolve(output)
+  if (!isSame) return
+  const message = `${output} would replace its own input. Write to another directory.`
+  throw new PrestigeError('INVALID_OPTIONS', message)
+}

@@ -1,0 +1,208 @@
+/**
+ * Writes the rows of a Parquet file that are kept, with all columns, and a row group for each it had.
+ *
+ * Values are carried over as they are stored, and not as they are understood: both sides use a schema without
+ * logical types, and the true one is put into the footer at the end. So a decimal or a timestamp in nanoseconds
+ * loses nothing. Pages are encoded anew, and there are no statistics.
+ */
+
+import * as zlib from 'node:zlib'
+
+import {
+  type CompressionCodec,
+  type Compressors,
+  type FileMetaData,
+  parquetRead,
+  type SchemaElement,
+} from 'hyparquet'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+
+import { PrestigeError } from '../errors.ts'
+import type { Shard } from './document.ts'
+import { KeptPositions } from './kept-positions.ts'
+import type { KeptWriter, Written } from './open-writer.ts'
+import type { OutputFile } from './output-file.ts'
+import {
+  decompressors,
+  groupStarts,
+  openParquet,
+  type ParquetFile,
+  topNames,
+} from './parquet-file.ts'
+
+type Row = readonly unknown[]
+
+export class RowsWriter implements KeptWriter {
+  readonly note = undefined
+  readonly #shard: Shard
+  readonly #output: OutputFile
+  readonly #bytes = new ByteWriter()
+  readonly #writer: ParquetWriter
+  readonly #schema: SchemaElement[]
+  readonly #decompressors: Compressors
+
+  private constructor(
+    shard: Shard,
+    output: OutputFile,
+    metadata: FileMetaData,
+    decompressors: Compressors,
+  ) {
+    this.#shard = shard
+    this.#output = output
+    this.#decompressors = decompressors
+    this.#schema = metadata.schema.map(asWritten)
+    const { codec, compressors } = codecOf(metadata)
+    const kvMetadata = metadata.key_value_metadata
+    this.#writer = new ParquetWriter({
+      writer: this.#bytes,
+      schema: physical(this.#schema),
+      codec,
+      compressors,
+      statistics: false,
+      ...(kvMetadata ? { kvMetadata } : {}),
+    })
+  }
+
+  static async open(shard: Shard, output: OutputFile): Promise<RowsWriter> {
+    try {
+      const { input, metadata } = await openParquet(shard)
+      input.close()
+      return new RowsWriter(shard, output, metadata, await decompressors())
+    } catch (error) {
+      await output.abort()
+      throw asFailure(shard, error)
+    }
+  }
+
+  get path(): string {
+    return this.#output.path
+  }
+
+  async writeKept(positions: Iterable<number>, shard: Shard = this.#shard): Promise<Written> {
+    try {
+      return await this.#copyRows(new KeptPositions(positions), shard)
+    } catch (error) {
+      await this.#output.abort()
+      throw asFailure(shard, error)
+    }
+  }
+
+  async close(): Promise<void> {
+    try {
+      this.#writer.schema = this.#schema
+      await this.#writer.finish()
+      await this.#flush()
+    } catch (error) {
+      await this.#output.abort()
+      throw asFailure(this.#shard, error)
+    }
+    await this.#output.close()
+  }
+
+  async abort(): Promise<void> {
+    await this.#output.abort()
+  }
+
+  async #copyRows(kept: KeptPositions, shard: Shard): Promise<Written> {
+    const parquet = await openParquet(shard)
+    const before = this.#bytes.offset
+    let documents = 0
+    try {
+      const starts = groupStarts(parquet.metadata)
+      const first = starts[shard.start] ?? 0
+      for (let group = shard.start; group < shard.end && !kept.isDone; group++) {
+        const [start, end] = [starts[group] ?? 0, starts[group + 1] ?? 0]
+        const wanted: number[] = []
+        for (let row = start; row < end; row++) if (kept.has(row - first)) wanted.push(row - start)
+        if (wanted.length === 0) continue
+        const rows = await readRows(parquet, start, end, this.#decompressors)
+        this.#writeRows(wanted.map((row) => rows[row] ?? []))
+        await this.#flush()
+        documents += wanted.length
+      }
+      parquet.input.requireUnchanged()
+    } finally {
+      parquet.input.close()
+    }
+    kept.requireDone(shard.path)
+    return { documents, bytes: this.#bytes.offset - before }
+  }
+
+  #writeRows(rows: readonly Row[]): void {
+    const columnData = topNames(this.#schema).map((name, at) => ({
+      name,
+      data: rows.map((row) => row[at]),
+    }))
+    void this.#writer.write({ columnData, rowGroupSize: rows.length }) // ByteWriter has nothing to await
+  }
+
+  async #flush(): Promise<void> {
+    await this.#output.write(this.#bytes.getBytes())
+    this.#bytes.index = 0
+  }
+}
+
+async function readRows(
+  { file, metadata }: ParquetFile,
+  rowStart: number,
+  rowEnd: number,
+  compressors: Compressors,
+): Promise<readonly Row[]> {
+  let rows: readonly Row[] = []
+  await parquetRead({
+    file,
+    metadata: { ...metadata, schema: physical(metadata.schema) },
+    rowStart,
+    rowEnd,
+    columns: topNames(metadata.schema),
+    compressors,
+    utf8: false,
+    parsers: { timestampFromNanoseconds: (nanos: bigint) => nanos },
+    onComplete: (read) => {
+      rows = read
+    },
+  })
+  return rows
+}
+
+/** INT96 is deprecated and nobody writes it; its nanoseconds fit another timestamp. */
+function asWritten(element: SchemaElement): SchemaElement {
+  if (element.type !== 'INT96') return element
+  const logical_type = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'NANOS' } as const
+  return { ...element, type: 'INT64', logical_type }
+}
+
+/** Leaves without logical types; lists and maps keep theirs, which shape the rows, and so do the keys of maps. */
+function physical(schema: readonly SchemaElement[]): SchemaElement[] {
+  return schema.map((element, at) => {
+    const isMapKey = element.name === 'key' && schema[at - 2]?.converted_type === 'MAP'
+    const shapes = element.converted_type === 'LIST' || element.converted_type === 'MAP'
+    if (isMapKey || shapes) return element
+    const { converted_type: _converted, logical_type: _logical, ...bare } = element
+    return bare
+  })
+}
+
+/** As the file was compressed, where that can be written; else Snappy, which everyone reads. */
+function codecOf(metadata: FileMetaData): {
+  codec: CompressionCodec
+  compressors: Record<string, (bytes: Uint8Array) => Uint8Array>
+} {
+  const zstd: unknown = Reflect.get(zlib, 'zstdCompressSync')
+  const compressors = {
+    GZIP: (bytes: Uint8Array) => zlib.gzipSync(bytes),
+    BROTLI: (bytes: Uint8Array) => zlib.brotliCompressSync(bytes),
+    // safe: if zlib has a function of this name, it takes bytes and gives bytes.
+    ...(typeof zstd === 'function' ? { ZSTD: zstd as (bytes: Uint8Array) => Uint8Array } : {}),
+  }
+  const codec = metadata.row_groups[0]?.columns[0]?.meta_data?.codec ?? 'SNAPPY'
+  const canWrite = codec === 'UNCOMPRESSED' || codec in compressors
+  return { codec: canWrite ? codec : 'SNAPPY', compressors }
+}
+
+function asFailure(shard: Shard, error: unknown): PrestigeError {
+  if (error instanceof PrestigeError) return error
+  const why = error instanceof Error ? error.message : String(error)
+  const message = `Rows of ${shard.path} cannot be written as Parquet (${why}). Convert it to JSONL first.`
+  return new PrestigeError('FORMAT_UNSUPPORTED', message, { cause: error })
+}
