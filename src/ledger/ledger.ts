@@ -24,7 +24,9 @@ import {
   type LedgerLine,
   type LineInput,
   lookLine,
+  type PreparedLine,
   prepareLine,
+  type Recorded,
   recordLine,
   supersedeLine,
   told,
@@ -77,6 +79,7 @@ import { dropLines } from './undo.ts'
 import { type ClaimedWork, withClaim, type WithClaimResult } from './with-claim.ts'
 
 const AT_ONCE = 64
+const RECORDED_AT_ONCE = 256
 
 export class Ledger {
   readonly #backend: Backend
@@ -188,14 +191,12 @@ export class Ledger {
     return withClaim(this, id, options, work)
   }
 
-  /** Writes lines of work that is done, each whatever becomes of the others. Gives what they replaced. */
+  /**
+   * Writes lines of work that is done, in their order where they are of one document, and gives what each replaced.
+   * Each is written whatever becomes of the others; then the first error is thrown.
+   */
   record(inputs: readonly LineInput[]): Promise<(LedgerLine | undefined)[]> {
-    return this.#pass(async () => {
-      const prepared = inputs.map(prepareLine)
-      const recorded = prepared.map((line) => this.#backend.run(recordLine, line))
-      const all = await Promise.all(recorded)
-      return all.map(({ replaced }) => replaced && told(replaced))
-    })
+    return this.#pass(() => recordLines(this.#backend, inputs.map(prepareLine)))
   }
 
   /** Another document took the place of this one, which was processed. `undefined`: it was not. */
@@ -330,6 +331,29 @@ export class Ledger {
   #pass<T>(work: () => Promise<T>): Promise<T> {
     return this.#gate.pass(async () => work())
   }
+}
+
+async function recordLines(
+  backend: Backend,
+  prepared: readonly PreparedLine[],
+): Promise<(LedgerLine | undefined)[]> {
+  const ended: PromiseSettledResult<Recorded>[] = []
+  for (let from = 0; from < prepared.length; from += RECORDED_AT_ONCE) {
+    const last = new Map<string, Promise<unknown>>()
+    const begun = prepared.slice(from, from + RECORDED_AT_ONCE).map(async (line) => {
+      const before = last.get(line.id)
+      const recorded = before
+        ? before.catch(() => {}).then(() => backend.run(recordLine, line))
+        : backend.run(recordLine, line)
+      last.set(line.id, recorded)
+      return recorded
+    })
+    ended.push(...(await Promise.allSettled(begun)))
+  }
+  return ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value.replaced && told(one.value.replaced)
+  })
 }
 
 function* findLine(_scope: ReadScope, key: Buffer): Transaction<Line | undefined> {
