@@ -24,6 +24,16 @@ function startWorker(directory: string, name: string, holdsAfter = 0): ChildProc
   return spawn(process.execPath, [...args, ...counts], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
+/** Waits until a worker has said it. */
+async function said(worker: ChildProcess, word: string): Promise<void> {
+  let text = ''
+  for await (const part of worker.stdout!.iterator({ destroyOnReturn: false })) {
+    text += String(part)
+    if (text.includes(word)) return
+  }
+  throw new Error(`A worker ended before it was ${word}.`)
+}
+
 /** Documents that were begun, and those whose commit was acknowledged, with their tokens. */
 async function toldBy(directory: string, name: string) {
   const begun = new Map<string, number>()
@@ -39,17 +49,18 @@ async function toldBy(directory: string, name: string) {
 describe('workers killed with SIGKILL', () => {
   it('leave what they committed, and what they had claimed is taken over', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-ledger-'))
+    const workers: ChildProcess[] = []
     try {
       const path = join(directory, 'ledger')
       const first = await openLedger(path, { durability: 'os' })
       await first.startRun({ id: 'r' })
       await first.close()
       const names = ['w0', 'w1', 'w2']
-      const workers = names.map((name, at) => startWorker(directory, name, at === 0 ? 20 : 0))
+      names.forEach((name, at) => workers.push(startWorker(directory, name, at === 0 ? 1 : 0)))
       const ends = workers.map((worker) => once(worker, 'exit'))
-      await Promise.all(workers.map((worker) => once(worker.stdout!, 'data')))
-      await once(workers[0]!.stdout!, 'data')
+      await said(workers[0]!, 'holding')
       workers[0]!.kill('SIGKILL')
+      await said(workers[1]!, 'ready')
       await sleep(60)
       workers[1]!.kill('SIGKILL')
       await Promise.all(ends)
@@ -81,6 +92,7 @@ describe('workers killed with SIGKILL', () => {
       checkRows(await rowsOfBackend(backend, { sources: ['s'], runs: ['r'] }))
       await ledger.close()
     } finally {
+      for (const worker of workers) worker.kill('SIGKILL')
       await rm(directory, { recursive: true })
     }
   })

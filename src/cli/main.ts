@@ -28,6 +28,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   export: () => import('./commands/export.ts'),
   verify: () => import('./commands/verify.ts'),
   tune: () => import('./commands/tune.ts'),
+  ledger: () => import('./commands/ledger.ts'),
 }
 
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const
