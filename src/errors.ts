@@ -21,7 +21,10 @@ const KIND_OF = {
   INPUT_CHANGED: 'invalid',
   BODY_MISUSE: 'invalid',
   BODY_NOT_DETERMINISTIC: 'invalid',
+  RUN_NOT_FOUND: 'missing',
+  RUN_ENDED: 'invalid',
   CONTENDED: 'conflict',
+  CLAIM_LOST: 'conflict',
   BACKEND_CLOSED: 'unavailable',
   BACKEND_UNAVAILABLE: 'unavailable',
   BACKEND_FULL: 'unavailable',
@@ -47,9 +50,9 @@ export class PrestigeError extends Error {
     return KIND_OF[this.code]
   }
 
-  /** Trying the same call again may succeed. Corruption, bad input and what was closed never heal by it. */
+  /** Trying the same call again may succeed. Corruption, bad input, what was closed or lost never heal by it. */
   get retryable(): boolean {
-    if (this.code === 'BACKEND_CLOSED') return false
+    if (this.code === 'BACKEND_CLOSED' || this.code === 'CLAIM_LOST') return false
     return this.kind === 'conflict' || this.kind === 'unavailable'
   }
 }

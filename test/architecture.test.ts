@@ -23,21 +23,25 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   near: ['canonical', 'fingerprint', ...CONTRACT],
   store: ['canonical', 'fingerprint', 'near', ...CONTRACT],
   resolve: ['canonical', 'fingerprint', 'decide', 'near', 'store', ...CONTRACT],
+  ledger: [...CONTRACT],
   backends: [],
   'open-store': ['store', 'backends'],
   'open-resolver': ['resolve', 'backends'],
+  'open-ledger': ['ledger', 'backends'],
   index: [
     'store',
     'canonical',
     'fingerprint',
     'decide',
     'resolve',
+    'ledger',
     'open-store',
     'open-resolver',
+    'open-ledger',
     'backends/contract',
   ],
   // A command loads what it needs: a store without the comparing of texts, or that without a store.
-  cli: ['index', 'open-store', 'open-resolver', 'decide'],
+  cli: ['index', 'open-store', 'open-resolver', 'open-ledger', 'decide'],
 }
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })

@@ -75,6 +75,8 @@ export const optionForms = {
   'group-field': { type: 'string', value: 'NAME' },
   'vector-field': { type: 'string', value: 'NAME' },
   dimensions: { type: 'string', value: 'N' },
+  source: { type: 'string', value: 'S' },
+  run: { type: 'string', value: 'R' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -377,6 +379,29 @@ export const commands = {
     details: ['An id that begins with a dash goes after --.'],
     options: { group: 'The group of the id (default: default).' },
     examples: ['prestige members --group names -- -4fJHr0nXYTnbmYq6Y0DVw'],
+  },
+  ledger: {
+    operands: 'get ID | list | stats',
+    operandsMin: 1,
+    operandsMax: 2,
+    summary: 'Which documents were processed, in which run, and how they ended.',
+    details: [
+      'get: the line of a document; the exit code is 3 if there is none.',
+      'list: the lines of a source or of a run, one a line, in an order that never changes.',
+      'stats: how many lines there are of each status, and all runs.',
+    ],
+    options: {
+      source: 'Of list and stats: lines of this source.',
+      run: 'Of list and stats: what this run made of its documents.',
+      after: 'Of list: only lines after that of this document.',
+      limit: 'Of list: at most so many.',
+      escaped: 'Ids are given as they are printed: \\xHH is a byte, \\\\ a backslash.',
+    },
+    examples: [
+      'prestige ledger get page-17',
+      'prestige ledger list --run nightly --json',
+      'prestige ledger stats --source web',
+    ],
   },
 } as const satisfies Readonly<Record<string, Command>>
 

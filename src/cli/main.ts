@@ -31,6 +31,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   tune: () => import('./commands/tune.ts'),
   resolve: () => import('./commands/resolve.ts'),
   members: () => import('./commands/members.ts'),
+  ledger: () => import('./commands/ledger.ts'),
 }
 
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const

@@ -1,0 +1,150 @@
+/** `ledger`: what it says of a document, of a source or run, and in numbers. It only reads. */
+
+import type { Ledger, LedgerLine, LineCounts, Run, RunLine } from '../../index.ts'
+import { Failure, usageFailure } from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
+import { notationOf } from '../key-notation.ts'
+import { jsonOf, print, printJson } from '../output.ts'
+import { table } from '../table.ts'
+import { count, time } from '../units.ts'
+import { locationOf } from '../with-store.ts'
+
+const CHUNK_LINES = 1000
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [what, ...rest] = invocation.operands
+  if (what === 'get') {
+    if (rest.length === 0) throw usageFailure('Usage: prestige ledger get ID')
+    refuse(invocation, ['source', 'run', 'after', 'limit'], what)
+    return withLedger(invocation, (ledger) => get(ledger, invocation))
+  }
+  if (rest.length > 0 || (what !== 'list' && what !== 'stats')) {
+    throw usageFailure('Usage: prestige ledger get ID | list --source S | list --run R | stats')
+  }
+  const { source, run: ofRun } = namesOf(invocation)
+  if (source !== undefined && ofRun !== undefined) {
+    throw usageFailure('Say --source or --run, not both.')
+  }
+  if (what === 'list') return withLedger(invocation, (ledger) => list(ledger, invocation))
+  refuse(invocation, ['after', 'limit'], what)
+  return withLedger(invocation, (ledger) => stats(ledger, invocation))
+}
+
+function refuse(
+  invocation: Invocation,
+  names: readonly ('source' | 'run' | 'after' | 'limit')[],
+  what: string,
+): void {
+  const vain = names.find((name) => invocation.text(name) !== undefined)
+  if (vain) throw usageFailure(`--${vain} is not for ledger ${what}.`)
+}
+
+function namesOf(invocation: Invocation) {
+  return { source: invocation.text('source'), run: invocation.text('run') }
+}
+
+async function withLedger(
+  invocation: Invocation,
+  use: (ledger: Ledger) => Promise<void>,
+): Promise<number> {
+  const location = locationOf(invocation)
+  const { openLedger } = await import('../../open-ledger.ts')
+  const namespace = invocation.text('namespace')
+  const ledger = await openLedger(location, { namespace, create: false })
+  try {
+    await use(ledger)
+    return 0
+  } finally {
+    await ledger.close()
+  }
+}
+
+async function get(ledger: Ledger, invocation: Invocation): Promise<void> {
+  const id = String(invocation.key(invocation.operand(1)))
+  const line = await ledger.get(id)
+  if (!line) {
+    throw new Failure('missing', 'KEY_NOT_FOUND', `The ledger has no line of "${shown(id)}".`)
+  }
+  if (invocation.flag('json')) await printJson(line)
+  else await print(table(rowsOf(line), ['left', 'left']))
+}
+
+function rowsOf(line: LedgerLine): string[][] {
+  const { id, status, at, leaseUntil, source, run, worker, of, detail, token } = line
+  const rows: [string, string | undefined][] = [
+    ['id', shown(id)],
+    ['status', status],
+    ['since', time(at)],
+    ['lease until', leaseUntil === undefined ? undefined : time(leaseUntil)],
+    ['source', shown(source)],
+    ['run', shown(run)],
+    ['worker', shown(worker)],
+    ['of', shown(of)],
+    ['detail', shown(detail)],
+    ['token', String(token)],
+  ]
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+}
+
+function shown<T extends string | undefined>(text: T): T | string {
+  return text === undefined ? text : notationOf(Buffer.from(text))
+}
+
+async function list(ledger: Ledger, invocation: Invocation): Promise<void> {
+  const { source, run } = namesOf(invocation)
+  const after = invocation.keyOption('after')
+  const options = {
+    startAfter: after === undefined ? undefined : String(after),
+    limit: invocation.wholeNumber('limit'),
+  }
+  if (source !== undefined) return printLines(ledger.bySource(source, options), invocation)
+  if (run !== undefined) return printLines(ledger.byRun(run, options), invocation)
+  throw usageFailure('Which lines? Say --source S or --run R.')
+}
+
+async function printLines(lines: AsyncIterable<RunLine>, invocation: Invocation): Promise<void> {
+  const asJson = invocation.flag('json')
+  let chunk: string[] = []
+  for await (const line of lines) {
+    invocation.signal.throwIfAborted()
+    chunk.push(asJson ? `${jsonOf(line)}\n` : lineText(line))
+    if (chunk.length < CHUNK_LINES) continue
+    await print(chunk.join(''))
+    chunk = []
+  }
+  await print(chunk.join(''))
+}
+
+function lineText({ id, status, at, of, isReplaced }: RunLine): string {
+  const more = (of === undefined ? '' : ` of ${shown(of)}`) + (isReplaced ? ' (replaced)' : '')
+  return `${status.padEnd(10)}  ${time(at)}  ${shown(id)}${more}\n`
+}
+
+async function stats(ledger: Ledger, invocation: Invocation): Promise<void> {
+  const names = namesOf(invocation)
+  const counts = await ledger.counts(names)
+  const isWhole = names.source === undefined && names.run === undefined
+  const runs: Run[] = []
+  if (isWhole) for await (const one of ledger.runs()) runs.push(one)
+  if (invocation.flag('json')) return printJson(isWhole ? { counts, runs } : { counts })
+  await print(countTable(counts) + (runs.length > 0 ? `\n${runTable(runs)}` : ''))
+}
+
+function countTable(counts: LineCounts): string {
+  const { total, ...rest } = counts
+  const rows = Object.entries(rest).filter(([, number]) => number > 0)
+  return table(
+    [...rows, ['lines', total] as const].map(([name, number]) => [name, count(number)]),
+    ['left', 'right'],
+  )
+}
+
+function runTable(runs: readonly Run[]): string {
+  const rows = runs.map(({ id, status, startedAt, counts }) => [
+    status,
+    time(startedAt),
+    count(counts.total),
+    `run ${shown(id)}`,
+  ])
+  return table(rows, ['left', 'left', 'right', 'left'])
+}

@@ -1,0 +1,371 @@
+/**
+ * The ledger: which documents were processed, when, in which run, with which outcome. A document is marked done
+ * only after its work is: it is claimed, worked on, committed. What crashes in between is taken over.
+ */
+
+import type { Backend, ReadScope, Transaction } from '../backends/contract.ts'
+import { Gate } from '../backends/gate.ts'
+import { PrestigeError } from '../errors.ts'
+import {
+  type Claim,
+  type Claimed,
+  claimLine,
+  type ClaimOptions,
+  type ClaimOutcome,
+  commitClaim,
+  heldClaim,
+  prepareClaim,
+  renewClaim,
+} from './claims.ts'
+import {
+  checkOutcome,
+  isProcessed,
+  isRemembered,
+  type LedgerLine,
+  type LineInput,
+  lookLine,
+  type PreparedLine,
+  prepareLine,
+  type Recorded,
+  recordLine,
+  supersedeLine,
+  told,
+} from './lines.ts'
+import {
+  countsOf,
+  type LineCounts,
+  linesOf,
+  type LinesOptions,
+  listRun,
+  listRuns,
+  listSource,
+  type Run,
+  type RunLine,
+} from './listing.ts'
+import {
+  checkDetail,
+  checkLease,
+  documentKey,
+  refuseUnknown,
+  runName,
+  sourceName,
+} from './names.ts'
+import type { LedgerOptions } from './options.ts'
+import { type Forgotten, forgetRun, prune, type Pruned } from './forgetting.ts'
+import { type Exists, reconcile, type ReconcileOptions, type ReconcileReport } from './reconcile.ts'
+import type { Line, RunRow } from './rows.ts'
+import {
+  checkRunInput,
+  finishRun,
+  openShards,
+  type RunInput,
+  startRun,
+  type StartedRun,
+} from './runs.ts'
+import {
+  checkLeaseOptions,
+  finishShard,
+  type HeldShard,
+  leaseAlone,
+  type Leased,
+  type LeaseOptions,
+  noteProgress,
+  releaseShard,
+  type Shard,
+  shardsOf,
+  shardValue,
+} from './shards.ts'
+import { dropLines } from './undo.ts'
+import { type ClaimedWork, withClaim, type WithClaimResult } from './with-claim.ts'
+
+const AT_ONCE = 64
+const RECORDED_AT_ONCE = 256
+
+export class Ledger {
+  readonly #backend: Backend
+  readonly #gate = new Gate('ledger')
+  readonly #retentionMs: number
+
+  constructor(backend: Backend, options: Pick<LedgerOptions, 'retentionMs'> = {}) {
+    this.#backend = backend
+    this.#retentionMs = options.retentionMs ?? Infinity
+  }
+
+  /** Its work is done. Claimed is not yet, failed is not. */
+  async wasProcessed(id: string): Promise<boolean> {
+    const line = await this.get(id)
+    return line !== undefined && isProcessed(line)
+  }
+
+  /** In the order of the ids. */
+  wasProcessedMany(ids: readonly string[]): Promise<boolean[]> {
+    return this.#pass(async () => {
+      const keys = ids.map(documentKey)
+      const answers: boolean[] = []
+      for (let from = 0; from < keys.length; from += AT_ONCE) {
+        const found = await this.#backend.read(linesOf, keys.slice(from, from + AT_ONCE))
+        const now = this.#backend.now()
+        for (const line of found) {
+          answers.push(line !== undefined && isProcessed(line) && this.#remembers(line, now))
+        }
+      }
+      return answers
+    })
+  }
+
+  get(id: string): Promise<LedgerLine | undefined> {
+    return this.#pass(async () => {
+      const line = await this.#backend.read(findLine, documentKey(id))
+      return line && this.#remembers(line, this.#backend.now()) ? told(line) : undefined
+    })
+  }
+
+  /** The lines of a source, in an order that never changes. */
+  async *bySource(source: string, options: LinesOptions = {}): AsyncGenerator<LedgerLine> {
+    this.#gate.assertOpen()
+    yield* listSource(this.#backend, sourceName(source), options, this.#retentionMs)
+  }
+
+  /** What a run made of its documents, in an order that never changes. */
+  async *byRun(run: string, options: LinesOptions = {}): AsyncGenerator<RunLine> {
+    this.#gate.assertOpen()
+    yield* listRun(this.#backend, runName(run), options)
+  }
+
+  /** How many lines there are of each status: of all, of a source, or of a run. Exact, and at once. */
+  counts(of: { source?: string | undefined; run?: string | undefined } = {}): Promise<LineCounts> {
+    return this.#pass(() => {
+      refuseUnknown(of, ['source', 'run'])
+      if (of.source !== undefined && of.run !== undefined) {
+        throw new PrestigeError('INVALID_OPTIONS', 'Count a source or a run, not both.')
+      }
+      const run = of.run === undefined ? undefined : runName(of.run)
+      const name = of.source === undefined ? run : sourceName(of.source)
+      return this.#backend.read(countsOf, name)
+    })
+  }
+
+  /** The right to work on a document, unless it is processed or another has it. */
+  claim(id: string, options: ClaimOptions): Promise<Claimed> {
+    return this.#pass(() =>
+      this.#backend.run(claimLine, prepareClaim(id, options, this.#retentionMs)),
+    )
+  }
+
+  /** The work is done. Refused with CLAIM_LOST when another has taken the document over. */
+  commit(claim: Claim, outcome: ClaimOutcome): Promise<LedgerLine> {
+    return this.#pass(() => {
+      refuseUnknown(outcome, ['status', 'of', 'detail'])
+      checkOutcome(outcome)
+      return this.#backend.run(commitClaim, heldClaim(claim), outcome)
+    })
+  }
+
+  /** The work came to nothing: the line says failed, and anybody may claim the document at once. */
+  abort(claim: Claim, why: { readonly reason?: string | undefined } = {}): Promise<LedgerLine> {
+    return this.#pass(() => {
+      refuseUnknown(why, ['reason'])
+      checkDetail(why.reason)
+      const outcome = { status: 'failed', detail: why.reason } as const
+      return this.#backend.run(commitClaim, heldClaim(claim), outcome)
+    })
+  }
+
+  /** The lease goes on from now. */
+  renew(claim: Claim, leaseMs: number): Promise<LedgerLine> {
+    return this.#pass(() => {
+      checkLease(leaseMs)
+      return this.#backend.run(renewClaim, heldClaim(claim), leaseMs)
+    })
+  }
+
+  /**
+   * Claims, works, and commits what the work returns (accepted, if nothing). The lease is renewed meanwhile. When
+   * the work throws, the claim is given up and the error is thrown on.
+   */
+  withClaim(
+    id: string,
+    options: ClaimOptions,
+    work: (claimed: ClaimedWork) => Promise<ClaimOutcome | void>,
+  ): Promise<WithClaimResult> {
+    return withClaim(this, id, options, work)
+  }
+
+  /**
+   * Writes lines of work that is done, in their order where they are of one document, and gives what each replaced.
+   * Each is written whatever becomes of the others; then the first error is thrown.
+   */
+  record(inputs: readonly LineInput[]): Promise<(LedgerLine | undefined)[]> {
+    return this.#pass(() => recordLines(this.#backend, inputs.map(prepareLine)))
+  }
+
+  /** Another document took the place of this one, which was processed. `undefined`: it was not. */
+  supersede(
+    id: string,
+    by: string,
+    options: { readonly run?: string | undefined } = {},
+  ): Promise<LedgerLine | undefined> {
+    return this.#pass(async () => {
+      refuseUnknown(options, ['run'])
+      documentKey(by)
+      const change = { of: by, run: options.run }
+      const line = await this.#backend.run(supersedeLine, documentKey(id), change)
+      return line && told(line)
+    })
+  }
+
+  /** Takes a document's line away, with its history: as if it had never been seen. A claim on it is lost. */
+  forget(id: string): Promise<boolean> {
+    return this.#pass(async () => {
+      const key = documentKey(id)
+      for (;;) {
+        const { hasLine, hasMore } = await this.#backend.run(dropLines, key, Infinity, true)
+        if (!hasMore) return hasLine
+      }
+    })
+  }
+
+  /** Starts a run, or resumes one that is running and has the same configuration. */
+  startRun(input: RunInput = {}): Promise<StartedRun> {
+    return this.#pass(() => {
+      checkRunInput(input)
+      return this.#backend.run(startRun, input)
+    })
+  }
+
+  /** The run takes no more lines. Claims that are still held may be committed. */
+  finishRun(run: string, status: 'finished' | 'failed' = 'finished'): Promise<RunRow> {
+    return this.#pass(() => {
+      if (status === 'finished' || status === 'failed') {
+        return this.#backend.run(finishRun, run, status)
+      }
+      throw new PrestigeError('INVALID_OPTIONS', 'A run ends as finished or failed.')
+    })
+  }
+
+  /** All runs, the oldest first. */
+  async *runs(): AsyncGenerator<Run> {
+    this.#gate.assertOpen()
+    yield* listRuns(this.#backend)
+  }
+
+  /**
+   * Undo: ends the run and takes its lines back; what they had replaced is in force again. Lines that a later run
+   * has replaced stay, and are counted: undo that run first, then this one again.
+   */
+  forgetRun(run: string): Promise<Forgotten> {
+    return this.#pass(() => forgetRun(this.#backend, runName(run)))
+  }
+
+  /** Takes away lines from before a time (by default, beyond `retentionMs`), and runs that ended before it. */
+  prune(options: { readonly olderThan?: number | Date | undefined } = {}): Promise<Pruned> {
+    return this.#pass(() => {
+      refuseUnknown(options, ['olderThan'])
+      const { olderThan = this.#backend.now() - this.#retentionMs } = options
+      if (Number(olderThan) >= 0) return prune(this.#backend, Number(olderThan))
+      throw new PrestigeError(
+        'INVALID_OPTIONS',
+        'Give olderThan, a time, or open with retentionMs.',
+      )
+    })
+  }
+
+  /** Finds, and unless told otherwise heals, what ledger and target disagree on. */
+  reconcile(exists: Exists, options: ReconcileOptions = {}): Promise<ReconcileReport> {
+    return this.#pass(() => reconcile(this.#backend, exists, options))
+  }
+
+  /** Divides a run, for workers that share it. */
+  openShards(run: string, count: number): Promise<RunRow> {
+    return this.#pass(() => this.#backend.run(openShards, run, count))
+  }
+
+  /** A shard that nobody has. */
+  lease(run: string, options: LeaseOptions): Promise<Leased> {
+    return this.#pass(() => {
+      checkLeaseOptions(options)
+      return this.#backend.run(leaseAlone, run, options)
+    })
+  }
+
+  /** Notes how far a shard is, for whoever takes it over, and renews its lease. */
+  progress(run: string, shard: number, token: number, value: unknown): Promise<number> {
+    return this.#pass(() =>
+      this.#backend.run(noteProgress, held(run, shard, token), shardValue(value)),
+    )
+  }
+
+  done(run: string, shard: number, token: number, result?: unknown): Promise<void> {
+    return this.#pass(() =>
+      this.#backend.run(finishShard, held(run, shard, token), shardValue(result)),
+    )
+  }
+
+  /** Gives a shard back, with its progress. */
+  release(run: string, shard: number, token: number): Promise<void> {
+    return this.#pass(() => this.#backend.run(releaseShard, held(run, shard, token)))
+  }
+
+  async *shards(run: string): AsyncGenerator<Shard> {
+    this.#gate.assertOpen()
+    for (let from = 0; ; from += AT_ONCE) {
+      const page = await this.#backend.read(shardPage, runName(run).text, from)
+      yield* page
+      if (page.length < AT_ONCE) return
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#gate.close(() => this.#backend.close())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #remembers(line: Line, now: number): boolean {
+    return isRemembered(line, now, this.#retentionMs)
+  }
+
+  /** Bad input rejects the promise; it is never thrown beside it. */
+  #pass<T>(work: () => Promise<T>): Promise<T> {
+    return this.#gate.pass(async () => work())
+  }
+}
+
+async function recordLines(
+  backend: Backend,
+  prepared: readonly PreparedLine[],
+): Promise<(LedgerLine | undefined)[]> {
+  const ended: PromiseSettledResult<Recorded>[] = []
+  for (let from = 0; from < prepared.length; from += RECORDED_AT_ONCE) {
+    const last = new Map<string, Promise<unknown>>()
+    const begun = prepared.slice(from, from + RECORDED_AT_ONCE).map(async (line) => {
+      const before = last.get(line.id)
+      const recorded = before
+        ? before.catch(() => {}).then(() => backend.run(recordLine, line))
+        : backend.run(recordLine, line)
+      last.set(line.id, recorded)
+      return recorded
+    })
+    ended.push(...(await Promise.allSettled(begun)))
+  }
+  return ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value.replaced && told(one.value.replaced)
+  })
+}
+
+function* findLine(_scope: ReadScope, key: Buffer): Transaction<Line | undefined> {
+  return yield* lookLine(key)
+}
+
+function* shardPage(_scope: ReadScope, run: string, from: number): Transaction<Shard[]> {
+  return yield* shardsOf(run, from, from + AT_ONCE)
+}
+
+function held(run: string, shard: number, token: number): HeldShard {
+  const isWhole = Number.isInteger(shard) && shard >= 0 && Number.isInteger(token)
+  if (isWhole) return { run: runName(run).text, shard, token }
+  throw new PrestigeError('INVALID_VALUE', 'Give the shard and the token that lease() returned.')
+}

@@ -1,0 +1,149 @@
+/** Lines in a stable order, that of their keys: neither time nor later changes move a line to another place. */
+
+import { concat, endOfPrefix } from '../bytes.ts'
+import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
+import { isRemembered, type LedgerLine, lineCell, told } from './lines.ts'
+import { documentKey, type Name, overallTallies, refuseUnknown, runName } from './names.ts'
+import {
+  byRun,
+  bySource,
+  KEY,
+  type Line,
+  type LineStatus,
+  runs as runSpace,
+  type RunEntry,
+  type RunRow,
+  STATUSES,
+} from './rows.ts'
+
+export interface LinesOptions {
+  /** Only lines after that of this document: the last of the page before. */
+  readonly startAfter?: string | undefined
+  readonly limit?: number | undefined
+}
+
+export type LineCounts = Readonly<Record<LineStatus, number>> & { readonly total: number }
+
+export interface Run extends RunRow {
+  /** What the run made of its documents, also of those that a later run processed again. */
+  readonly counts: LineCounts
+}
+
+/** A line of a run. */
+export interface RunLine extends LedgerLine {
+  /** A later run has replaced it; this is what it was before. */
+  readonly isReplaced?: true
+}
+
+/** Twice as many cells are read at once, which every engine can. */
+const PAGE = 40
+
+function checked(options: LinesOptions): number {
+  refuseUnknown(options, ['startAfter', 'limit'])
+  const { limit = Infinity } = options
+  if (limit === Infinity || (Number.isInteger(limit) && limit >= 0)) return limit
+  throw new PrestigeError('INVALID_OPTIONS', `limit is a whole number from 0 on, not ${limit}.`)
+}
+
+function rangeOf(prefix: Buffer, { startAfter }: LinesOptions) {
+  const after = startAfter === undefined ? prefix : concat(prefix, documentKey(startAfter))
+  const start = startAfter === undefined ? after : concat(after, Buffer.of(0))
+  return { start, end: endOfPrefix(prefix) }
+}
+
+export function* linesOf(
+  _scope: ReadScope,
+  keys: readonly Buffer[],
+): Transaction<(Line | undefined)[]> {
+  return yield* read(...keys.map(lineCell))
+}
+
+/** Items in pages, so that lines are read some at a time and never all. */
+export async function* pages<T>(items: AsyncIterable<T>, size = PAGE): AsyncGenerator<T[]> {
+  let page: T[] = []
+  for await (const item of items) {
+    page.push(item)
+    if (page.length < size) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+export async function* listSource(
+  backend: Backend,
+  source: Name,
+  options: LinesOptions,
+  retentionMs: number,
+): AsyncGenerator<LedgerLine> {
+  let left = checked(options)
+  if (left === 0) return
+  const found = backend.scan(bySource, rangeOf(source.key, options))
+  for await (const page of pages(found, Math.min(PAGE, left))) {
+    const now = backend.now()
+    for (const line of await backend.read(linesOf, documentsOf(page))) {
+      // It may have gone, or gone elsewhere, since the page was read.
+      if (line?.source !== source.text || !isRemembered(line, now, retentionMs)) continue
+      yield told(line)
+      if (--left === 0) return
+    }
+  }
+}
+
+export async function* listRun(
+  backend: Backend,
+  run: Name,
+  options: LinesOptions,
+): AsyncGenerator<RunLine> {
+  let left = checked(options)
+  if (left === 0) return
+  const found = backend.scan(byRun, rangeOf(run.key, options))
+  for await (const page of pages(found, Math.min(PAGE, left))) {
+    for (const line of await backend.read(runLinesOf, run, documentsOf(page))) {
+      if (!line) continue
+      yield line
+      if (--left === 0) return
+    }
+  }
+}
+
+/** A run's lines, be they in force or replaced: both are read in one moment, so none slips between. */
+function* runLinesOf(
+  _scope: ReadScope,
+  run: Name,
+  keys: readonly Buffer[],
+): Transaction<(RunLine | undefined)[]> {
+  const lines = yield* read(...keys.map(lineCell))
+  const entries = yield* read(...keys.map((key) => cell(byRun, concat(run.key, key))))
+  return keys.map((_, at) => runLine(run, lines[at], entries[at]))
+}
+
+function runLine(run: Name, line: Line | undefined, entry: RunEntry | undefined) {
+  if (entry?.replaced) return { ...told(entry.replaced), isReplaced: true } as const
+  return entry && line?.run === run.text ? told(line) : undefined
+}
+
+function documentsOf(rows: readonly { readonly key: Buffer }[]): Buffer[] {
+  return rows.map(({ key }) => key.subarray(KEY))
+}
+
+export function* countsOf(_scope: ReadScope, name: Name | undefined): Transaction<LineCounts> {
+  const found = yield* read(...(name?.tallies ?? overallTallies))
+  const counts = { claimed: 0, accepted: 0, rejected: 0, duplicate: 0, superseded: 0, failed: 0 }
+  let total = 0
+  STATUSES.forEach((status, at) => {
+    counts[status] = found[at] ?? 0
+    total += counts[status]
+  })
+  return { ...counts, total }
+}
+
+export async function* listRuns(backend: Backend): AsyncGenerator<Run> {
+  const found: RunRow[] = []
+  for await (const { value } of backend.scan(runSpace)) found.push(value)
+  found.sort((one, other) => one.startedAt - other.startedAt || (one.id < other.id ? -1 : 1))
+  for (const run of found) {
+    yield { ...run, counts: await backend.read(countsOf, runName(run.id)) }
+  }
+}

@@ -1,0 +1,50 @@
+/** What a ledger was written with: so far, the number of its format. */
+
+import {
+  type Backend,
+  cell,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
+import { settings } from './rows.ts'
+
+const FORMAT_VERSION = 1
+const SETTINGS = cell(settings, Buffer.from('ledger'))
+
+export async function openSettings(backend: Backend, create = true): Promise<void> {
+  const found = await backend.read(findSettings)
+  if (found !== undefined) return checkSettings(found)
+  if (!create) throw new PrestigeError('STORE_NOT_FOUND', 'There is no ledger at this location.')
+  checkSettings(await backend.run(keepSettings))
+}
+
+function* findSettings(_scope: ReadScope): Transaction<string | undefined> {
+  const [found] = yield* read(SETTINGS)
+  return found
+}
+
+function* keepSettings(scope: Scope): Transaction<string> {
+  const [found] = yield* read(SETTINGS)
+  const wanted = JSON.stringify({ format: FORMAT_VERSION })
+  if (found === undefined) scope.write(SETTINGS, wanted)
+  return found ?? wanted
+}
+
+function checkSettings(text: string): void {
+  let format: unknown
+  try {
+    ;({ format } = JSON.parse(text))
+  } catch (error) {
+    throw new PrestigeError('CONTENT_CORRUPT', "The ledger's settings cannot be read.", {
+      cause: error,
+    })
+  }
+  if (format === FORMAT_VERSION) return
+  throw new PrestigeError(
+    'FORMAT_UNSUPPORTED',
+    `This ledger has format ${String(format)}; this version of prestige reads format ${FORMAT_VERSION}.`,
+  )
+}
