@@ -2,6 +2,21 @@
 
 export { openStore } from './open-store.ts'
 export { openResolver } from './open-resolver.ts'
+export { dedupe, openDedupe } from './open-dedupe.ts'
+export type { DedupeOptions } from './open-dedupe.ts'
+export type { Deduper, DedupeStreamOptions, Job, PlanJob, RunInfo } from './dedupe/deduper.ts'
+export type { AgainstResult } from './dedupe/against.ts'
+export type { Action, Decision, Named } from './dedupe/decision.ts'
+export type { DedupeConfig, KeepRule } from './dedupe/config.ts'
+export type { DocumentLike } from './dedupe/prepare.ts'
+export type { JobResult, Manifest, PlanResult, Undone } from './dedupe/job.ts'
+export type { Prefer, Ranked } from './dedupe/rank.ts'
+export { dedupeSpaces } from './dedupe/rows.ts'
+export type { Summary } from './dedupe/summary.ts'
+export type { Watcher } from './dedupe/decide-run.ts'
+export { readJobConfig } from './dedupe/job-config.ts'
+export type { JobConfig } from './dedupe/job-config.ts'
+export type { ListingInput, ReadingInput } from './input/index.ts'
 export type {
   Resolution,
   ResolveItem,

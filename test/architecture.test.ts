@@ -7,15 +7,26 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const FOUNDATION = new Set(['bytes', 'errors', 'model', 'options'])
+const FOUNDATION = new Set([
+  'bytes',
+  'display-width',
+  'errors',
+  'model',
+  'nearest',
+  'options',
+  'units',
+])
 const CONTRACT = ['backends/contract', 'backends/gate', 'backends/ids']
 
 /** Room → what its files may import besides their own room and the foundation. A name with `/` is one file. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   bytes: ['errors'],
+  'display-width': [],
   errors: [],
   model: [],
+  nearest: [],
   options: ['errors'],
+  units: [],
   canonical: [],
   input: [],
   fingerprint: ['canonical'],
@@ -23,10 +34,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   near: ['canonical', 'fingerprint', ...CONTRACT],
   store: ['canonical', 'fingerprint', 'near', ...CONTRACT],
   resolve: ['canonical', 'fingerprint', 'decide', 'near', 'store', ...CONTRACT],
+  dedupe: ['canonical', 'fingerprint', 'near', 'store', 'input', 'ledger', ...CONTRACT],
+  report: ['canonical', 'fingerprint', 'decide', 'input', 'dedupe', ...CONTRACT],
   ledger: [...CONTRACT],
   backends: [],
   'open-store': ['store', 'backends'],
   'open-resolver': ['resolve', 'backends'],
+  'open-dedupe': ['dedupe', 'backends'],
   'open-ledger': ['ledger', 'backends'],
   index: [
     'store',
@@ -35,13 +49,26 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'decide',
     'resolve',
     'ledger',
+    'open-ledger',
     'open-store',
     'open-resolver',
-    'open-ledger',
+    'open-dedupe',
+    'dedupe',
+    'input',
     'backends/contract',
   ],
   // A command loads what it needs: a store without the comparing of texts, or that without a store.
-  cli: ['index', 'open-store', 'open-resolver', 'open-ledger', 'decide'],
+  cli: [
+    'index',
+    'open-ledger',
+    'open-store',
+    'open-resolver',
+    'open-dedupe',
+    'report',
+    'decide',
+    'dedupe/job-config',
+    'dedupe/config-text',
+  ],
 }
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { withSettings } from '../scripts/make-config-docs.ts'
 import { errorCodes, PrestigeError } from '../src/errors.ts'
 import { resolverOptions, vectorOptions } from '../src/resolve/options.ts'
 
@@ -201,6 +202,13 @@ describe('docs/resolver.md', () => {
     for (const [, name] of instruments.matchAll(/\$\{prefix\}\.([a-z_.]+)`/g)) {
       expect(textOf('docs/resolver.md')).toContain(`| \`${name}\` |`)
     }
+  })
+})
+
+describe('docs/config.md', () => {
+  it('is what the schema says', () => {
+    const before = textOf('docs/config.md')
+    expect(withSettings(before), 'run `npx tsx scripts/make-config-docs.ts`').toBe(before)
   })
 })
 

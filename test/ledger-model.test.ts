@@ -75,7 +75,8 @@ class Pair {
   /** What the ledger answered, and what the Map says it must. */
   async step(what: Operation): Promise<[unknown, unknown]> {
     const { model, ledger } = this
-    const { id, source, run, named, status, ms } = what
+    const { id, source, run, status } = what
+    // oxlint-disable-next-line switch-exhaustiveness-check -- the rest is tended to
     switch (what.op) {
       case 'claim': {
         const how = { leaseMs: 50, source, run }
@@ -94,8 +95,20 @@ class Pair {
         if (typeof done === 'string') return [done, this.#refusal(run)]
         return [done !== undefined, model.supersede(id, 'other', run)]
       }
-      case 'forget':
-        return [await ledger.forget(id), model.documents.delete(id)]
+      case 'commit':
+      case 'abort':
+      case 'renew':
+        return this.#held(what)
+      default:
+        return this.#tend(what)
+    }
+  }
+
+  /** What is done to the ledger as a whole. */
+  async #tend({ op, id, named, ms }: Operation): Promise<[unknown, unknown]> {
+    const { model, ledger } = this
+    // oxlint-disable-next-line switch-exhaustiveness-check -- the rest is waiting
+    switch (op) {
       case 'forgetRun': {
         const done = await codeOf(ledger.forgetRun(named))
         return [done, model.runs.has(named) ? model.forgetRun(named) : 'RUN_NOT_FOUND']
@@ -107,8 +120,6 @@ class Pair {
         model.endRun(named, 'finished')
         return [done.endedAt, model.now]
       }
-      case 'wait':
-        return [(model.now += ms), model.now]
       case 'prune': {
         const olderThan = model.now - ms
         return [await ledger.prune({ olderThan }), model.prune(olderThan)]
@@ -118,8 +129,10 @@ class Pair {
         const { missing } = await ledger.reconcile(async (ids) => ids.map(has))
         return [missing, model.reconcile(has, MISSING)]
       }
+      case 'forget':
+        return [await ledger.forget(id), model.documents.delete(id)]
       default:
-        return this.#held(what)
+        return [(model.now += ms), model.now]
     }
   }
 
@@ -244,7 +257,11 @@ describe('a ledger agrees with a plain Map', () => {
         const directory = await mkdtemp(join(tmpdir(), 'prestige-ledger-'))
         const open = (clock: () => number) =>
           openLmdb(directory, { spaces: ledgerSpaces, clock, durability: 'os' })
-        await agree(open, what).finally(() => rm(directory, { recursive: true }))
+        try {
+          await agree(open, what)
+        } finally {
+          await rm(directory, { recursive: true })
+        }
       }),
       { numRuns: 15 },
     )

@@ -93,6 +93,7 @@ export const benchNames = [
   'canonical',
   'resolver',
   'near-store',
+  'ledger',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */

@@ -15,7 +15,8 @@ import {
 } from './commands.ts'
 import { usageFailure } from './failure.ts'
 import { Invocation } from './invocation.ts'
-import { nearest, suggestCommand } from './suggest.ts'
+import { nearest } from '../nearest.ts'
+import { suggestCommand } from './suggest.ts'
 
 interface OptionToken {
   readonly name: string
@@ -79,7 +80,8 @@ function optionName({ name, rawName }: OptionToken, of: CommandName, command: Co
 }
 
 function optionValue({ value, inlineValue }: OptionToken, name: OptionName): string | true {
-  const { type, value: placeholder = '', choices }: OptionForm = optionForms[name]
+  const { type, value: placeholder = '', choices, isValueOptional }: OptionForm = optionForms[name]
+  if (isValueOptional) return value ?? true
   if (type === 'boolean') {
     if (value !== undefined) throw usageFailure(`--${name} takes no value.`)
     return true

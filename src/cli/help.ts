@@ -88,8 +88,11 @@ function optionTable(options: OptionHelp): string {
 }
 
 function optionName(name: string): string {
-  const { short, value }: OptionForm = isOptionName(name) ? optionForms[name] : { type: 'boolean' }
-  return `${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`
+  const { short, value, isValueOptional }: OptionForm = isOptionName(name)
+    ? optionForms[name]
+    : { type: 'boolean' }
+  const shown = value && (isValueOptional ? `[=${value}]` : ` ${value}`)
+  return `${short ? `-${short}, ` : '    '}--${name}${shown ?? ''}`
 }
 
 function section(title: string, body: string): string {

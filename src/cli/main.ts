@@ -31,6 +31,11 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   tune: () => import('./commands/tune.ts'),
   resolve: () => import('./commands/resolve.ts'),
   members: () => import('./commands/members.ts'),
+  dedupe: () => import('./commands/dedupe.ts'),
+  undo: () => import('./commands/undo.ts'),
+  report: () => import('./commands/report.ts'),
+  runs: () => import('./commands/runs.ts'),
+  config: () => import('./commands/config.ts'),
   ledger: () => import('./commands/ledger.ts'),
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { randomTexts } from '../../test/texts/random-texts.ts'
 import { alignTexts } from '../decide/index.ts'
-import { displayWidth } from './display-width.ts'
+import { displayWidth } from '../display-width.ts'
 import { type Layout, sideBySide } from './side-by-side.ts'
 
 const show = (a: string, b: string, layout: Partial<Layout> = {}) =>

@@ -7,7 +7,7 @@
 
 import type { Span } from '../decide/index.ts'
 import { type Tokens, tokensOf, tokenText } from '../decide/tokens.ts'
-import { displayWidth, graphemes, harmless } from './display-width.ts'
+import { displayWidth, graphemes, harmless, shortened } from '../display-width.ts'
 import { countOf } from './units.ts'
 
 /** `same` is plain; `note` is ours, not of the texts. */
@@ -130,15 +130,6 @@ export function sideBySide(
   const heads = names.map((text) => shown([{ shade: 'same', text: shortened(text, width) }]))
   const rule = `${'─'.repeat(width + 1)}┼${'─'.repeat(width + 1)}`
   return [heads.join(BORDER), rule, ...rows].map((line) => line.trimEnd())
-}
-
-function shortened(name: string, width: number): string {
-  let kept = ''
-  for (const grapheme of graphemes(harmless(name))) {
-    if (displayWidth(kept + grapheme) > width) break
-    kept += grapheme
-  }
-  return kept
 }
 
 function cell(segments: readonly Segment[], width: number, colour: Layout['colour']): string {

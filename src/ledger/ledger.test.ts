@@ -7,6 +7,7 @@ import { openLedger } from '../open-ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { prepareLine, recordLine } from './lines.ts'
 import { settings } from './rows.ts'
+import { type Claims, withClaim } from './with-claim.ts'
 
 let time: number
 let ledger: Ledger
@@ -136,6 +137,29 @@ describe('withClaim', () => {
     })
     await expect(lost).rejects.toMatchObject({ code: 'CLAIM_LOST' })
     expect(await real.get('b')).toMatchObject({ status: 'rejected' })
+  })
+
+  it('renews no more once the work has ended, well or badly', async () => {
+    let renewed = 0
+    const claims: Claims = {
+      claim: (id, options) => ledger.claim(id, options),
+      commit: (claim, outcome) => ledger.commit(claim, outcome),
+      abort: (claim, why) => ledger.abort(claim, why),
+      renew: (claim, leaseMs) => {
+        renewed++
+        return ledger.renew(claim, leaseMs)
+      },
+    }
+    await withClaim(claims, 'a', { leaseMs: 3 }, () => sleep(30))
+    const atCommit = renewed
+    await sleep(30)
+    expect(renewed).toBe(atCommit)
+    const bad = withClaim(claims, 'b', { leaseMs: 3 }, () => sleep(30).then(() => Promise.reject()))
+    await expect(bad).rejects.toBeUndefined()
+    const atEnd = renewed
+    expect(atEnd).toBeGreaterThan(atCommit)
+    await sleep(30)
+    expect(renewed).toBe(atEnd)
   })
 })
 

@@ -5,7 +5,7 @@
  * `10` canonical text; `11` shingle hashes (4 each, little endian); `12` slots (2 each, little endian).
  */
 
-import { asBuffer, type Bytes, concat } from '../bytes.ts'
+import { type Bytes, concat } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import {
   equalSlots,
@@ -100,24 +100,29 @@ export class Measured {
   }
 }
 
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
 function littleEndian(numbers: Uint32Array | Uint16Array, size: 2 | 4): Buffer {
-  const bytes = Buffer.allocUnsafe(numbers.length * size)
-  for (let at = 0; at < numbers.length; at++) {
-    bytes.writeUIntLE(numbers[at] ?? 0, at * size, size)
-  }
-  return bytes
+  const bytes = Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+  if (IS_LITTLE_ENDIAN) return bytes
+  return size === 4 ? Buffer.from(bytes).swap32() : Buffer.from(bytes).swap16()
 }
 
 function uint32s(bytes: Bytes): Uint32Array {
-  const buffer = asBuffer(bytes)
-  const numbers = new Uint32Array(buffer.byteLength >>> 2)
-  for (let at = 0; at < numbers.length; at++) numbers[at] = buffer.readUInt32LE(at * 4)
+  const numbers = new Uint32Array(bytes.byteLength >>> 2)
+  copyInto(numbers, bytes)
+  if (!IS_LITTLE_ENDIAN) Buffer.from(numbers.buffer).swap32()
   return numbers
 }
 
 function uint16s(bytes: Bytes): Uint16Array {
-  const buffer = asBuffer(bytes)
-  const numbers = new Uint16Array(buffer.byteLength >>> 1)
-  for (let at = 0; at < numbers.length; at++) numbers[at] = buffer.readUInt16LE(at * 2)
+  const numbers = new Uint16Array(bytes.byteLength >>> 1)
+  copyInto(numbers, bytes)
+  if (!IS_LITTLE_ENDIAN) Buffer.from(numbers.buffer).swap16()
   return numbers
+}
+
+/** Evidence begins at an odd place, so its numbers cannot be used where they are. */
+function copyInto(numbers: Uint32Array | Uint16Array, bytes: Bytes): void {
+  new Uint8Array(numbers.buffer).set(bytes.subarray(0, numbers.byteLength))
 }

@@ -96,14 +96,17 @@ export class TextLikeness implements Likeness<Uint16Array> {
 export class VectorLikeness implements Likeness<Uint8Array> {
   readonly banding: Banding
   readonly #bits: number
+  readonly #scanMax: number | undefined
 
-  constructor(bits: number, banding: Banding) {
+  /** `scanMax`: the largest table that is scanned although there are bands. */
+  constructor(bits: number, banding: Banding, scanMax?: number) {
     this.#bits = bits
     this.banding = banding
+    this.#scanMax = scanMax
   }
 
   tables(): GroupedTables<Uint8Array> {
-    return new VectorTables({ bits: this.#bits, banding: this.banding })
+    return new VectorTables({ bits: this.#bits, banding: this.banding, scanMax: this.#scanMax })
   }
 
   toBytes(signature: Uint8Array): Bytes {

@@ -68,3 +68,17 @@ export function harmless(text: string): string {
     return point === 0x7f ? '␡' : '\ufffd'
   })
 }
+
+/** Harmless, and no wider than so many columns; what is cut short ends with `…`. */
+export function shortened(text: string, columns: number): string {
+  const safe = harmless(text)
+  if (displayWidth(safe) <= columns) return safe
+  let kept = ''
+  let width = 0
+  for (const grapheme of graphemes(safe)) {
+    width += graphemeWidth(grapheme)
+    if (width > columns - 1) break
+    kept += grapheme
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,36 @@
+/** `config init [FILE]` writes a config with everything explained; `config check FILE` reads one. */
+
+import { existsSync } from 'node:fs'
+
+import { configYaml } from '../../dedupe/config-text.ts'
+import { readJobConfig } from '../../dedupe/job-config.ts'
+import { fileLayer } from '../dedupe-settings.ts'
+import { Failure, usageFailure } from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
+import { print, printJson } from '../output.ts'
+import { writeWhole } from '../write-whole.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [what, file] = invocation.operands
+  if (what === 'init') return init(file)
+  if (what === 'check' && file !== undefined) return check(invocation, file)
+  throw usageFailure('Say config init [FILE], or config check FILE.')
+}
+
+async function init(file: string | undefined): Promise<number> {
+  if (file === undefined) await print(configYaml())
+  else if (existsSync(file)) {
+    throw new Failure('invalid', 'TARGET_NOT_EMPTY', `${file} is there already. Name another file.`)
+  } else {
+    await writeWhole(file, configYaml())
+    await print(`written: ${file}\n`)
+  }
+  return 0
+}
+
+async function check(invocation: Invocation, file: string): Promise<number> {
+  const { warnings, ...settings } = readJobConfig([await fileLayer(file)])
+  if (invocation.flag('json')) await printJson({ ...settings, warnings })
+  else await print(`${[...warnings, `${file} can be used.`].join('\n')}\n`)
+  return 0
+}

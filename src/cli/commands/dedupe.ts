@@ -1,0 +1,212 @@
+/**
+ * `dedupe INPUT... -o DIR`: a corpus in, its kept documents out, and an account of the rest.
+ *
+ * Pieces of input that are no documents are no failure: they are told and counted. With --strict the first one is.
+ */
+
+import { stat } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+
+import type { Deduper, Job, JobConfig, Watcher } from '../../index.ts'
+import { inputBytes } from '../dedupe-input.ts'
+import { summaryText } from '../dedupe-report.ts'
+import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
+import { EXIT_FAILED, fileFailure, usageFailure } from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { Progress } from '../progress.ts'
+import { reportOfRun, writeAside, writePage } from '../run-report.ts'
+import { versionOf } from '../version.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const settings = await settingsOf(invocation)
+  const { out, state } = placesOf(invocation)
+  for (const warning of settings.warnings) tell(`${paint('yellow', warning, process.stderr)}\n`)
+  const against = invocation.text('against')
+  if (against !== undefined && invocation.flag('plan')) {
+    throw usageFailure('--plan and --against cannot be given together: --against keeps no state.')
+  }
+  await requireInputs(invocation.operands)
+  const progress = Progress.of(invocation, 'document')
+  const work = new Work(invocation, settings, progress, { out, state: against ?? state })
+  try {
+    return await work.do()
+  } catch (error) {
+    if (invocation.signal.aborted && error === invocation.signal.reason) work.tellStopped()
+    throw error
+  } finally {
+    progress.end()
+  }
+}
+
+/** A mistyped name makes no state. */
+async function requireInputs(inputs: readonly string[]): Promise<void> {
+  for (const input of inputs) {
+    if (input === '-' || /[*?[{!(]/.test(input)) continue
+    await stat(input).catch((error: unknown) => {
+      throw fileFailure(input, error)
+    })
+  }
+}
+
+const THREADS_FROM_BYTES = 64 * 1024 * 1024
+
+interface Places {
+  readonly out: string
+  readonly state: string
+}
+
+class Work {
+  readonly #invocation: Invocation
+  readonly #settings: JobConfig
+  readonly #progress: Progress
+  readonly #places: Places
+  #run: string | undefined
+
+  constructor(invocation: Invocation, settings: JobConfig, progress: Progress, places: Places) {
+    this.#invocation = invocation
+    this.#settings = settings
+    this.#progress = progress
+    this.#places = places
+  }
+
+  async do(): Promise<number> {
+    const isAgainst = this.#invocation.text('against') !== undefined
+    const isPlan = this.#planFile() !== undefined || this.#invocation.flag('plan')
+    const deduper = await this.#open(isAgainst, isPlan)
+    try {
+      const job = await this.#job()
+      if (isAgainst) return await this.#clean(deduper, job)
+      return isPlan ? await this.#plan(deduper, job) : await this.#dedupe(deduper, job)
+    } finally {
+      await deduper.close()
+    }
+  }
+
+  #planFile(): string | undefined {
+    return this.#invocation.text('plan')
+  }
+
+  async #open(isAgainst: boolean, isPlan: boolean): Promise<Deduper> {
+    const { openDedupe } = await import('../../open-dedupe.ts')
+    const { existsSync } = await import('node:fs')
+    const { state } = this.#places
+    const durability = this.#invocation.text('durability') === 'fsync' ? 'fsync' : 'os'
+    const { config } = this.#settings
+    const { maxDrop, maxCluster } = config
+    if (isAgainst) {
+      const isSaid = await isAnythingSaid(this.#invocation)
+      const own = isSaid ? config : { maxDrop, ...(maxCluster !== undefined && { maxCluster }) }
+      return openDedupe(state, { ...own, durability, create: false, asBefore: !isSaid })
+    }
+    // A plan leaves no trace, not even the state that there is not yet.
+    if (isPlan && !existsSync(join(state, 'data.mdb'))) return openDedupe('memory:', config)
+    return openDedupe(state, { ...config, durability })
+  }
+
+  async #job(): Promise<Job> {
+    const { listing, reading, strict } = this.#settings
+    const name = this.#invocation.text('run')
+    return {
+      inputs: this.#invocation.operands,
+      out: this.#places.out,
+      listing,
+      reading,
+      strict,
+      ...(name !== undefined && { run: name }),
+      watcher: this.#watcher(),
+      version: versionOf(),
+    }
+  }
+
+  /** Bytes of texts are not those of files, so what is done is corrected at the end of every shard. */
+  #watcher(): Watcher {
+    const progress = this.#progress
+    let documents = 0
+    let before = 0
+    let within = 0
+    const show = (left: number) => progress.reach(documents, before + Math.min(within, left))
+    let shardBytes = Infinity
+    let all = 0
+    const said = this.#invocation.wholeNumber('workers')
+    return {
+      signal: this.#invocation.signal,
+      // Threads are not worth their start for little input.
+      get threads() {
+        return said ?? (all < THREADS_FROM_BYTES ? 0 : Math.max(1, availableParallelism() - 1))
+      },
+      onShards: (shards) => {
+        all = inputBytes(shards)
+        progress.expect({ bytes: all })
+        shardBytes = Math.max(0, ...shards.map(({ bytes }) => bytes))
+      },
+      onProgress: (count, bytes) => {
+        documents += count
+        within += bytes
+        show(shardBytes)
+      },
+      onShard: ({ bytes }) => {
+        before += bytes
+        within = 0
+        show(shardBytes)
+      },
+      onPhase: (phase, run) => {
+        this.#run = run
+        if (phase !== 'reading' && progress.isShown) progress.notice(`${phase} …`)
+      },
+    }
+  }
+
+  async #dedupe(deduper: Deduper, job: Job): Promise<number> {
+    const result = await deduper.run(job)
+    const { out, state } = this.#places
+    if (result.status === 'finished') await this.#report(deduper, result.run)
+    this.#progress.end()
+    if (this.#invocation.flag('json')) await printJson({ ...result, out, state })
+    else if (!this.#invocation.flag('quiet')) {
+      if (result.status === 'nothing') {
+        await print(`Nothing to do: earlier runs have done all ${result.skipped.length} files.\n`)
+      } else await print(summaryText(result.summary, { ...result, out, state }))
+    }
+    return 0
+  }
+
+  async #report(deduper: Deduper, run: string): Promise<void> {
+    const { out } = this.#places
+    const report = await reportOfRun(deduper, run)
+    await writeAside(join(out, 'report.json'), `${JSON.stringify(report, undefined, 2)}\n`)
+    await writePage(deduper, report, join(out, 'report.html'))
+  }
+
+  async #plan(deduper: Deduper, job: Job): Promise<number> {
+    const file = this.#planFile()
+    const result = await deduper.plan({ ...job, file })
+    this.#progress.end()
+    if (this.#invocation.flag('json')) await printJson(result)
+    else if (!this.#invocation.flag('quiet')) await print(summaryText(result.summary, { file }))
+    for (const violation of result.violations) tell(`The run would be stopped: ${violation}.\n`)
+    return result.violations.length > 0 ? EXIT_FAILED : 0
+  }
+
+  async #clean(deduper: Deduper, job: Job): Promise<number> {
+    const result = await deduper.clean(job)
+    this.#progress.end()
+    const { out } = this.#places
+    if (this.#invocation.flag('json')) await printJson({ ...result, out })
+    else if (!this.#invocation.flag('quiet')) await print(summaryText(result.summary, { out }))
+    return 0
+  }
+
+  tellStopped(): void {
+    this.#progress.end()
+    const isKept = this.#run !== undefined && !this.#invocation.flag('plan')
+    if (!isKept || this.#planFile() !== undefined || this.#invocation.text('against')) {
+      return tell('Stopped. Nothing was written.\n')
+    }
+    const { state } = this.#places
+    tell(
+      `Stopped. Nothing is published yet, and nothing that was decided is lost: give the same command again to go on with run ${this.#run}, or take it back with: prestige undo ${this.#run} --state ${state}\n`,
+    )
+  }
+}

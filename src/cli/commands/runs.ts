@@ -1,0 +1,29 @@
+/** `runs`: the runs of a state, the oldest first. */
+
+import { stateOf } from '../dedupe-settings.ts'
+import type { Invocation } from '../invocation.ts'
+import { print, printJson } from '../output.ts'
+import { table } from '../table.ts'
+import { countOf, time } from '../units.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { openDedupe } = await import('../../open-dedupe.ts')
+  const deduper = await openDedupe(stateOf(invocation), { create: false, asBefore: true })
+  try {
+    const runs = await deduper.runs()
+    if (invocation.flag('json')) await printJson(runs)
+    else if (runs.length > 0) {
+      const rows = runs.map(({ id, status, startedAt, files, out }) => [
+        time(startedAt),
+        status,
+        countOf(files, 'file'),
+        id,
+        out,
+      ])
+      await print(table(rows, ['left', 'left', 'right', 'left', 'left']))
+    }
+    return 0
+  } finally {
+    await deduper.close()
+  }
+}

@@ -1,0 +1,96 @@
+/** What a run of `dedupe` came to, for the terminal. */
+
+import type { Summary } from '../index.ts'
+import { paint } from './output.ts'
+import { table } from './table.ts'
+import { count, countOf, size } from './units.ts'
+
+export interface Published {
+  readonly run?: string | undefined
+  readonly out?: string | undefined
+  readonly state?: string | undefined
+  readonly skipped?: readonly string[] | undefined
+  readonly notes?: readonly string[] | undefined
+  /** Of a plan. */
+  readonly file?: string | undefined
+}
+
+const SOURCES_TOLD = 10
+
+export function summaryText(summary: Summary, published: Published): string {
+  const { documents, kept, linked, dropped, rejected, bytes, bytesDropped } = summary
+  const rows = [
+    ['documents', count(documents), size(bytes)],
+    ['kept', paint('bold', count(kept)), size(bytes - bytesDropped)],
+    ...(linked > 0 ? [['linked', count(linked), 'kept, and told']] : []),
+    ['dropped', count(dropped), `${percent(dropped, documents)}  ${methods(summary)}`.trimEnd()],
+    ...extras(summary),
+    ...(rejected > 0 ? [['rejected', count(rejected), reasons(summary)]] : []),
+  ]
+  return [
+    table(rows, ['left', 'right', 'left']),
+    ...sources(summary),
+    ...places(summary, published),
+  ].join('\n')
+}
+
+function extras({ superseded, repeated, unchanged, possibleMisses }: Summary): string[][] {
+  const rows: [string, number, string][] = [
+    ['superseded', superseded, 'of those dropped: a better copy came later'],
+    ['repeated', repeated, 'of those dropped: the very same twice'],
+    ['unchanged', unchanged, 'of changed files, decided about before'],
+    ['possible misses', possibleMisses, 'too many look alike to be compared with all'],
+  ]
+  return rows.flatMap(([name, number, text]) => (number > 0 ? [[name, count(number), text]] : []))
+}
+
+function methods({ droppedByMethod }: Summary): string {
+  const told = Object.entries(droppedByMethod).toSorted(([, one], [, other]) => other - one)
+  return told.map(([method, number]) => `${method} ${count(number)}`).join(', ')
+}
+
+function reasons({ rejectsByReason }: Summary): string {
+  const told = Object.entries(rejectsByReason).toSorted(([, one], [, other]) => other - one)
+  return told.map(([reason, number]) => `${reason} ${count(number)}`).join(', ')
+}
+
+function sources({ bySource }: Summary): string[] {
+  const all = Object.entries(bySource).toSorted(
+    ([, one], [, other]) => other.documents - one.documents,
+  )
+  if (all.length < 2) return []
+  const rows = all
+    .slice(0, SOURCES_TOLD)
+    .map(([name, { documents, dropped }]) => [
+      count(documents),
+      count(dropped),
+      percent(dropped, documents),
+      name,
+    ])
+  const more = all.length - rows.length
+  const heading = [['documents', 'dropped', '', 'source']]
+  const text = table([...heading, ...rows], ['right', 'right', 'right', 'left'])
+  return [more > 0 ? `${text}  and ${countOf(more, 'other source')}\n` : text]
+}
+
+function places(
+  { rejected }: Summary,
+  { run, out, state, skipped, notes, file }: Published,
+): string[] {
+  const lines: string[] = []
+  if (out !== undefined) {
+    const rejects = rejected > 0 ? ', rejects.jsonl' : ''
+    lines.push(`Written to ${out}: kept/, duplicates.jsonl${rejects}, manifest.json, report.html`)
+  }
+  if (file !== undefined) lines.push(`What would be dropped or linked is told in ${file}`)
+  if (run) lines.push(`Run ${run}; to take it back: prestige undo ${run} --state ${state}`)
+  if (skipped && skipped.length > 0) {
+    lines.push(`${countOf(skipped.length, 'file')} of earlier runs not read again`)
+  }
+  lines.push(...(notes ?? []))
+  return lines.length > 0 ? [`${lines.join('\n')}\n`] : []
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '0 %' : `${((part / whole) * 100).toFixed(1)} %`
+}

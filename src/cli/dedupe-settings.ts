@@ -1,0 +1,109 @@
+/** What `dedupe` is told: a config file, then the environment, then options; the last one wins. */
+
+import { readFile } from 'node:fs/promises'
+import { isAbsolute, join, relative, resolve } from 'node:path'
+
+import {
+  environmentLayer,
+  type JobConfig,
+  type Layer,
+  readJobConfig,
+} from '../dedupe/job-config.ts'
+import type { OptionName } from './commands.ts'
+import { fileFailure, usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
+
+export interface JobPlaces {
+  readonly out: string
+  readonly state: string
+}
+
+export function placesOf(invocation: Invocation): JobPlaces {
+  const out = invocation.text('out')
+  if (!out) throw usageFailure('Where to? Say -o DIR, a directory for the outputs.')
+  for (const input of invocation.operands) refuseWithin(out, input)
+  return { out, state: invocation.text('state') ?? join(out, 'state') }
+}
+
+/** Outputs below an input would be the inputs of the next run. */
+function refuseWithin(out: string, input: string): void {
+  const way = relative(resolve(input), resolve(out))
+  if (input === '-' || way.startsWith('..') || isAbsolute(way)) return
+  throw usageFailure(
+    `The outputs in ${out} would lie below the input ${input}, and be read by the next run. Name another directory.`,
+  )
+}
+
+export function stateOf(invocation: Invocation): string {
+  const state = invocation.text('state')
+  if (state) return state
+  throw usageFailure('Which state? Say --state DIR; a run keeps it in state below its outputs.')
+}
+
+export async function settingsOf(invocation: Invocation): Promise<JobConfig> {
+  const path = invocation.text('config')
+  const layers = path === undefined ? [] : [await fileLayer(path)]
+  return readJobConfig([...layers, environmentLayer(process.env), optionLayer(invocation)])
+}
+
+/** Whether anything was said about how duplicates are found. */
+export async function isAnythingSaid(invocation: Invocation): Promise<boolean> {
+  if (invocation.text('config') !== undefined) return true
+  const said = { ...environmentLayer(process.env).values, ...optionLayer(invocation).values }
+  return Object.keys(said).some((name) => name !== 'input' && name !== 'strict')
+}
+
+export async function fileLayer(path: string): Promise<Layer> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw fileFailure(path, error)
+  })
+  // Of all commands only these need it, and only with a file.
+  const { parse } = await import('yaml')
+  let values: unknown
+  try {
+    values = parse(text) ?? {}
+  } catch (error) {
+    throw usageFailure(`${path} is no YAML: ${error instanceof Error ? error.message : error}`)
+  }
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+    throw usageFailure(`${path} holds no settings. See prestige config init.`)
+  }
+  return { from: path, values: { ...values } }
+}
+
+const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]]>>> = {
+  keep: ['keep'],
+  'source-priority': ['sourcePriority'],
+  'type-priority': ['typePriority'],
+  'similarity-min': ['near', 'similarityMin'],
+  'max-drop': ['maxDrop'],
+  'max-cluster': ['maxCluster'],
+  'order-independent': ['orderIndependent'],
+  chunks: ['chunks', 'enabled'],
+  strict: ['strict'],
+  format: ['input', 'format'],
+  source: ['input', 'source'],
+}
+const FIELDS = ['text', 'id', 'source', 'time', 'quality', 'type', 'language'] as const
+
+function optionLayer(invocation: Invocation): Layer {
+  const values: Record<string, unknown> = {}
+  const input: Record<string, unknown> = {}
+  const fields: Record<string, unknown> = {}
+  for (const [name, path] of Object.entries(PATH_OF)) {
+    // safe: the names of PATH_OF are those of options
+    const option = name as OptionName
+    const value = invocation.flag(option) || invocation.text(option)
+    const [first, second] = path
+    if (value === undefined) continue
+    if (first === 'input' && second) input[second] = value
+    else values[first] = second ? { [second]: value } : value
+  }
+  for (const name of FIELDS) {
+    const field = invocation.text(`${name}-field`)
+    if (field !== undefined) fields[name] = field
+  }
+  if (Object.keys(fields).length > 0) input['fields'] = fields
+  if (Object.keys(input).length > 0) values['input'] = input
+  return { from: 'the options', values }
+}

@@ -1,0 +1,30 @@
+/** The report of a run, written beside its outputs. */
+
+import { rename, writeFile } from 'node:fs/promises'
+
+import type { Deduper } from '../index.ts'
+import type { Report } from '../report/index.ts'
+import { fileFailure } from './failure.ts'
+import { versionOf } from './version.ts'
+
+export async function reportOfRun(deduper: Deduper, run: string): Promise<Report> {
+  const { reportOf } = await import('../report/index.ts')
+  return reportOf(deduper.backend, run, { version: versionOf() })
+}
+
+/** One page that needs nothing else, with samples side by side. */
+export async function writePage(deduper: Deduper, report: Report, file: string): Promise<void> {
+  const { htmlReport, samplePairs } = await import('../report/index.ts')
+  const samples = await samplePairs(deduper.backend, report)
+  await writeAside(file, htmlReport(report, samples))
+}
+
+export async function writeAside(file: string, text: string): Promise<void> {
+  const aside = `${file}.tmp-${process.pid}`
+  try {
+    await writeFile(aside, text)
+    await rename(aside, file)
+  } catch (error) {
+    throw fileFailure(file, error)
+  }
+}

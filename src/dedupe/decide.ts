@@ -1,0 +1,261 @@
+/**
+ * The transaction of the corpus job: what is this document, who survives, and remember it. All of it, or none.
+ *
+ * Clusters are stars around a centre that every member was measured against, never chains. The survivor is the
+ * best copy by the rules; a better one that comes later supersedes it, and the cluster keeps its centre.
+ */
+
+import { concat } from '../bytes.ts'
+import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { type PreparedLine, prepareLine, recordLine, supersedeLine } from '../ledger/lines.ts'
+import { documentKey } from '../ledger/names.ts'
+import { keepCentre, removeCentre } from './centre.ts'
+import { leaveCluster } from './cluster.ts'
+import type { Decision, Method, Span } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { find, type Found, type Match } from './find.ts'
+import { fromHex, hex, named } from './names.ts'
+import type { PreparedDocument } from './prepare.ts'
+import { isBetter, rankOf, type Ranked } from './rank.ts'
+import {
+  type ClusterRow,
+  clusters,
+  documents,
+  type DocumentRow,
+  members,
+  type Rank,
+} from './rows.ts'
+import { placeOf } from './identity.ts'
+
+export interface Context {
+  readonly engine: Engine
+  readonly run: string
+  /** What is met twice in one session is repeated; in another, it is only told again. A job is one. */
+  readonly session: string
+}
+
+/** A decision, and the key of the row where it is kept. */
+export interface Made {
+  readonly decision: Decision
+  readonly key: Buffer
+}
+
+export function* decideDocument(
+  scope: Scope,
+  document: PreparedDocument,
+  context: Context,
+): Transaction<Made> {
+  const { engine, session, run } = context
+  const { key, old } = yield* placeOf(document, session)
+  const place = cell(documents, key)
+  if (old && old.digest === hex(document.digest)) {
+    scope.rely(place)
+    const known = yield* told(old)
+    if (old.session === session) return { key, decision: repeated(known) }
+    scope.write(place, { ...old, session })
+    return { key, decision: known }
+  }
+  const found = yield* find(document, key, engine, scope)
+  scope.rely(place, ...found.relied)
+  if (old?.centre) yield* removeCentre(scope, engine, key, old.centre)
+  if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
+  const rank = rankOf(document, engine.config)
+  const decided = found.match
+    ? yield* join(scope, document, key, rank, found.match, context)
+    : yield* begin(scope, document, key, found, context)
+  const { id, source, bytes, time, quality, type } = document
+  const row: DocumentRow = {
+    id,
+    source,
+    run,
+    session,
+    digest: hex(document.digest),
+    bytes,
+    ...(time !== undefined && { time }),
+    ...(quality !== undefined && { quality }),
+    ...(type !== undefined && { type }),
+    rank,
+    ...decided.row,
+    ...(found.possibleMiss && !found.match && { possibleMiss: true }),
+  }
+  scope.write(place, row)
+  yield* recordLine(scope, lineOf(document, decided.decision, run), true)
+  return { key, decision: { ...decided.decision, ...(row.possibleMiss && { possibleMiss: true }) } }
+}
+
+/** The same document twice: once is enough. */
+function repeated(known: Decision): Decision {
+  const { id, source } = known
+  const method = known.action === 'drop' ? known.method : undefined
+  const of = known.of ?? { id, source }
+  return { ...known, action: 'drop', method: method ?? 'exact', of, isRepeated: true }
+}
+
+/** What it would be, without a trace. */
+export function* lookAt(document: PreparedDocument, engine: Engine): Transaction<Decision> {
+  const found = yield* find(document, undefined, engine, undefined)
+  const { id, source } = document
+  const { match } = found
+  if (!match) return beginning(document, found)
+  const { method, centre, similarity, threshold } = match
+  const [cluster, row] = yield* read(cell(clusters, centre), cell(documents, centre))
+  const survivor = cluster && (yield* read(cell(documents, fromHex(cluster.survivor))))[0]
+  const representative = row && named(row)
+  const of = survivor ? named(survivor) : representative
+  const action = engine.config[method].action
+  const spans = found.spans.length > 0 && { spans: found.spans.map(spanOf) }
+  return {
+    id,
+    source,
+    action,
+    method,
+    ...(of && { of }),
+    ...(representative && { representative }),
+    similarity,
+    threshold,
+    cluster: hex(centre),
+    ...spans,
+  }
+}
+
+interface Decided {
+  readonly decision: Decision
+  readonly row: Omit<DocumentRow, 'id' | 'source' | 'run' | 'session' | 'digest' | 'bytes' | 'rank'>
+}
+
+/** It is the centre of a cluster of its own. */
+function* begin(
+  scope: Scope,
+  document: PreparedDocument,
+  key: Buffer,
+  found: Found,
+  { engine }: Context,
+): Transaction<Decided> {
+  const decision = beginning(document, found)
+  const centre = yield* keepCentre(scope, engine, document, key)
+  const spans = found.spans.map(({ start, end, key: other }) => [start, end, other] as const)
+  return {
+    decision,
+    row: {
+      action: decision.action,
+      centre,
+      ...(decision.method && { method: decision.method }),
+      ...(spans.length > 0 && { spans }),
+    },
+  }
+}
+
+function beginning({ id, source }: PreparedDocument, { spans }: Found): Decision {
+  const [first] = spans
+  if (!first) return { id, source, action: 'keep' }
+  return { id, source, action: 'link', method: 'chunk', of: first.of, spans: spans.map(spanOf) }
+}
+
+function spanOf({ start, end, of }: Span): Span {
+  return { start, end, of }
+}
+
+/** It belongs to a cluster: as its survivor if it is better than the one there is, else as a duplicate. */
+function* join(
+  scope: Scope,
+  document: PreparedDocument,
+  key: Buffer,
+  rank: Rank,
+  match: Match,
+  { engine, run }: Context,
+): Transaction<Decided> {
+  const { method, centre, similarity, threshold } = match
+  const { action } = engine.config[method]
+  const place = cell(clusters, centre)
+  const [cluster, centreRow] = yield* read(place, cell(documents, centre))
+  scope.rely(place)
+  const survivor = cluster ? fromHex(cluster.survivor) : centre
+  const [survivorRow] = yield* read(cell(documents, survivor))
+  const representative = centreRow ? named(centreRow) : { id: hex(centre), source: '' }
+  const of = survivorRow ? named(survivorRow) : representative
+  const survivorRank = cluster?.rank ?? survivorRow?.rank ?? []
+  const wins =
+    action === 'drop' &&
+    survivorRow !== undefined &&
+    (engine.prefer
+      ? engine.prefer(rankedOf(document), rankedOf(survivorRow)) < 0
+      : isBetter(rank, survivorRank))
+  const grown: ClusterRow = {
+    survivor: hex(wins ? key : survivor),
+    rank: wins ? rank : survivorRank,
+    size: (cluster?.size ?? 1) + 1,
+  }
+  scope.write(place, grown)
+  scope.write(cell(members, concat(centre, key)), Buffer.from(run))
+  const { id, source } = document
+  const why = { method, similarity, threshold, cluster: hex(centre) }
+  if (wins) {
+    scope.write(cell(documents, survivor), {
+      ...survivorRow,
+      action: 'superseded',
+      supersededBy: hex(key),
+    })
+    yield* supersedeLine(scope, documentKey(survivorRow.id), { of: document.id, run }, true)
+    const supersedes = [of]
+    return {
+      decision: { id, source, action: 'keep', representative, ...why, supersedes },
+      row: { action: 'keep', ...rowOf(why), supersedes: [hex(survivor)] },
+    }
+  }
+  return {
+    decision: { id, source, action, of, representative, ...why },
+    row: { action, ...rowOf(why) },
+  }
+}
+
+/** The ledger's line: what became of the document, and because of which. */
+function lineOf({ id, source }: PreparedDocument, decision: Decision, run: string): PreparedLine {
+  const { action, of, method, similarity } = decision
+  const status = action === 'drop' ? 'duplicate' : 'accepted'
+  const why = { method, ...(similarity !== undefined && { similarity }) }
+  const detail = method && JSON.stringify(why)
+  return prepareLine({ id, source: source || undefined, run, status, of: of?.id, detail })
+}
+
+function rankedOf({ id, source, bytes, time, quality, type }: Ranked): Ranked {
+  return { id, source, bytes, time, quality, type }
+}
+
+function rowOf({
+  method,
+  similarity,
+  cluster,
+}: Pick<Decided['row'], 'method' | 'similarity' | 'cluster'>) {
+  return {
+    ...(method !== undefined && { method }),
+    ...(similarity !== undefined && { similarity }),
+    ...(cluster !== undefined && { cluster }),
+  }
+}
+
+/** A decision that was made before, told again. */
+export function* told(row: DocumentRow): Transaction<Decision> {
+  const { id, source, cluster, similarity } = row
+  const centre = cluster ? fromHex(cluster) : undefined
+  const clusterRow = centre && (yield* read(cell(clusters, centre)))[0]
+  const survivorKey = row.supersededBy ?? clusterRow?.survivor ?? cluster
+  const [survivor] = survivorKey ? yield* read(cell(documents, fromHex(survivorKey))) : []
+  const [centreRow] = centre ? yield* read(cell(documents, centre)) : []
+  const action = row.action === 'superseded' ? 'drop' : row.action
+  const isKept = action === 'keep'
+  return {
+    id,
+    source,
+    action,
+    ...(isMethod(row.method) && { method: row.method }),
+    ...(survivor && !isKept && { of: named(survivor) }),
+    ...(centreRow && { representative: named(centreRow) }),
+    ...(similarity !== undefined && { similarity }),
+    ...(cluster !== undefined && { cluster }),
+    isKnown: true,
+  }
+}
+
+function isMethod(name: string | undefined): name is Method {
+  return name !== undefined && ['exact', 'canonical', 'simhash', 'near', 'chunk'].includes(name)
+}

@@ -1,0 +1,43 @@
+/** What the job decides about a document, and how it is told. Types only. */
+
+export type Action = 'keep' | 'drop' | 'link'
+export type Method = 'exact' | 'canonical' | 'simhash' | 'near' | 'chunk'
+
+/** A document, as others are told of it. */
+export interface Named {
+  readonly id: string
+  readonly source: string
+}
+
+/** A passage that another document has too. Places are bytes of the canonical text. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+  readonly of: Named
+}
+
+export interface Decision {
+  readonly id: string
+  readonly source: string
+  readonly action: Action
+  /** How it was found to be a duplicate; absent where it is kept for its own sake. */
+  readonly method?: Method
+  /** Which document is kept in its place, or what it is linked to. */
+  readonly of?: Named
+  /** The document it was measured against: `of`, unless a better copy has come since. */
+  readonly representative?: Named
+  readonly similarity?: number
+  readonly threshold?: number
+  /** Names the cluster. */
+  readonly cluster?: string
+  /** Passages that other documents have too. */
+  readonly spans?: readonly Span[]
+  /** Documents that were kept until this better copy came. */
+  readonly supersedes?: readonly Named[]
+  /** This very document was decided about before, and nothing has changed. */
+  readonly isKnown?: true
+  /** It was met before in this very stream or run, and is left out for that. */
+  readonly isRepeated?: true
+  /** Full buckets were passed over: a duplicate may have been missed. */
+  readonly possibleMiss?: true
+}

@@ -1,0 +1,48 @@
+/** `dedupe(documents)`: a stream of documents in, a stream of decisions out. */
+
+import { randomBytes } from 'node:crypto'
+
+import type { DocumentLike } from './prepare.ts'
+import type { Decision } from './decision.ts'
+import type { State } from './state.ts'
+import { keepStreamed } from './streams.ts'
+
+const BATCH = 32
+const BATCHES_UNDER_WAY = 4
+
+export interface StreamOptions {
+  /** Names this run in the state. */
+  readonly run: string
+  readonly signal?: AbortSignal | undefined
+  /** Nothing is kept: documents are only held against what is there. */
+  readonly against?: boolean | undefined
+}
+
+/** Decisions in the order of the documents; goes on only as they are taken. */
+export async function* decideStream(
+  state: State,
+  documents: AsyncIterable<DocumentLike> | Iterable<DocumentLike>,
+  { run, signal, against = false }: StreamOptions,
+): AsyncGenerator<Decision> {
+  const session = randomBytes(6).toString('base64url')
+  const underWay: Promise<Decision[]>[] = []
+  let batch: DocumentLike[] = []
+  const begin = () => {
+    const prepared = batch.map((document) => state.prepare(document))
+    batch = []
+    const decided = against
+      ? Promise.all(prepared.map((one) => state.lookAt(one)))
+      : state.decide(prepared, { run, session }, keepStreamed(run))
+    // Whoever stops taking decisions must not leave a rejection that nobody hears.
+    decided.catch(() => {})
+    underWay.push(decided)
+  }
+  for await (const document of documents) {
+    signal?.throwIfAborted()
+    batch.push(document)
+    if (batch.length === BATCH) begin()
+    if (underWay.length >= BATCHES_UNDER_WAY) yield* (await underWay.shift()) ?? []
+  }
+  if (batch.length > 0) begin()
+  for (const decided of underWay) yield* await decided
+}

@@ -1,0 +1,163 @@
+/** The corpus job as a library offers it: streams of documents, whole jobs over files, plans, and the way back. */
+
+import { randomBytes } from 'node:crypto'
+
+import type { Backend } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
+import { type Listing, type ListingInput, listShards, type ReadingInput } from '../input/index.ts'
+import { type AgainstResult, cleanAgainst } from './against.ts'
+import type { DedupeConfig } from './config.ts'
+import type { Watcher } from './decide-run.ts'
+import type { Decision } from './decision.ts'
+import { decideStream } from './dedupe.ts'
+import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
+import type { DocumentLike } from './prepare.ts'
+import { listRuns, type RunHead, type RunStatus } from './runs.ts'
+import type { State } from './state.ts'
+import { beginStream, keepStreamed } from './streams.ts'
+
+export interface Job {
+  /** Files, directories, globs, or `-` for stdin. */
+  readonly inputs: readonly string[]
+  /** The directory of all outputs. */
+  readonly out: string
+  readonly listing?: ListingInput | undefined
+  readonly reading?: ReadingInput | undefined
+  /** Names the run; else a name is made of the time. */
+  readonly run?: string | undefined
+  /** The first piece of input that is no document stops the run, and nothing of it is kept. */
+  readonly strict?: boolean | undefined
+  /** Is told of what goes on. */
+  readonly watcher?: Watcher | undefined
+  /** Of the program, for the manifest. */
+  readonly version?: string | undefined
+}
+
+export interface PlanJob extends Job {
+  /** Where the duplicates are told that a run would find: the very lines of its `duplicates.jsonl`. */
+  readonly file?: string | undefined
+}
+
+export interface DedupeStreamOptions {
+  /** Names the run, so that it can be undone. */
+  readonly run?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Nothing is kept: documents are only held against what is there. */
+  readonly against?: boolean | undefined
+}
+
+export interface RunInfo {
+  readonly id: string
+  readonly status: RunStatus
+  readonly startedAt: number
+  readonly finishedAt: number | undefined
+  /** Where it published to; empty for a stream. */
+  readonly out: string
+  readonly files: number
+}
+
+const LIVE_RUN = 'live'
+
+export class Deduper {
+  readonly #state: State
+  readonly #overlay: () => Backend
+
+  constructor(state: State, overlay: () => Backend) {
+    this.#state = state
+    this.#overlay = overlay
+  }
+
+  /** Where everything is kept: for reports. */
+  get backend(): Backend {
+    return this.#state.backend
+  }
+
+  get config(): DedupeConfig {
+    return this.#state.config
+  }
+
+  /** Decisions in the order of the documents. Goes on only as they are taken. */
+  async *dedupe(
+    documents: AsyncIterable<DocumentLike> | Iterable<DocumentLike>,
+    options: DedupeStreamOptions = {},
+  ): AsyncGenerator<Decision> {
+    const { run = LIVE_RUN, signal, against } = options
+    if (this.config.orderIndependent) throw needsAll()
+    if (!against) await beginStream(this.#state, run)
+    yield* decideStream(this.#state, documents, { run, signal, against })
+  }
+
+  /** Decides about one document and remembers it. A text that has changed replaces what its id had before. */
+  async decide(document: DocumentLike, run = LIVE_RUN): Promise<Decision> {
+    const prepared = this.#state.prepare(document)
+    const session = randomBytes(6).toString('base64url')
+    await beginStream(this.#state, run)
+    const [decision] = await this.#state.decide([prepared], { run, session }, keepStreamed(run))
+    if (decision) return decision
+    throw new PrestigeError('BACKEND_UNAVAILABLE', 'Nothing was decided.')
+  }
+
+  /** What would be decided, without a trace. */
+  async look(document: DocumentLike): Promise<Decision> {
+    return this.#state.lookAt(this.#state.prepare(document))
+  }
+
+  /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
+  run(job: Job): Promise<JobResult> {
+    const { backend, config } = this.#state
+    return withShards(job, (shards) => runJob(backend, { ...job, config, shards }))
+  }
+
+  /** What a run would come to. Nothing is kept and, but for `file`, nothing is written. */
+  plan(job: PlanJob): Promise<PlanResult> {
+    const { config } = this.#state
+    return withShards(job, (shards) =>
+      planJob(this.#overlay(), { ...job, config, shards }, job.file),
+    )
+  }
+
+  /** Writes those of the inputs that are no duplicates of what is known. Nothing is added to what is known. */
+  clean(job: Job): Promise<AgainstResult> {
+    return withShards(job, (shards) => cleanAgainst(this.#state, { ...job, shards }))
+  }
+
+  /** Takes a run back; with `cascade`, those that rely on it first. */
+  async undo(run: string, options: { readonly cascade?: boolean } = {}): Promise<Undone[]> {
+    const undone = await undoJob(this.#state.backend, run, options.cascade ?? false)
+    this.#state.engine.doubt()
+    return undone
+  }
+
+  async runs(): Promise<RunInfo[]> {
+    const runs = await listRuns(this.#state.backend)
+    return runs.map(infoOf)
+  }
+
+  close(): Promise<void> {
+    return this.#state.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+function infoOf({ id, status, startedAt, finishedAt, out, files }: RunHead): RunInfo {
+  return { id, status, startedAt, finishedAt, out, files }
+}
+
+async function withShards<T>(job: Job, use: (shards: Listing['shards']) => Promise<T>): Promise<T> {
+  const listing = await listShards(job.inputs, job.listing)
+  try {
+    return await use(listing.shards)
+  } finally {
+    await listing.close()
+  }
+}
+
+function needsAll(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'orderIndependent needs all documents before it can decide about the first: give them as a job.',
+  )
+}

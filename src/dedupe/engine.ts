@@ -1,0 +1,128 @@
+/** What finds duplicates: the indexes of near fingerprints and of SimHash, and how texts are measured. */
+
+import { type Bytes, concat, equalBytes } from '../bytes.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cosineFromBits, hashVersion, type ShingleProfile } from '../fingerprint/index.ts'
+import { Measured } from '../near/evidence.ts'
+import { NearIndex } from '../near/index.ts'
+import { TextLikeness, VectorLikeness } from '../near/likeness.ts'
+import { MeasuredCache } from '../near/measured-cache.ts'
+import { search, type Searched } from '../near/search.ts'
+import { groupKey, type TextNearSettings } from '../near/settings.ts'
+import type { DedupeConfig } from './config.ts'
+import { nearSettingsOf, type PreparedDocument } from './prepare.ts'
+import type { Prefer } from './rank.ts'
+import { evidences, near, simhash } from './rows.ts'
+
+/** Two SimHashes within three bits share one of four sixteen-bit bands. */
+const SIMHASH_BITS = 64
+const SIMHASH_BANDING = { bands: 4, rows: 16 }
+
+export interface NearLook {
+  readonly group: Buffer
+  readonly signature: Uint16Array
+  readonly profile: ShingleProfile
+  readonly evidence: Uint8Array
+  own(): Measured
+}
+
+export class Engine {
+  readonly config: DedupeConfig
+  readonly settings: TextNearSettings
+  readonly near: NearIndex<Uint16Array>
+  readonly simhash: NearIndex<Uint8Array>
+  readonly #measured: MeasuredCache | undefined
+
+  /** Compares copies in place of the rules. */
+  readonly prefer: Prefer | undefined
+
+  constructor(config: DedupeConfig, serial: boolean, prefer?: Prefer) {
+    this.prefer = prefer
+    const { candidatesMax, bucketMax } = config.near
+    const options = { serial, candidatesMax, bucketMax }
+    this.config = config
+    this.settings = nearSettingsOf(config)
+    const likeness = new TextLikeness(this.settings.slots, this.settings)
+    this.near = new NearIndex(near, likeness, options)
+    const bits = new VectorLikeness(SIMHASH_BITS, SIMHASH_BANDING, 0)
+    this.simhash = new NearIndex(simhash, bits, options)
+    this.#measured = serial ? new MeasuredCache() : undefined
+  }
+
+  async load(backend: Backend): Promise<void> {
+    await this.near.load(backend)
+    await this.simhash.load(backend)
+  }
+
+  doubt(): void {
+    this.near.doubt()
+    this.simhash.doubt()
+  }
+
+  looksOf(document: PreparedDocument): NearLook[] {
+    return document.looks.map(({ profile, slots, evidence }) => ({
+      group: this.shelf(profile),
+      signature: slots,
+      profile,
+      evidence,
+      own: lazily(evidence, profile),
+    }))
+  }
+
+  shelf(profile: string): Buffer {
+    const { slots, hashVersion: version } = this.settings
+    const { profile: form } = this.config.canonical
+    return groupKey('dedupe', profile, String(slots), version, form)
+  }
+
+  simhashShelf(profile: string): Buffer {
+    return groupKey('dedupe-simhash', profile, hashVersion(), this.config.canonical.profile)
+  }
+
+  *findNear(
+    document: PreparedDocument,
+    scope: Scope | undefined,
+  ): Transaction<Searched<Uint16Array>> {
+    const looks = this.looksOf(document)
+    return yield* search(
+      {
+        index: this.near,
+        looks,
+        similarityMin: this.settings.similarityMin,
+        measure: ({ look, id }) => this.#measure(looks, look.group, id),
+      },
+      scope,
+    )
+  }
+
+  *#measure(looks: readonly NearLook[], shelf: Bytes, id: Buffer): Transaction<number | undefined> {
+    const look = looks.find(({ group }) => equalBytes(group, shelf))
+    const known = this.#measured?.get(id)
+    const [bytes] = known ? [] : yield* read(cell(evidences, concat(shelf, id)))
+    const other = known ?? (look && bytes && Measured.ofEvidence(bytes, look.profile))
+    if (!look || !other) return undefined
+    const similarity = look.own().similarityTo(other)
+    if (!known) this.#measured?.keep(id, other)
+    return similarity
+  }
+
+  *findSimhash(
+    document: PreparedDocument,
+    scope: Scope | undefined,
+  ): Transaction<Searched<Uint8Array>> {
+    const print = document.simhash
+    const similarityMin = cosineFromBits(this.config.simhash.distanceMax, SIMHASH_BITS)
+    const looks = print ? [{ group: this.simhashShelf(print.profile), signature: print.bits }] : []
+    // The bits are all there is: what is estimated from them is exact.
+    const measure = function* ({ estimate }: { estimate: number }): Transaction<number> {
+      return estimate
+    }
+    return yield* search({ index: this.simhash, looks, similarityMin, measure }, scope)
+  }
+}
+
+/** What a document is compared by is computed once, and only if something is found. */
+function lazily(evidence: Uint8Array, profile: ShingleProfile): () => Measured {
+  let made: Measured | undefined
+  return () => (made ??= Measured.ofEvidence(evidence, profile))
+}

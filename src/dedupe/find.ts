@@ -1,0 +1,113 @@
+/** What a document is a duplicate of: by its text, its canonical form, its fingerprints; and passages it shares. */
+
+import { type Bytes, equalBytes } from '../bytes.ts'
+import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import type { Method, Named, Span } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { fromHex, hex, named } from './names.ts'
+import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
+import { chunks, documents, forms } from './rows.ts'
+
+/** With the key of the other document, in hex. */
+export interface FoundSpan extends Span {
+  readonly key: string
+}
+
+export interface Match {
+  readonly method: Exclude<Method, 'chunk'>
+  /** Key of the centre. */
+  readonly centre: Buffer
+  readonly similarity: number
+  readonly threshold: number
+}
+
+export interface Found {
+  readonly match: Match | undefined
+  readonly spans: readonly FoundSpan[]
+  readonly possibleMiss: boolean
+  readonly relied: readonly Cell<unknown>[]
+}
+
+export function* find(
+  document: PreparedDocument,
+  self: Buffer | undefined,
+  engine: Engine,
+  scope: Scope | undefined,
+): Transaction<Found> {
+  const { exact, canonical, simhash, near } = engine.config
+  const spans = yield* overlaps(document, self, engine)
+  const form = cell(forms, document.form)
+  const [same] = yield* read(form)
+  const relied: Cell<unknown>[] = [form]
+  const centre = same && Buffer.from(same.subarray(DIGEST_BYTES))
+  const found = { spans, possibleMiss: false, relied }
+  if (same && centre && !isSelf(centre, self)) {
+    const isSameText = equalBytes(same.subarray(0, DIGEST_BYTES), document.digest)
+    const method = isSameText && exact.enabled ? 'exact' : 'canonical'
+    const isWanted = isSameText ? exact.enabled || canonical.enabled : canonical.enabled
+    if (isWanted) return { ...found, match: { method, centre, similarity: 1, threshold: 1 } }
+  }
+  let possibleMiss = false
+  if (simhash.enabled) {
+    const searched = yield* engine.findSimhash(document, scope)
+    const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
+    const threshold = 1 - simhash.distanceMax / 64
+    if (hit) {
+      relied.push(engine.simhash.representative(hit.look.group, hit.id))
+      const bits = Math.round((Math.acos(hit.similarity) / Math.PI) * 64)
+      const similarity = 1 - bits / 64
+      const match = { method: 'simhash', centre: hit.row.payload, similarity, threshold } as const
+      return { ...found, match }
+    }
+    relied.push(...searched.relied)
+    possibleMiss ||= searched.passedOver > 0
+  }
+  if (!near.enabled) return { ...found, match: undefined, possibleMiss }
+  const searched = yield* engine.findNear(document, scope)
+  const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
+  if (!hit) {
+    relied.push(...searched.relied)
+    possibleMiss ||= searched.passedOver > 0
+    return { ...found, match: undefined, possibleMiss }
+  }
+  relied.push(engine.near.representative(hit.look.group, hit.id))
+  const { similarity } = hit
+  const threshold = engine.settings.similarityMin
+  return { ...found, match: { method: 'near', centre: hit.row.payload, similarity, threshold } }
+}
+
+/** A document that has changed is no duplicate of what it was. */
+function isSelf(centre: Bytes, self: Buffer | undefined): boolean {
+  return self !== undefined && equalBytes(centre, self)
+}
+
+/** Passages that other documents have too, neighbours joined. */
+function* overlaps(
+  document: PreparedDocument,
+  self: Buffer | undefined,
+  engine: Engine,
+): Transaction<FoundSpan[]> {
+  if (!engine.config.chunks.enabled || document.chunks.length === 0) return []
+  const found = yield* read(...document.chunks.map(({ hash }) => cell(chunks, hash)))
+  const owners = new Map<string, Named>()
+  const joined: { start: number; end: number; key: string }[] = []
+  let shared = 0
+  for (const [at, owner] of found.entries()) {
+    const chunk = document.chunks[at]
+    if (!owner || !chunk || isSelf(owner, self)) continue
+    shared += chunk.end - chunk.start
+    const key = hex(owner)
+    const last = joined.at(-1)
+    if (last && last.end === chunk.start && last.key === key) last.end = chunk.end
+    else joined.push({ start: chunk.start, end: chunk.end, key })
+  }
+  if (shared < engine.config.chunks.shareMin * document.formBytes || shared === 0) return []
+  for (const key of new Set(joined.map((span) => span.key))) {
+    const [row] = yield* read(cell(documents, fromHex(key)))
+    if (row) owners.set(key, named(row))
+  }
+  return joined.flatMap(({ start, end, key }) => {
+    const of = owners.get(key)
+    return of ? [{ start, end, of, key }] : []
+  })
+}

@@ -1,0 +1,35 @@
+/**
+ * Which row a document is. One that was given by itself is known by its id: another text is its new version. One
+ * of a file is known by file and id: ids of other files are others, and where an id stands twice in a file for two
+ * texts, both are documents.
+ */
+
+import { cell, read, type Transaction } from '../backends/contract.ts'
+import { hex } from './names.ts'
+import type { PreparedDocument } from './prepare.ts'
+import { documentKey, documents, type DocumentRow } from './rows.ts'
+
+/** So many texts of one id are told apart by their number; more are by their text. */
+const NUMBERED_MAX = 8
+
+export interface Place {
+  readonly key: Buffer
+  readonly old: DocumentRow | undefined
+}
+
+export function* placeOf(document: PreparedDocument, session: string): Transaction<Place> {
+  const { id, place } = document
+  if (place === undefined) return yield* rowAt(documentKey(id))
+  const digest = hex(document.digest)
+  for (let number = 0; number < NUMBERED_MAX; number++) {
+    const found = yield* rowAt(documentKey(JSON.stringify([place, id, number])))
+    const isTaken = found.old?.session === session && found.old.digest !== digest
+    if (!isTaken) return found
+  }
+  return yield* rowAt(documentKey(JSON.stringify([place, id, digest])))
+}
+
+function* rowAt(key: Buffer): Transaction<Place> {
+  const [old] = yield* read(cell(documents, key))
+  return { key, old }
+}

@@ -1,0 +1,118 @@
+/** Settings in layers: which wins, what they may be written as, and what is said of those that there are not. */
+
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+import { configYaml } from './config-text.ts'
+import { environmentLayer, jobSchema, type Layer, readJobConfig } from './job-config.ts'
+import { fieldsOf } from './schema-fields.ts'
+
+const layer = (values: Layer['values'], from = 'c.yaml'): Layer => ({ from, values })
+const read = (...values: Layer['values'][]) => readJobConfig(values.map((one) => layer(one)))
+const messageOf = (values: Layer['values']): string => {
+  try {
+    read(values)
+  } catch (error) {
+    return String(error)
+  }
+  return 'nothing was wrong'
+}
+
+describe('layers', () => {
+  it('are merged setting by setting, the last winning; a list replaces a list', () => {
+    const { config, reading } = read(
+      { near: { similarityMin: 0.7, slots: 256 }, keep: ['longest', 'source'] },
+      { near: { similarityMin: 0.9 }, keep: ['first'], input: { fields: { text: 'body' } } },
+    )
+    expect(config.near).toMatchObject({ similarityMin: 0.9, slots: 256 })
+    expect(config.keep).toEqual(['first'])
+    expect(reading.fields).toMatchObject({ text: 'body', id: 'id' })
+  })
+
+  it('may be of the environment, under the name of the setting', () => {
+    const values = environmentLayer({
+      PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN: '85%',
+      PRESTIGE_DEDUPE_SOURCE_PRIORITY: 'books, wiki',
+      PRESTIGE_DEDUPE_SIMHASH_ENABLED: 'true',
+      PRESTIGE_DEDUPE_INPUT_FIELDS_TEXT: 'content',
+      OTHER: 'x',
+    })
+    const { config, reading } = readJobConfig([values])
+    expect(config.near.similarityMin).toBe(0.85)
+    expect(config.sourcePriority).toEqual(['books', 'wiki'])
+    expect(config.simhash.enabled).toBe(true)
+    expect(reading.fields?.text).toBe('content')
+    expect(() => environmentLayer({ PRESTIGE_DEDUPE_MAX_DORP: '1' })).toThrow(
+      'PRESTIGE_DEDUPE_MAX_DORP is no setting. Did you mean PRESTIGE_DEDUPE_MAX_DROP?',
+    )
+  })
+})
+
+describe('values', () => {
+  it('have units where that is natural', () => {
+    const { config, reading } = read({ maxDrop: '57%', input: { lineBytesMax: '10MB' } })
+    expect([config.maxDrop, reading.lineBytesMax]).toEqual([0.57, 10_000_000])
+    expect(read({ input: { lineBytesMax: '1 MiB' } }).reading.lineBytesMax).toBe(2 ** 20)
+  })
+
+  it('that cannot be are refused with the name of the setting', () => {
+    expect(messageOf({ maxDrop: 'much' })).toContain('c.yaml: maxDrop is a number, such as')
+    expect(messageOf({ maxDrop: '200%' })).toContain('maxDrop: must be a number from 0 to 1')
+    expect(messageOf({ canonical: { profile: 'latin' } })).toContain('canonical.profile: must be')
+    expect(messageOf({ near: 5 })).toContain('near')
+    expect(messageOf({ strict: 'perhaps' })).toContain('strict is true or false; not "perhaps"')
+  })
+})
+
+describe('names', () => {
+  it('that there are not are answered with the nearest', () => {
+    expect(messageOf({ maxDrp: 1 })).toContain('maxDrp is no setting. Did you mean maxDrop?')
+    expect(messageOf({ near: { similarity: 1 } })).toContain('near.similarity is no setting')
+    expect(messageOf({ similarityMin: 1 })).toContain('Did you mean near.similarityMin?')
+  })
+
+  it('of the other spelling are understood, and what has no counterpart is told', () => {
+    const { config, warnings } = read({
+      global_fingerprints: {
+        enabled: true,
+        root_path: 'fingerprints_global',
+        backend: 'dynamodb',
+        simhash: { enabled: true, max_hamming: 2 },
+        minhash: { threshold: 0.9, num_perm: 128, ngram: 5 },
+        chunk_hash: { enabled: true, chunk_size: 500, overlap: 0 },
+        source_priority: ['books', 'wiki'],
+        document_type_priority: ['article'],
+        surprise: 1,
+      },
+      maxDrop: 0.5,
+    })
+    expect(config).toMatchObject({
+      simhash: { enabled: true, distanceMax: 2 },
+      near: { similarityMin: 0.9, slots: 128, profile: 'chars-5' },
+      chunks: { enabled: true, bytes: 512 },
+      sourcePriority: ['books', 'wiki'],
+      typePriority: ['article'],
+      keep: ['type', 'source', 'first'],
+      maxDrop: 0.5,
+    })
+    const named = warnings.map((warning) => /global_fingerprints\.([\w.]+):/.exec(warning)?.[1])
+    expect(named).toEqual([
+      'root_path',
+      'backend',
+      'chunk_hash.chunk_size',
+      'chunk_hash.overlap',
+      'surprise',
+    ])
+  })
+})
+
+describe('the file to begin with', () => {
+  it('says what is so anyway, and explains every setting', () => {
+    const yaml = configYaml()
+    expect(readJobConfig([layer(parse(yaml))])).toEqual(readJobConfig([]))
+    for (const { path, help } of fieldsOf(jobSchema)) {
+      expect(help, path.join('.')).not.toBe('')
+      expect(yaml).toContain(`${path.at(-1)}:`)
+    }
+  })
+})

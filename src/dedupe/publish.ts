@@ -1,0 +1,169 @@
+/**
+ * The second half of a run: what is kept is written in the format of its input, what is not is told line by line,
+ * and at last the manifest, which says that all of it is there.
+ *
+ * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.
+ */
+
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { endOfPrefix } from '../bytes.ts'
+import type { Backend } from '../backends/contract.ts'
+import type { Shard } from '../input/document.ts'
+import { type KeptWriter, openWriter } from '../input/index.ts'
+import { rejects, runPrefix } from './rows.ts'
+import type { RunRow } from './runs.ts'
+import { type Line, linesOf } from './summary.ts'
+
+/** A line of `duplicates.jsonl`. */
+export interface DuplicateLine {
+  readonly id: string
+  readonly source: string
+  readonly action: string
+  readonly method: string
+  readonly similarity?: number
+  readonly of?: { readonly id: string; readonly source: string }
+  readonly representative?: { readonly id: string; readonly source: string }
+  readonly cluster?: string
+  readonly spans?: DuplicateSpan[]
+  readonly file: string
+}
+
+interface DuplicateSpan {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Published {
+  readonly files: string[]
+  readonly notes: string[]
+}
+
+export async function publish(backend: Backend, run: RunRow): Promise<Published> {
+  const directory = join(run.out, 'kept')
+  const positions = ({ index }: Shard) => keptPositions(backend, run.id, index)
+  const published = await writeKept(run.shards, directory, positions)
+  await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run))
+  await writeLines(join(run.out, 'rejects.jsonl'), rejectsOf(backend, run))
+  return published
+}
+
+export async function writeKept(
+  shards: readonly Shard[],
+  directory: string,
+  positionsOf: (shard: Shard) => Promise<readonly number[]>,
+): Promise<Published> {
+  const notes: string[] = []
+  const files: string[] = []
+  let writer: KeptWriter | undefined
+  let last: Shard | undefined
+  const finish = async () => {
+    await writer?.close()
+    if (writer) files.push(writer.path)
+    if (writer?.note) notes.push(writer.note)
+  }
+  try {
+    for (const shard of shards) {
+      const isSameFile = last?.file === shard.file && shard.format !== 'files'
+      if (!isSameFile) {
+        await finish()
+        writer = undefined
+        writer = await openWriter(shard, { directory })
+      }
+      last = shard
+      await writer?.writeKept(await positionsOf(shard), shard)
+    }
+    await finish()
+    return { files: [...new Set(files)], notes: [...new Set(notes)] }
+  } catch (error) {
+    await writer?.abort()
+    throw error
+  }
+}
+
+async function keptPositions(backend: Backend, run: string, shard: number): Promise<number[]> {
+  const positions: number[] = []
+  for await (const line of linesOf(backend, run, shard)) {
+    const { action } = line.row
+    if (!line.entry.isRepeated && (action === 'keep' || action === 'link')) {
+      positions.push(line.entry.position)
+    }
+  }
+  return positions.toSorted((one, other) => one - other)
+}
+
+/** The lines of `duplicates.jsonl`. */
+export async function* duplicatesOf(backend: Backend, run: RunRow): AsyncGenerator<DuplicateLine> {
+  for await (const line of linesOf(backend, run.id)) {
+    if (line.row.action === 'keep' && !line.entry.isRepeated) continue
+    yield duplicateLine(line, run.shards[line.shard])
+  }
+}
+
+function duplicateLine({ entry, row, of, centre }: Line, shard: Shard | undefined): DuplicateLine {
+  const { id, source, action, method, similarity, cluster, spans } = row
+  if (entry.isRepeated) {
+    const file = shard?.path ?? ''
+    return { id, source, action: 'drop', method: 'exact', similarity: 1, of: { id, source }, file }
+  }
+  return {
+    id,
+    source,
+    action,
+    method: method ?? 'superseded',
+    ...(similarity !== undefined && { similarity }),
+    ...(of && { of }),
+    ...(centre && { representative: centre }),
+    ...(cluster && { cluster }),
+    ...(spans && { spans: spans.map(([start, end]) => ({ start, end })) }),
+    file: shard?.path ?? '',
+  }
+}
+
+async function* rejectsOf(backend: Backend, run: RunRow): AsyncGenerator<object> {
+  const prefix = runPrefix(run.id)
+  const range = { start: prefix, end: endOfPrefix(prefix) }
+  for await (const { key, value } of backend.scan(rejects, range)) {
+    const shard = run.shards[key.readUInt32BE(prefix.byteLength)]
+    yield { file: shard?.path, ...Object(value) }
+  }
+}
+
+/** Written aside, on the disk, then moved into place. */
+export async function writeLines(
+  path: string,
+  lines: AsyncIterable<unknown> | Iterable<unknown>,
+): Promise<void> {
+  await writeWhole(path, encoded(lines))
+}
+
+async function* encoded(lines: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${JSON.stringify(line)}\n`
+}
+
+export async function writeWhole(
+  path: string,
+  parts: AsyncIterable<string> | Iterable<string>,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const aside = `${path}.tmp-${process.pid}`
+  const file = await open(aside, 'w')
+  try {
+    let text = ''
+    for await (const part of parts) {
+      text += part
+      if (text.length < 1 << 16) continue
+      await file.writeFile(text)
+      text = ''
+    }
+    await file.writeFile(text)
+    await file.sync()
+    await file.close()
+    await rename(aside, path)
+  } catch (error) {
+    await file.close().catch(() => {})
+    await rm(aside, { force: true })
+    throw error
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What the corpus job keeps, row by row. Numbers are big endian; the first byte of a row holds its format (1) in
+ * the high half and flags in the low one.
+ *
+ * A document is known by sixteen bytes of the SHA-256 of its id, or of its file and id. A cluster is a star: its centre is the document
+ * that all others were measured against, its survivor the one that is kept.
+ */
+
+import { asBuffer, type Bytes, concat } from '../bytes.ts'
+import { PrestigeError } from '../errors.ts'
+import { type Codec, rows, type Space } from '../backends/contract.ts'
+import { ledgerSpaces } from '../ledger/rows.ts'
+import { nearSpaces, rawCodec, spacesOf } from '../near/rows.ts'
+
+export { documentKey } from '../ledger/names.ts'
+
+const FORMAT = 0x10
+
+function jsonCodec<T>(what: string): Codec<T> {
+  return {
+    encode: (value) => concat(Buffer.of(FORMAT), Buffer.from(JSON.stringify(value))),
+    decode(bytes) {
+      try {
+        if (bytes[0] !== FORMAT) throw new TypeError('another format')
+        return JSON.parse(asBuffer(bytes).toString('utf8', 1)) as T // safe: format 1 is written by us alone
+      } catch (error) {
+        const message = `A row of the corpus job (${what}) cannot be read.`
+        throw new PrestigeError('CONTENT_CORRUPT', message, { cause: error })
+      }
+    },
+  }
+}
+
+/** A document's own rows in the indexes, so that they can be taken out again. */
+export interface Centre {
+  readonly form: string
+  /** Shelf and row in the near index, in hex. */
+  readonly near?: readonly [shelf: string, row: string]
+  readonly simhash?: readonly [shelf: string, row: string]
+  readonly chunks?: readonly string[]
+}
+
+/** What decides who survives, as numbers of which more is better, in the order of the rules. */
+export type Rank = readonly number[]
+
+export interface DocumentRow {
+  readonly id: string
+  readonly source: string
+  readonly run: string
+  /** The last that met it. */
+  readonly session: string
+  /** Hex of the digest of its text. */
+  readonly digest: string
+  readonly bytes: number
+  readonly time?: number
+  readonly quality?: number
+  readonly type?: string
+  readonly rank: Rank
+  readonly action: 'keep' | 'drop' | 'link' | 'superseded'
+  readonly method?: string
+  readonly similarity?: number
+  /** Keys of centre and survivor, in hex; absent where it is a centre. */
+  readonly cluster?: string
+  readonly centre?: Centre
+  readonly spans?: readonly (readonly [start: number, end: number, of: string])[]
+  readonly supersededBy?: string
+  readonly supersedes?: readonly string[]
+  readonly possibleMiss?: true
+}
+
+export interface ClusterRow {
+  /** Document keys in hex. */
+  readonly survivor: string
+  readonly rank: Rank
+  readonly size: number
+}
+
+export const near = nearSpaces('dedupe.near')
+export const simhash = nearSpaces('dedupe.simhash')
+/** Document key → DocumentRow. */
+export const documents: Space<DocumentRow> = rows('dedupe.documents', jsonCodec('documents'), {
+  ordered: true,
+})
+/** Digest of the canonical form (16) → digest of the text (16), document key (16). */
+export const forms: Space<Bytes> = rows('dedupe.forms', rawCodec)
+/** Shelf and row → evidence. */
+export const evidences: Space<Bytes> = rows('dedupe.evidence', rawCodec, { immutable: true })
+/** Hash of a chunk (16) → document key (16). */
+export const chunks: Space<Bytes> = rows('dedupe.chunks', rawCodec)
+/** Document key of a centre → ClusterRow, once it has a second member. */
+export const clusters: Space<ClusterRow> = rows('dedupe.clusters', jsonCodec('clusters'), {
+  ordered: true,
+})
+/** Document keys of a centre and of a member → run id. */
+export const members: Space<Bytes> = rows('dedupe.members', rawCodec, { ordered: true })
+/** Run, `/`, shard (4) and position (4) → entries of a batch. */
+export const batches: Space<Bytes> = rows('dedupe.batches', rawCodec, { ordered: true })
+
+/** Run, `/`, shard (4) and position (4) → what was no document, as JSON. */
+export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>('rejects'), {
+  ordered: true,
+})
+/** Run, `/`, rank and document key → a prepared document that waits for its turn. */
+export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
+/** Run, `/` and shard (4) → positions that are done (6), and whether that is all (1). */
+export const progress: Space<Bytes> = rows('dedupe.progress', rawCodec, { ordered: true })
+/** `state` → what fingerprints were made with; run ids → what a run was. */
+export const states: Space<unknown> = rows('dedupe.states', jsonCodec<unknown>('states'), {
+  ordered: true,
+})
+
+export const dedupeSpaces: readonly Space<unknown>[] = [
+  ...ledgerSpaces,
+  ...spacesOf(near),
+  ...spacesOf(simhash),
+  documents,
+  forms,
+  evidences,
+  chunks,
+  clusters,
+  members,
+  batches,
+  rejects,
+  pending,
+  progress,
+  states,
+]
+
+/** A document's place in a run. A repeated one was there before, and is not written again. */
+export interface BatchEntry {
+  readonly position: number
+  readonly key: Buffer
+  readonly isRepeated: boolean
+}
+
+/** Position (4) document key (16) flags (1: repeated). */
+const ENTRY_BYTES = 21
+
+export function encodeEntries(entries: readonly BatchEntry[]): Buffer {
+  const row = Buffer.allocUnsafe(entries.length * ENTRY_BYTES)
+  entries.forEach(({ position, key, isRepeated }, at) => {
+    row.writeUInt32BE(position, at * ENTRY_BYTES)
+    row.set(key, at * ENTRY_BYTES + 4)
+    row[at * ENTRY_BYTES + 20] = isRepeated ? 1 : 0
+  })
+  return row
+}
+
+export function decodeEntries(row: Bytes): BatchEntry[] {
+  const bytes = asBuffer(row)
+  const entries: BatchEntry[] = []
+  for (let at = 0; at < bytes.byteLength; at += ENTRY_BYTES) {
+    const key = Buffer.from(bytes.subarray(at + 4, at + 20))
+    entries.push({ position: bytes.readUInt32BE(at), key, isRepeated: bytes[at + 20] === 1 })
+  }
+  return entries
+}
+
+export function runPrefix(run: string): Buffer {
+  return Buffer.from(`${run}/`)
+}
+
+export function shardKey(run: string, shard: number, position?: number): Buffer {
+  const numbers = Buffer.allocUnsafe(position === undefined ? 4 : 8)
+  numbers.writeUInt32BE(shard)
+  if (position !== undefined) numbers.writeUInt32BE(position, 4)
+  return concat(runPrefix(run), numbers)
+}
+
+/** The shard in a key of a run. */
+export function shardOf(run: string, key: Bytes): number {
+  return asBuffer(key).readUInt32BE(run.length + 1)
+}

@@ -1,0 +1,238 @@
+/** Runs: what was asked for, how far it came, and which input files earlier runs have done already. */
+
+import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
+
+import { asBuffer, type Bytes, endOfPrefix } from '../bytes.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
+import type { InputFile, Shard } from '../input/document.ts'
+import type { DedupeConfig } from './config.ts'
+import { progress, shardKey, states } from './rows.ts'
+
+export type RunStatus = 'deciding' | 'publishing' | 'stopped' | 'finished' | 'undoing' | 'undone'
+
+/** A run without its inputs. */
+export interface RunHead {
+  readonly id: string
+  /** In the order in which runs began. */
+  readonly number: number
+  readonly status: RunStatus
+  readonly startedAt: number
+  readonly finishedAt?: number
+  readonly config: DedupeConfig
+  /** Of config, inputs and output: the same means the same run. */
+  readonly fingerprint: string
+  readonly out: string
+  /** Input files. */
+  readonly files: number
+  /** Rows that its inputs are kept in: a row has a limit, and inputs have none. */
+  readonly pieces: number
+}
+
+export interface RunRow extends RunHead {
+  readonly shards: readonly Shard[]
+  /** Input files that earlier runs have done, unchanged since. */
+  readonly skipped: readonly string[]
+}
+
+const RUNS = Buffer.from('run/')
+const FILES = 'file/'
+const PIECE_LENGTH = 500_000
+
+export function runCell(id: string) {
+  return cell(states, Buffer.concat([RUNS, Buffer.from(id)]))
+}
+
+export function fingerprintOf(config: DedupeConfig, shards: readonly Shard[], out: string): string {
+  const inputs = shards.map(({ path, fileBytes, modifiedMs, start, end, format }) => [
+    path,
+    fileBytes,
+    modifiedMs,
+    start,
+    end,
+    format,
+  ])
+  const files = shards.flatMap((shard) => shard.files ?? [])
+  const small = files.map(({ path, fileBytes, modifiedMs }) => [path, fileBytes, modifiedMs])
+  const told = JSON.stringify([config, inputs, small, out])
+  return createHash('sha256').update(told).digest('hex').slice(0, 32)
+}
+
+export async function listRuns(backend: Backend): Promise<RunHead[]> {
+  const runs: RunHead[] = []
+  for await (const { value } of backend.scan(states, { start: RUNS, end: endOfPrefix(RUNS) })) {
+    runs.push(value as RunHead) // safe: only keepRun writes rows of this prefix
+  }
+  return runs.toSorted((one, other) => one.number - other.number)
+}
+
+export async function findRun(backend: Backend, id: string): Promise<RunRow> {
+  const found = (await listRuns(backend)).find((run) => run.id === id)
+  if (found) return backend.read(readRun, found)
+  throw new PrestigeError('KEY_NOT_FOUND', `There is no run ${JSON.stringify(id)} in this state.`)
+}
+
+export function requireRunName(id: string): void {
+  if (/^[\w.-]{1,64}$/.test(id)) return
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `${JSON.stringify(id)} cannot name a run: a name has up to 64 letters, digits, dots and dashes.`,
+  )
+}
+
+function pieceCell(id: string, piece: number) {
+  return cell(states, Buffer.from(`inputs/${id}/${piece}`))
+}
+
+export function* readRun(_scope: unknown, head: RunHead): Transaction<RunRow> {
+  let text = ''
+  for (let piece = 0; piece < head.pieces; piece++) {
+    text += String((yield* read(pieceCell(head.id, piece)))[0])
+  }
+  // safe: only keepNewRun writes these rows
+  const inputs = JSON.parse(text || '{"shards":[],"skipped":[]}') as Pick<
+    RunRow,
+    'shards' | 'skipped'
+  >
+  return { ...head, ...inputs }
+}
+
+/** A new run with all its inputs. */
+export function* keepNewRun(
+  scope: Scope,
+  run: Omit<RunRow, 'pieces' | 'files'>,
+): Transaction<RunRow> {
+  const { shards, skipped } = run
+  const text = JSON.stringify({ shards, skipped })
+  const pieces = Math.ceil(text.length / PIECE_LENGTH)
+  for (let piece = 0; piece < pieces; piece++) {
+    const from = piece * PIECE_LENGTH
+    scope.write(pieceCell(run.id, piece), text.slice(from, from + PIECE_LENGTH))
+  }
+  const paths = new Set(shards.flatMap((one) => (one.files ?? [one]).map(({ path }) => path)))
+  const kept: RunRow = { ...run, pieces, files: paths.size }
+  yield* keepRun(scope, kept)
+  return kept
+}
+
+/** The head alone: inputs never change. */
+export function* keepRun(scope: Scope, run: RunHead): Transaction<void> {
+  yield* read(runCell(run.id))
+  const { id, number, status, startedAt, finishedAt, config, fingerprint, out, files, pieces } = run
+  const head: RunHead = {
+    id,
+    number,
+    status,
+    startedAt,
+    ...(finishedAt !== undefined && { finishedAt }),
+    config,
+    fingerprint,
+    out,
+    files,
+    pieces,
+  }
+  scope.write(runCell(id), head)
+}
+
+const PAGE = 1024
+
+/** Notes which files a run has done. They count as done when the run is finished, not before. */
+export async function keepFiles(backend: Backend, { id, shards }: RunRow): Promise<void> {
+  const files = shards.flatMap((shard) => shard.files ?? [shard])
+  for (let from = 0; from < files.length; from += PAGE) {
+    await backend.run(keepFilePage, id, files.slice(from, from + PAGE))
+  }
+}
+
+// oxlint-disable-next-line require-yield -- it only writes
+function* keepFilePage(scope: Scope, run: string, files: readonly InputFile[]): Transaction<void> {
+  for (const { file, path, fileBytes, modifiedMs } of files) {
+    const row: FileRow = { path, bytes: fileBytes, modifiedMs, run }
+    scope.write(fileCell(file), row)
+  }
+}
+
+export async function dropFiles(backend: Backend, { id, shards }: RunRow): Promise<void> {
+  const files = shards.flatMap((shard) => shard.files ?? [shard])
+  for (let from = 0; from < files.length; from += PAGE) {
+    await backend.run(dropFilePage, id, files.slice(from, from + PAGE))
+  }
+}
+
+function* dropFilePage(scope: Scope, run: string, files: readonly InputFile[]): Transaction<void> {
+  const rows = yield* read(...files.map(({ file }) => fileCell(file)))
+  for (const [at, row] of rows.entries()) {
+    const file = files[at]
+    if (file && Reflect.get(Object(row), 'run') === run) scope.remove(fileCell(file.file))
+  }
+}
+
+/** By its whole path: the name below the inputs' root changes with what else is given. */
+function fileCell(file: string) {
+  return cell(states, Buffer.from(FILES + fileHash(file)))
+}
+
+function fileHash(file: string): string {
+  return createHash('sha256').update(resolve(file)).digest('hex').slice(0, 32)
+}
+
+interface FileRow {
+  readonly path: string
+  readonly bytes: number
+  readonly modifiedMs: number
+  readonly run: string
+}
+
+/** Shards of files that no finished run has done, and the names of the others. */
+export async function notDone(
+  backend: Backend,
+  shards: readonly Shard[],
+  runs: readonly RunHead[],
+): Promise<{ readonly todo: Shard[]; readonly skipped: string[] }> {
+  const done = new Map<string, FileRow>()
+  const finished = new Set(runs.filter((run) => run.status === 'finished').map(({ id }) => id))
+  const start = Buffer.from(FILES)
+  for await (const { key, value } of backend.scan(states, { start, end: endOfPrefix(start) })) {
+    const row = value as FileRow // safe: only keepFilePage writes these
+    if (finished.has(row.run)) done.set(key.toString().slice(FILES.length), row)
+  }
+  const skipped: string[] = []
+  const isDone = (file: InputFile) => {
+    const row = done.get(fileHash(file.file))
+    const isSame = row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
+    if (isSame) skipped.push(file.path)
+    return isSame
+  }
+  const todo: Shard[] = []
+  for (const shard of shards) {
+    const files = shard.files?.filter((file) => !isDone(file))
+    if (files ? files.length === 0 : isDone(shard)) continue
+    todo.push({ ...shard, ...(files && { files }), index: todo.length })
+  }
+  return { todo, skipped: [...new Set(skipped)] }
+}
+
+export interface Progress {
+  readonly positions: number
+  readonly isDone: boolean
+}
+
+export function encodeProgress({ positions, isDone }: Progress): Buffer {
+  const row = Buffer.allocUnsafe(7)
+  row.writeUIntBE(positions, 0, 6)
+  row[6] = isDone ? 1 : 0
+  return row
+}
+
+export function decodeProgress(row: Bytes | undefined): Progress {
+  if (!row) return { positions: 0, isDone: false }
+  const bytes = asBuffer(row)
+  return { positions: bytes.readUIntBE(0, 6), isDone: bytes[6] === 1 }
+}
+
+export function progressOf(backend: Backend, run: string, shard: number): Promise<Progress> {
+  return backend.read(function* () {
+    return decodeProgress((yield* read(cell(progress, shardKey(run, shard))))[0])
+  })
+}

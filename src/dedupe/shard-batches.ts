@@ -1,0 +1,60 @@
+/** A shard, read and prepared, batch by batch: what is decided about in one transaction. */
+
+import { resolve } from 'node:path'
+
+import { isReject, type Reject, type Shard } from '../input/document.ts'
+import { readShard, type ReadingInput } from '../input/index.ts'
+import type { PreparedDocument, Preparer } from './prepare.ts'
+import { refusedReject } from './rejected.ts'
+
+const BATCH = 32
+
+export interface Placed {
+  readonly document: PreparedDocument
+  readonly position: number
+}
+
+/** A batch of one shard, ready to be decided about. Plain data, so that it can come from another thread. */
+export interface Batch {
+  readonly shard: number
+  readonly placed: readonly Placed[]
+  readonly rejected: readonly Reject[]
+  /** Positions done when it is. */
+  readonly upTo: number
+  readonly isLast: boolean
+  /** Positions done before it. */
+  readonly from: number
+}
+
+export async function* batchesOf(
+  preparer: Pick<Preparer, 'prepare'>,
+  shard: Shard,
+  reading: ReadingInput,
+  strict: boolean,
+): AsyncGenerator<Batch> {
+  let upTo = reading.resume ?? 0
+  let from = upTo
+  let placed: Placed[] = []
+  let rejected: Reject[] = []
+  const take = (isLast: boolean): Batch => {
+    const batch = { shard: shard.index, placed, rejected, upTo, isLast, from }
+    from = upTo
+    placed = []
+    rejected = []
+    return batch
+  }
+  for await (const items of readShard(shard, reading)) {
+    for (const item of items) {
+      upTo = item.position + 1
+      if (isReject(item)) {
+        if (strict) throw refusedReject(shard, item)
+        rejected.push(item)
+      } else {
+        const place = resolve(shard.files?.[item.position]?.file ?? shard.file)
+        placed.push({ document: preparer.prepare(item, place), position: item.position })
+      }
+      if (placed.length + rejected.length === BATCH) yield take(false)
+    }
+  }
+  yield take(true)
+}

@@ -1,0 +1,136 @@
+/**
+ * What the job knows from earlier runs, opened: a directory that any number of runs share, or memory.
+ *
+ * What decides which fingerprints come out is recorded; another config is refused by name, because it would
+ * silently find nothing of what is there.
+ */
+
+import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
+import { startRun } from '../ledger/runs.ts'
+import type { DedupeConfig } from './config.ts'
+import { type Context, decideDocument, lookAt, type Made } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { Engine } from './engine.ts'
+import { type DocumentLike, Preparer, type PreparedDocument } from './prepare.ts'
+import type { Prefer } from './rank.ts'
+import { states } from './rows.ts'
+import { listRuns } from './runs.ts'
+
+const SETTINGS = cell(states, Buffer.from('state'))
+const FORMAT_VERSION = 1
+
+/** What is written in the same transaction as decisions are. */
+export type Also = (scope: Scope, made: readonly Made[]) => Transaction<void>
+
+/** What the last run of a state was told; `undefined` in a state without runs. */
+export async function lastConfig(backend: Backend): Promise<DedupeConfig | undefined> {
+  return (await listRuns(backend)).at(-1)?.config
+}
+
+export class State {
+  readonly config: DedupeConfig
+  readonly backend: Backend
+  readonly engine: Engine
+  readonly #preparer: Preparer
+  readonly #started = new Set<string>()
+
+  /** Streams that are known to have begun. */
+  readonly streams = new Set<string>()
+
+  private constructor(backend: Backend, config: DedupeConfig, prefer: Prefer | undefined) {
+    this.backend = backend
+    this.config = config
+    this.engine = new Engine(config, backend.serial, prefer)
+    this.#preparer = new Preparer(config)
+  }
+
+  static async open(backend: Backend, config: DedupeConfig, prefer?: Prefer): Promise<State> {
+    const state = new State(backend, config, prefer)
+    const wanted = settingsOf(state.engine)
+    const found = await backend.run(keepSettings, wanted)
+    const differing = Object.keys(wanted).filter(
+      (name) => JSON.stringify(wanted[name]) !== JSON.stringify(found[name]),
+    )
+    if (differing.length > 0) throw mismatch(differing, found, wanted)
+    await state.engine.load(backend)
+    return state
+  }
+
+  /** `place` is the file it is of. */
+  prepare(document: DocumentLike, place?: string): PreparedDocument {
+    return this.#preparer.prepare(document, place)
+  }
+
+  /** Decides about documents in their order, in one transaction. `also` is done in the same one. */
+  async decide(
+    prepared: readonly PreparedDocument[],
+    { run, session }: { readonly run: string; readonly session: string },
+    also?: Also,
+  ): Promise<Decision[]> {
+    if (!this.#started.has(run)) {
+      await this.backend.run(startRun, { id: run })
+      this.#started.add(run)
+    }
+    const context: Context = { engine: this.engine, run, session }
+    try {
+      return await this.backend.run(decideAll, prepared, context, also)
+    } catch (error) {
+      this.engine.doubt()
+      throw error
+    }
+  }
+
+  /** What would be decided, without a trace. */
+  lookAt(prepared: PreparedDocument): Promise<Decision> {
+    return this.backend.read(() => lookAt(prepared, this.engine))
+  }
+
+  close(): Promise<void> {
+    return this.backend.close()
+  }
+}
+
+function* decideAll(
+  scope: Scope,
+  prepared: readonly PreparedDocument[],
+  context: Context,
+  also: Also | undefined,
+): Transaction<Decision[]> {
+  const made: Made[] = []
+  for (const document of prepared) made.push(yield* decideDocument(scope, document, context))
+  if (also) yield* also(scope, made)
+  return made.map(({ decision }) => decision)
+}
+
+type Settings = Readonly<Record<string, unknown>>
+
+function settingsOf({ config, settings }: Engine): Settings {
+  const { canonical, simhash, chunks, near } = config
+  return {
+    format: FORMAT_VERSION,
+    canonical: canonical.profile,
+    near: near.enabled && settings,
+    simhash: simhash.enabled && simhash.profile,
+    chunks: chunks.enabled && chunks.bytes,
+  }
+}
+
+function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {
+  const [found] = yield* read(SETTINGS)
+  // safe: only this function writes the row
+  if (found !== undefined) return found as Settings
+  scope.write(SETTINGS, wanted)
+  return wanted
+}
+
+function mismatch(names: readonly string[], found: Settings, wanted: Settings): PrestigeError {
+  const told = names.map(
+    (name) =>
+      `${name} is ${JSON.stringify(found[name])} there, and ${JSON.stringify(wanted[name])} here`,
+  )
+  return new PrestigeError(
+    'SETTINGS_MISMATCH',
+    `The state was written with other fingerprints: ${told.join('; ')}. Use the same config, or another state.`,
+  )
+}

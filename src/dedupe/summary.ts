@@ -1,0 +1,333 @@
+/** What a run came to, counted from its rows: for the report, and for the guards that stop a run. */
+
+import { EMPTY, endOfPrefix } from '../bytes.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
+import {
+  ByName,
+  ByPair,
+  countIn,
+  type Counts,
+  emptyRecord,
+  type PairCounts,
+  Top,
+} from './bounded.ts'
+import { ClusterCounter, type ClusterSample } from './cluster-sizes.ts'
+import type { Decision, Method, Named } from './decision.ts'
+import { fromHex, named } from './names.ts'
+import {
+  type BatchEntry,
+  batches,
+  clusters,
+  decodeEntries,
+  documents,
+  type DocumentRow,
+  rejects,
+  runPrefix,
+  shardKey,
+} from './rows.ts'
+
+export interface SourceCounts {
+  documents: number
+  kept: number
+  dropped: number
+  linked: number
+  bytes: number
+  bytesDropped: number
+}
+
+/** A document, and what it was measured against. */
+export interface PairSample extends Named {
+  readonly of: Named
+  readonly action: DocumentRow['action']
+  readonly method: Method
+  readonly similarity: number
+}
+
+/** A document that shares passages with others, and the first of those. */
+export interface PassageSample extends Named {
+  readonly of: Named
+  readonly spans: number
+  readonly bytes: number
+}
+
+export interface Summary {
+  /** All that was decided about: kept, dropped and linked. */
+  documents: number
+  kept: number
+  /** Left out of the output: duplicates, superseded and repeated ones. */
+  dropped: number
+  linked: number
+  /** Documents that this run met before: the same id, file and text. They are dropped. */
+  repeated: number
+  rejected: number
+  /** Documents of this run that a better copy has replaced since. */
+  superseded: number
+  /** Documents of changed files that an earlier run had decided about, and that are as they were. */
+  unchanged: number
+  /** Documents of this run that replaced a worse copy, of this run or an earlier one. */
+  superseding: number
+  bytes: number
+  bytesDropped: number
+  possibleMisses: number
+  readonly droppedByMethod: Partial<Record<Method, number>>
+  readonly linkedByMethod: Partial<Record<Method, number>>
+  readonly bySource: Record<string, SourceCounts>
+  /** Of sources that came when there were too many to tell apart. */
+  readonly otherSources: SourceCounts
+  /** How often a document of the first source came and was found to be like one of the second. */
+  readonly collisions: PairCounts
+  /** Of these, between two sources. */
+  crossSource: number
+  /** How often a document of the first source was left out and one of the second kept in its place. */
+  readonly survivals: PairCounts
+  /** Linked by passages that others have too; bytes are of canonical text. */
+  readonly passages: { documents: number; spans: number; bytes: number }
+  longestPassages: readonly PassageSample[]
+  readonly rejectsByReason: Counts
+  /** Near duplicates by similarity, in hundredths; 1 counts to the last. */
+  readonly histogram: { readonly near: number[]; readonly simhash: number[] }
+  clusters: number
+  /** See `sizesOf` for the sizes that share a place. */
+  clusterSizes: number[]
+  largestClusters: ClusterSample[]
+  /** The least similar pairs that were taken for duplicates. */
+  closestCalls: readonly PairSample[]
+}
+
+const HISTOGRAM_BINS = 100
+const CLOSEST = 12
+const LONGEST = 5
+
+/** A document of a run, with what it was decided to be. */
+export interface Line {
+  readonly shard: number
+  readonly entry: BatchEntry
+  readonly row: DocumentRow
+  /** What is kept in its place. */
+  readonly of: Named | undefined
+  /** What it was measured against. */
+  readonly centre: Named | undefined
+  /** How it was found, or, of a superseded one, how the better copy was. */
+  readonly method: Method | undefined
+  readonly similarity: number | undefined
+}
+
+/** Documents of a run, or of one of its shards, in the order of shards and positions. */
+export async function* linesOf(backend: Backend, run: string, only?: number): AsyncGenerator<Line> {
+  const all = runPrefix(run)
+  const prefix = only === undefined ? all : shardKey(run, only)
+  const range = { start: prefix, end: endOfPrefix(prefix) }
+  for await (const { key, value } of backend.scan(batches, range)) {
+    const shard = key.readUInt32BE(all.byteLength)
+    const entries = decodeEntries(value)
+    const lines = await backend.read(findLines, entries)
+    for (const [at, entry] of entries.entries()) {
+      const line = lines[at]
+      if (line) yield { shard, entry, ...line }
+    }
+  }
+}
+
+function* findLines(
+  _scope: unknown,
+  entries: readonly BatchEntry[],
+): Transaction<(Omit<Line, 'shard' | 'entry'> | undefined)[]> {
+  const rows = yield* read(...entries.map(({ key }) => cell(documents, key)))
+  const lines: (Omit<Line, 'shard' | 'entry'> | undefined)[] = []
+  for (const row of rows) lines.push(row && (yield* lineOf(row)))
+  return lines
+}
+
+function* lineOf(row: DocumentRow): Transaction<Omit<Line, 'shard' | 'entry'>> {
+  const alone = { row, of: undefined, centre: undefined, method: undefined, similarity: undefined }
+  if (row.action === 'keep' && !row.cluster) return alone
+  const link = row.spans?.[0]?.[2]
+  const centreKey = row.cluster ?? link
+  const [cluster] = row.cluster ? yield* read(cell(clusters, fromHex(row.cluster))) : []
+  const survivorKey = row.supersededBy ?? cluster?.survivor ?? centreKey
+  const keys = [survivorKey ?? '', centreKey ?? ''].map(fromHex)
+  const [survivor, centre] = yield* read(...keys.map((key) => cell(documents, key)))
+  // A centre was not found itself: the copy that superseded it was found near it.
+  const { method, similarity } =
+    row.action === 'superseded' && !row.cluster ? (survivor ?? row) : row
+  return {
+    row,
+    of: survivor && named(survivor),
+    centre: centre && named(centre),
+    method: isMethod(method) ? method : undefined,
+    similarity,
+  }
+}
+
+export async function summarise(
+  backend: Backend,
+  run: string,
+  clusterCounter = new ClusterCounter(),
+): Promise<Summary> {
+  const counting = new Counting()
+  for await (const line of linesOf(backend, run)) {
+    counting.add(line)
+    if (line.row.run !== run && !line.entry.isRepeated) counting.addUnchanged()
+    if (line.row.cluster && !line.entry.isRepeated) clusterCounter.note(line.row.cluster)
+  }
+  const summary = counting.summary()
+  const prefix = runPrefix(run)
+  for await (const { value } of backend.scan(rejects, {
+    start: prefix,
+    end: endOfPrefix(prefix),
+  })) {
+    countReject(summary, String(Reflect.get(Object(value), 'reason')))
+  }
+  const { clusters: count, sizes, largest } = await clusterCounter.count(backend, run)
+  return { ...summary, clusters: count, clusterSizes: sizes, largestClusters: largest }
+}
+
+export function countReject(summary: Summary, reason: string): void {
+  summary.rejected++
+  countIn(summary.rejectsByReason, reason)
+}
+
+/** Adds up lines. */
+export class Counting {
+  readonly #sources = new ByName(noCounts)
+  readonly #collisions = new ByPair()
+  readonly #survivals = new ByPair()
+  readonly #closest = new Top<PairSample>(CLOSEST, byLikeness)
+  readonly #longest = new Top<PassageSample>(LONGEST, byLength)
+  readonly #sum: Summary = {
+    documents: 0,
+    kept: 0,
+    dropped: 0,
+    linked: 0,
+    repeated: 0,
+    rejected: 0,
+    superseded: 0,
+    unchanged: 0,
+    superseding: 0,
+    bytes: 0,
+    bytesDropped: 0,
+    possibleMisses: 0,
+    droppedByMethod: {},
+    linkedByMethod: {},
+    bySource: this.#sources.record,
+    otherSources: this.#sources.others,
+    collisions: this.#collisions,
+    crossSource: 0,
+    survivals: this.#survivals,
+    passages: { documents: 0, spans: 0, bytes: 0 },
+    longestPassages: [],
+    rejectsByReason: emptyRecord(),
+    histogram: { near: bins(), simhash: bins() },
+    clusters: 0,
+    clusterSizes: [],
+    largestClusters: [],
+    closestCalls: [],
+  }
+
+  summary(): Summary {
+    const [closestCalls, longestPassages] = [this.#closest.items, this.#longest.items]
+    return { ...this.#sum, closestCalls, longestPassages }
+  }
+
+  addUnchanged(): void {
+    this.#sum.unchanged++
+  }
+
+  /** A decision that is kept in no row. */
+  addDecision(decision: Decision, bytes: number): void {
+    const { of, representative: centre, method, similarity, spans, ...told } = decision
+    const places = spans?.map(({ start, end }) => [start, end, ''] as const)
+    const row = {
+      ...told,
+      run: '',
+      session: '',
+      digest: '',
+      bytes,
+      rank: [],
+      supersedes: [],
+      ...(places && { spans: places }),
+    }
+    const entry = { position: 0, key: EMPTY, isRepeated: false }
+    this.add({ shard: 0, entry, row, of, centre: centre ?? of, method, similarity })
+  }
+
+  add(line: Line): void {
+    const { entry, row } = line
+    const sum = this.#sum
+    const both = [sum, this.#sources.of(row.source)]
+    for (const one of both) one.documents++
+    for (const one of both) one.bytes += row.bytes
+    if (entry.isRepeated) sum.repeated++
+    const isDropped = entry.isRepeated || row.action === 'drop' || row.action === 'superseded'
+    for (const one of both) {
+      if (isDropped) one.bytesDropped += row.bytes
+      if (isDropped) one.dropped++
+      else if (row.action === 'link') one.linked++
+      else one.kept++
+    }
+    if (!entry.isRepeated) this.#addOwn(line, isDropped)
+  }
+
+  /** Of a document that this run has decided about. */
+  #addOwn(line: Line, isDropped: boolean): void {
+    const { row, of, method } = line
+    const sum = this.#sum
+    if (row.possibleMiss) sum.possibleMisses++
+    if (row.action === 'superseded') sum.superseded++
+    if (row.supersedes?.length) sum.superseding++
+    if (method && isDropped) addTo(sum.droppedByMethod, method)
+    if (method && row.action === 'link') addTo(sum.linkedByMethod, method)
+    if (of && isDropped) this.#survivals.add(row.source, of.source)
+    this.#addCollision(line)
+    this.#addPassages(line)
+  }
+
+  /** It came, and something like it was there. */
+  #addCollision({ row, centre, method, similarity = 1 }: Line): void {
+    if (!centre || (!row.cluster && !row.spans)) return
+    this.#collisions.add(row.source, centre.source)
+    if (row.source !== centre.source) this.#sum.crossSource++
+    if (!row.cluster || (method !== 'near' && method !== 'simhash')) return
+    const bin = Math.min(HISTOGRAM_BINS - 1, Math.floor(similarity * HISTOGRAM_BINS + 1e-9))
+    const counts = this.#sum.histogram[method]
+    counts[bin] = (counts[bin] ?? 0) + 1
+    const { id, source, action } = row
+    this.#closest.add({ id, source, of: centre, action, method, similarity })
+  }
+
+  #addPassages({ row, centre }: Line): void {
+    if (!row.spans) return
+    const bytes = row.spans.reduce((sum, [start, end]) => sum + end - start, 0)
+    const { passages } = this.#sum
+    passages.documents++
+    passages.spans += row.spans.length
+    passages.bytes += bytes
+    const { id, source, spans, cluster } = row
+    if (centre && !cluster)
+      this.#longest.add({ id, source, of: centre, spans: spans.length, bytes })
+  }
+}
+
+function addTo(counts: Partial<Record<Method, number>>, method: Method): void {
+  counts[method] = (counts[method] ?? 0) + 1
+}
+
+function isMethod(name: string | undefined): name is Method {
+  return name !== undefined && ['exact', 'canonical', 'simhash', 'near', 'chunk'].includes(name)
+}
+
+function byLikeness(one: PairSample, other: PairSample): number {
+  return one.similarity - other.similarity || (one.id < other.id ? -1 : 1)
+}
+
+function byLength(one: PassageSample, other: PassageSample): number {
+  return other.bytes - one.bytes || (one.id < other.id ? -1 : 1)
+}
+
+function bins(): number[] {
+  return Array.from({ length: HISTOGRAM_BINS }, () => 0)
+}
+
+function noCounts(): SourceCounts {
+  return { documents: 0, kept: 0, dropped: 0, linked: 0, bytes: 0, bytesDropped: 0 }
+}

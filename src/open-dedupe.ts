@@ -1,0 +1,82 @@
+/** Opens the corpus job: chooses the backend, reads the config, checks what the state was written with. */
+
+import type { Backend } from './backends/contract.ts'
+import type { LocationOptions } from './backends/open.ts'
+import { openBackend } from './backends/open.ts'
+import { OverlayBackend } from './backends/overlay.ts'
+import { type DedupeInput, type KeepRule, readConfig } from './dedupe/config.ts'
+import type { Decision } from './dedupe/decision.ts'
+import { Deduper, type DedupeStreamOptions } from './dedupe/deduper.ts'
+import type { DocumentLike } from './dedupe/prepare.ts'
+import type { Prefer } from './dedupe/rank.ts'
+import { mergeRaw } from './dedupe/raw.ts'
+import { dedupeSpaces } from './dedupe/rows.ts'
+import { lastConfig, State } from './dedupe/state.ts'
+import { PrestigeError } from './errors.ts'
+
+export interface DedupeOptions extends Omit<DedupeInput, 'keep'> {
+  /**
+   * Which copy survives: rules in order, or a function that compares two documents by what is known of them, as
+   * for `sort`: negative if the first is the better one. A function must say the same of the same documents every
+   * time, and cannot be given with `orderIndependent`.
+   */
+  readonly keep?: KeepRule[] | Prefer | undefined
+  readonly namespace?: string | undefined
+  readonly durability?: LocationOptions['durability']
+  /** Whether a missing directory is made (default), or an error. */
+  readonly create?: boolean | undefined
+  readonly clock?: (() => number) | undefined
+  /** What is not said is as the last run of the state had it, instead of the defaults. */
+  readonly asBefore?: boolean | undefined
+}
+
+/** Opens the state at a location: a directory, `memory:`, or a backend of one's own, which is closed with it. */
+export async function openDedupe(
+  location: string | Backend,
+  options: DedupeOptions = {},
+): Promise<Deduper> {
+  const { namespace, durability, create, clock, asBefore = false, keep, ...input } = options
+  const prefer = typeof keep === 'function' ? keep : undefined
+  if (prefer && input.orderIndependent) throw notBoth()
+  const config: DedupeInput = typeof keep === 'object' ? { ...input, keep } : input
+  readConfig(config)
+  const spaces = dedupeSpaces
+  const backend =
+    typeof location === 'string'
+      ? await openBackend(location, { spaces, namespace, durability, create, clock })
+      : location
+  try {
+    const known = asBefore ? await lastConfig(backend) : undefined
+    const state = await State.open(backend, readConfig(merged(known, config)), prefer)
+    return new Deduper(state, () => new OverlayBackend(backend))
+  } catch (error) {
+    if (typeof location === 'string') await backend.close().catch(() => {})
+    throw error
+  }
+}
+
+/** One stream over a state of its own: in memory, or at a location. */
+export async function* dedupe(
+  documents: AsyncIterable<DocumentLike> | Iterable<DocumentLike>,
+  options: DedupeOptions & DedupeStreamOptions & { readonly location?: string | undefined } = {},
+): AsyncGenerator<Decision> {
+  const { location = 'memory:', run, signal, against, ...others } = options
+  const opened = await openDedupe(location, others)
+  try {
+    yield* opened.dedupe(documents, { run, signal, against })
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Section by section: what is said of one setting leaves its neighbours as they were. */
+function merged(known: DedupeInput | undefined, said: DedupeInput): DedupeInput {
+  return known ? mergeRaw({ ...known }, { ...said }) : said
+}
+
+function notBoth(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'keep cannot be a function with orderIndependent: documents are put in order by the rules.',
+  )
+}

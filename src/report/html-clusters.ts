@@ -1,0 +1,63 @@
+/** The parts of the page that name documents: clusters, close calls and shared passages. */
+
+import { count, countOf, size } from '../units.ts'
+import { cells, section, table } from './html-parts.ts'
+import { html, type Markup } from './markup.ts'
+import type { Report } from './report.ts'
+
+export function clustersSection({ clusters: { largest } }: Report): Markup {
+  if (largest.length === 0) return html``
+  const parts = largest.map((cluster, at) => {
+    const { id, source, size: documents, survivor, members } = cluster
+    const isSame = survivor.id === id
+    const kept = isSame
+      ? undefined
+      : html`; kept is <bdi>${survivor.id}</bdi> (<bdi>${survivor.source}</bdi>)`
+    const left = documents - 1 - members.length
+    const rows = members.map((member) =>
+      cells([member.id, member.source, member.method, { number: member.similarity.toFixed(3) }]),
+    )
+    const caption =
+      left > 0 ? `${members.length} of its members; ${count(left)} more` : 'Its members'
+    return html`<details${at < 3 ? html` open` : ''}><summary><strong>${countOf(documents, 'document')}</strong>
+around <bdi>${id}</bdi> (<bdi>${source}</bdi>)${kept}</summary>
+${table(caption, ['Document', 'Source', 'Method', '#Similarity'], rows)}</details>
+`
+  })
+  return section('The largest clusters', [
+    html`<p>
+      A cluster is a star: every member was measured against the document in its centre.
+    </p> `,
+    ...parts,
+  ])
+}
+
+export function closestSection({ closestCalls }: Report): Markup {
+  if (closestCalls.length === 0) return html``
+  return section('The closest calls', [
+    table(
+      'The least similar pairs that were taken for duplicates',
+      ['Document', 'Source', 'Measured against', 'Its source', 'Method', '#Similarity'],
+      closestCalls.map(({ id, source, of, method, similarity }) =>
+        cells([id, source, of.id, of.source, method, { number: similarity.toFixed(3) }]),
+      ),
+    ),
+  ])
+}
+
+export function passagesSection({ passages }: Report): Markup {
+  if (passages.documents === 0) return html``
+  const told =
+    `${countOf(passages.documents, 'document')} share ${countOf(passages.spans, 'passage')} with others, ` +
+    `${size(passages.bytes)} of canonical text.`
+  return section('Shared passages', [
+    html`<p>${told}</p> `,
+    table(
+      'Where the most is shared',
+      ['Document', 'Source', 'Shares with', 'Its source', '#Passages', '#Bytes'],
+      passages.longest.map(({ id, source, of, spans, bytes }) =>
+        cells([id, source, of.id, of.source, spans, { number: size(bytes) }]),
+      ),
+    ),
+  ])
+}

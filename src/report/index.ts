@@ -1,0 +1,17 @@
+/** What a run came to: as data, as text, as a page, and as measurements. */
+
+export { htmlReport } from './html-report.ts'
+export type { Dominance, Matrix } from './matrix.ts'
+export { sendMetrics } from './metrics.ts'
+export {
+  type MethodLine,
+  type Report,
+  reportOf,
+  reportOptions,
+  type ReportOptions,
+  type SimilarityBin,
+  type SizeBin,
+  type SourceLine,
+} from './report.ts'
+export { type SamplePair, samplePairs } from './sample-pairs.ts'
+export { type TextOptions, textReport } from './text-report.ts'

@@ -1,0 +1,208 @@
+/**
+ * Texts of sample duplicates, laid side by side. A state keeps no texts, so they are read again from the inputs:
+ * only the shards that are needed, only as far as they are needed.
+ *
+ * Invariant: what is shown is what was decided about. A text whose digest is another than the one that is
+ * recorded is not shown, and said to have changed.
+ */
+
+import { createHash } from 'node:crypto'
+
+import type { Backend } from '../backends/contract.ts'
+import { alignTexts, type Span } from '../decide/index.ts'
+import type { Method, Named } from '../dedupe/decision.ts'
+import { DIGEST_BYTES } from '../dedupe/prepare.ts'
+import { findRun, listRuns } from '../dedupe/runs.ts'
+import { linesOf } from '../dedupe/summary.ts'
+import { type ErrorCode, PrestigeError } from '../errors.ts'
+import { isReject, type Shard } from '../input/document.ts'
+import { readShard, type ReadingInput } from '../input/index.ts'
+import type { Report } from './report.ts'
+
+/** So much of a text is compared. */
+const CHARACTERS_MAX = 50_000
+const EDITS_MAX = 2000
+const CLOSEST_MAX = 6
+const CLUSTERS_MAX = 4
+const PASSAGES_MAX = 2
+
+/** Failures of an input that is not as it was. Their messages name places of the machine, so they are not told. */
+const GONE: ReadonlySet<ErrorCode> = new Set([
+  'INPUT_UNREADABLE',
+  'INPUT_CHANGED',
+  'FILE_NOT_FOUND',
+  'FORMAT_UNSUPPORTED',
+])
+
+export interface SamplePair {
+  readonly a: Named
+  /** What `a` was measured against. */
+  readonly b: Named
+  readonly method: Method
+  readonly similarity?: number
+  /** Why it is shown: a sentence. */
+  readonly why: string
+  readonly spans?: readonly Span[]
+  /** What the spans do not tell, as sentences. */
+  readonly notes: readonly string[]
+}
+
+type Wanted = Omit<SamplePair, 'spans' | 'notes'>
+
+export async function samplePairs(
+  backend: Backend,
+  report: Report,
+  reading: ReadingInput = {},
+): Promise<SamplePair[]> {
+  const wanted = pairsOf(report)
+  const ids = new Set(wanted.flatMap(({ a, b }) => [a.id, b.id]))
+  const texts = await textsOf(backend, [...ids], reading)
+  const canonical = report.config.canonical.profile
+  return wanted.map((pair) => alignedPair(pair, texts, canonical))
+}
+
+/** Pairs that are worth a look; copies that are the same, byte for byte, are not. */
+function pairsOf({ closestCalls, clusters, passages }: Report): Wanted[] {
+  const pairs: Wanted[] = closestCalls.slice(0, CLOSEST_MAX).map((call) => ({
+    a: named(call),
+    b: named(call.of),
+    method: call.method,
+    similarity: call.similarity,
+    why: 'One of the least similar pairs that were taken for duplicates.',
+  }))
+  for (const { members, ...centre } of clusters.largest) {
+    const member = members.find(({ method }) => method !== 'exact')
+    if (!member || !isShownMethod(member.method) || pairs.length >= CLOSEST_MAX + CLUSTERS_MAX)
+      continue
+    const why = `A member of one of the largest clusters (${centre.size} documents).`
+    const { method, similarity } = member
+    pairs.push({ a: named(member), b: named(centre), method, similarity, why })
+  }
+  for (const { of, ...passage } of passages.longest.slice(0, PASSAGES_MAX)) {
+    const why = 'Linked: they share passages, and are otherwise different.'
+    pairs.push({ a: named(passage), b: named(of), method: 'chunk', why })
+  }
+  const seen = new Set<string>()
+  return pairs.filter(({ a, b }) => {
+    const pair = JSON.stringify([a.id, b.id])
+    return !seen.has(pair) && seen.add(pair)
+  })
+}
+
+function isShownMethod(method: string): method is Method {
+  return method === 'canonical' || method === 'simhash' || method === 'near'
+}
+
+function named({ id, source }: Named): Named {
+  return { id, source }
+}
+
+/** A text, or why there is none. */
+type Found = { readonly text: string } | { readonly missing: string }
+
+function alignedPair(
+  pair: Wanted,
+  texts: ReadonlyMap<string, Found>,
+  canonical: Report['config']['canonical']['profile'],
+): SamplePair {
+  const sides = [pair.a, pair.b].map(({ id }) => texts.get(id) ?? { missing: unknown(id) })
+  const missing = sides.flatMap((side) => ('missing' in side ? [side.missing] : []))
+  const [a = '', b = ''] = sides.map((side) => ('text' in side ? side.text : ''))
+  if (missing.length > 0) return { ...pair, notes: missing }
+  const shown = [a, b].map((text) => cut(text)) as [string, string] // safe: map keeps the length
+  const { spans, isComplete } = alignTexts(...shown, { canonical, editsMax: EDITS_MAX })
+  const notes: string[] = []
+  if (shown[0].length < a.length || shown[1].length < b.length) {
+    notes.push(
+      `Only the first ${CHARACTERS_MAX.toLocaleString('en')} characters are compared here.`,
+    )
+  }
+  if (!isComplete) notes.push('The texts differ much; they may share more than is shown.')
+  return { ...pair, spans, notes }
+}
+
+/** Never in the middle of a surrogate pair. */
+function cut(text: string): string {
+  if (text.length <= CHARACTERS_MAX) return text
+  const isSplit = /[\ud800-\udbff]$/.test(text.slice(0, CHARACTERS_MAX))
+  return text.slice(0, CHARACTERS_MAX - (isSplit ? 1 : 0))
+}
+
+function unknown(id: string): string {
+  return `Document ${JSON.stringify(id)} is not in the state any more.`
+}
+
+interface Place {
+  readonly id: string
+  readonly digest: string
+  readonly shard: Shard
+  readonly position: number
+}
+
+async function textsOf(
+  backend: Backend,
+  ids: readonly string[],
+  reading: ReadingInput,
+): Promise<Map<string, Found>> {
+  const places = await placesOf(backend, ids)
+  const byShard = new Map<Shard, Place[]>()
+  for (const place of places) byShard.set(place.shard, [...(byShard.get(place.shard) ?? []), place])
+  const texts = new Map<string, Found>()
+  for (const [shard, wanted] of byShard) {
+    for (const { id } of wanted) texts.set(id, { missing: gone(id, shard) })
+    try {
+      await readTexts(shard, wanted, reading, texts)
+    } catch (error) {
+      if (!(error instanceof PrestigeError) || !GONE.has(error.code)) throw error
+    }
+  }
+  return texts
+}
+
+function gone(id: string, { path, files }: Shard): string {
+  const input = files ? id : path
+  return `The input ${JSON.stringify(input)} is gone, has changed since, or is read in another way now: ${JSON.stringify(id)} cannot be shown.`
+}
+
+/** Which run decided about each, and where in its input it is; the latest run first. */
+async function placesOf(backend: Backend, ids: readonly string[]): Promise<Place[]> {
+  const wanted = new Set(ids)
+  const places: Place[] = []
+  for (const { id } of (await listRuns(backend)).toReversed()) {
+    if (wanted.size === 0) break
+    const run = await findRun(backend, id)
+    for await (const { row, entry, shard: at } of linesOf(backend, id)) {
+      const shard = run.shards[at]
+      if (!shard || row.run !== id || entry.isRepeated || !wanted.delete(row.id)) continue
+      places.push({ id: row.id, digest: row.digest, shard, position: entry.position })
+      if (wanted.size === 0) break
+    }
+  }
+  return places
+}
+
+async function readTexts(
+  shard: Shard,
+  wanted: readonly Place[],
+  reading: ReadingInput,
+  texts: Map<string, Found>,
+): Promise<void> {
+  const places = new Map(wanted.map((place) => [place.position, place]))
+  const positions = [...places.keys()]
+  const last = Math.max(...positions)
+  const resume = Math.min(...positions)
+  // Small batches: what comes after the last that is wanted is not read.
+  for await (const items of readShard(shard, { ...reading, resume, batchDocuments: 16 })) {
+    for (const item of items) {
+      const place = places.get(item.position)
+      if (!place || isReject(item) || digestOf(item.text) !== place.digest) continue
+      texts.set(place.id, { text: item.text })
+    }
+    if ((items.at(-1)?.position ?? 0) >= last) return
+  }
+}
+
+function digestOf(text: string): string {
+  const digest = createHash('sha256').update(text).digest()
+  return digest.subarray(0, DIGEST_BYTES).toString('hex')
+}

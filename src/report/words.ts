@@ -1,0 +1,25 @@
+/** Words that the text and the page of a report share. */
+
+import type { RunStatus } from '../dedupe/runs.ts'
+import type { Report } from './report.ts'
+
+/** `12.3 %`; nothing but all is 100 %, and nothing but nothing 0 %. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.0005) return '< 0.1 %'
+  if (share < 1 && share > 0.9995) return '> 99.9 %'
+  return `${(share * 100).toFixed(1)} %`
+}
+
+const STATUS: Readonly<Record<RunStatus, string>> = {
+  finished: '',
+  undoing: 'This run is being taken back: its figures are of what is left of it.',
+  undone: 'This run was taken back: what it decided is gone, and so are its figures.',
+  stopped: 'This run was stopped by a ceiling (maxDrop or maxCluster): nothing was published.',
+  deciding: 'This run is not finished: the figures are of what it has decided so far.',
+  publishing: 'This run is not finished: all is decided, and not all is published.',
+}
+
+/** What a reader must know of a run that is not finished; empty of one that is. */
+export function statusSentence({ run }: Report): string {
+  return STATUS[run.status]
+}
