@@ -130,12 +130,13 @@ export class LmdbBackend implements Backend {
       const page = this.#environment.withWholeKeys(() =>
         orExplain(() => pageOf(table, start, end, limit)),
       )
+      // Before the rows are given away: whoever gets them may write over their keys.
       const last = page.rows.at(-1)
+      if (last) start = after(last.key)
       for (const { key, value } of page.rows) {
         yield { key: this.#own(key), value: space.codec.decode(value) }
       }
-      if (page.isLast || !last) return
-      start = after(last.key)
+      if (page.isLast) return
       left -= page.rows.length
     }
   }

@@ -55,7 +55,7 @@ export class Invocation {
     if (text === undefined) return undefined
     const number = Number(text)
     if (/^\d*\.?\d+$/.test(text) && number > 0 && number <= 1) return number
-    throw usageFailure(`--${name} takes a number above 0, up to 1, such as 0.85; not "${text}".`)
+    throw usageFailure(`--${name} takes a number above 0 and at most 1, not "${text}".`)
   }
 
   wholeNumber(name: OptionName): number | undefined {
