@@ -272,8 +272,7 @@ export const commands = {
       'text-field': 'Its field with the text (default text).',
       'id-field': 'Its field to print in place of the line.',
       'group-field': 'Its field with the group.',
-      'vector-field':
-        'Its field with a vector: vectors are resolved, and --threshold is of cosines.',
+      'vector-field': 'Its field with a vector; --threshold is of cosines then.',
       dimensions: 'Numbers in a vector, when the first ones come.',
       strict: 'Stop at the first bad line.',
       stats: 'Read nothing: print what the group looks like.',
