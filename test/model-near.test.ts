@@ -256,7 +256,7 @@ async function step(
   store: Store,
   model: Model,
   clock: { time: number },
-  operation: Exclude<Operation, { op: 'reopen' }>,
+  operation: Operation,
 ): Promise<void> {
   const { time } = clock
   switch (operation.op) {
@@ -308,6 +308,9 @@ async function step(
       return
     case 'wait':
       clock.time += operation.ms
+      return
+    case 'reopen':
+      throw new Error('not a step of a store')
   }
 }
 

@@ -124,7 +124,7 @@ export class NearIndex<Signature> {
 
   /** No search finds it any more, but its row stays, with another payload. */
   *retire(scope: Scope, group: Buffer, id: Buffer, payload: Buffer): Transaction<void> {
-    yield* this.remove(scope, group, id)
+    yield* this.remove(scope, group, id, true)
     this.keep(scope, group, id, payload)
   }
 
@@ -133,16 +133,20 @@ export class NearIndex<Signature> {
     scope.write(this.representative(group, id), { ...old, payload })
   }
 
-  /** Whether it was there. Relies on what it rewrites, so whoever calls it names what else counts. */
-  *remove(scope: Scope, group: Buffer, id: Buffer): Transaction<boolean> {
+  /**
+   * Whether it was there. `relies` is for callers that narrow what they rely on: with it, what is rewritten here is
+   * named as well. Others rely on everything they have read, and naming anything would narrow that.
+   */
+  *remove(scope: Scope, group: Buffer, id: Buffer, relies: boolean): Transaction<boolean> {
     const place = this.representative(group, id)
     const [row] = yield* read(place)
-    scope.rely(place)
+    if (relies) scope.rely(place)
     if (!row) return false
     scope.remove(place)
     if (row.sequence === 0 && row.signature.byteLength === 0) return true
     if (!this.#options.serial) {
-      yield* this.#leaveBuckets(scope, group, id, this.likeness.fromBytes(row.signature))
+      const signature = this.likeness.fromBytes(row.signature)
+      yield* this.#leaveBuckets(scope, group, id, signature, relies)
       return true
     }
     const nonce = scope.id()
@@ -272,13 +276,19 @@ export class NearIndex<Signature> {
     }
   }
 
-  *#leaveBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
+  *#leaveBuckets(
+    scope: Scope,
+    group: Bytes,
+    id: Bytes,
+    signature: Signature,
+    relies: boolean,
+  ): Transaction<void> {
     const cells = this.bucketsOf(group, signature)
     const buckets = yield* read(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       // A full bucket names nobody for ever. Of any other, what others have added since must not be written
       // over; and one read before this id came to it does not name it yet.
-      if (!buckets[at]?.isFull) scope.rely(bucketCell)
+      if (relies && !buckets[at]?.isFull) scope.rely(bucketCell)
       const ids = idsOf(buckets[at])
       const left = ids.filter((other) => !equalBytes(other, id))
       if (left.length === ids.length) continue

@@ -43,7 +43,7 @@ export function* forgetCluster<S>(
   if (!representative) return undefined
   const payload = decodePayload(representative.payload)
   if (!isDue(payload)) return undefined
-  yield* index.remove(scope, shelf, row)
+  yield* index.remove(scope, shelf, row, true)
   for (let part = 0; part < payload.parts; part++) {
     scope.remove(cell(evidences, evidenceKey(shelf, row, part)))
   }

@@ -190,7 +190,7 @@ export class StoreNear {
       scope.add(LINKS, -1)
       return
     }
-    yield* this.index.remove(scope, Buffer.from(link.group), id)
+    yield* this.index.remove(scope, Buffer.from(link.group), id, false)
     const hasLinked = !scope.serial || (yield* first(linked, id)) !== undefined
     if (hasLinked) scope.write(cell(orphaned, id), EMPTY)
   }
