@@ -47,6 +47,8 @@ export function published(out: string): Record<string, string> {
   const files: Record<string, string> = {}
   const names = existsSync(out) ? readdirSync(out, { recursive: true, encoding: 'utf8' }) : []
   for (const name of names.toSorted()) {
+    // Times and the name of the run are all over a report.
+    if (name.startsWith('report.')) continue
     if (name.startsWith('state') || statSync(join(out, name)).isDirectory()) continue
     const text = readFileSync(join(out, name), 'utf8')
     files[name] = name === 'manifest.json' ? timeless(text) : text

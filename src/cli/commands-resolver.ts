@@ -59,7 +59,7 @@ export const resolverCommands = {
     operands: 'ID',
     operandsMin: 1,
     operandsMax: 1,
-    summary: 'What was resolved to an id: ids, similarity, time; the representative first.',
+    summary: 'What was resolved to an id, the representative first.',
     details: ['An id that begins with a dash goes after --.'],
     options: { group: 'The group of the id (default: default).' },
     examples: ['prestige members --group names -- -4fJHr0nXYTnbmYq6Y0DVw'],

@@ -222,7 +222,7 @@ export const commands = {
     operands: '[TEXT]',
     operandsMin: 0,
     operandsMax: 1,
-    summary: 'List what is like a text in a store with dedup near; nothing is kept.',
+    summary: 'List what is like a text in a store with dedup near.',
     details: [
       'The text is read from stdin when it is not given, or given as -. Of texts that are alike, the',
       "first one kept is listed. Below the store's own --similarity-min, some may be missed.",

@@ -53,23 +53,25 @@ function* keepNear(
   return [hex(group), hex(row)]
 }
 
-/** Takes a document's fingerprints out of the indexes. */
+/** Takes a document's fingerprints out of the indexes. `relies`: the caller narrows what it relies on. */
 export function* removeCentre(
   scope: Scope,
   engine: Engine,
   key: Buffer,
   centre: Centre,
+  relies: boolean,
 ): Transaction<void> {
   const form = cell(forms, fromHex(centre.form))
   const [same] = yield* read(form)
   if (same && equalBytes(same.subarray(DIGEST_BYTES), key)) scope.remove(form)
   if (centre.near) {
     const [shelf, row] = [fromHex(centre.near[0]), fromHex(centre.near[1])]
-    yield* engine.near.remove(scope, shelf, row)
+    yield* engine.near.remove(scope, shelf, row, relies)
     scope.remove(cell(evidences, concat(shelf, row)))
   }
   if (centre.simhash) {
-    yield* engine.simhash.remove(scope, fromHex(centre.simhash[0]), fromHex(centre.simhash[1]))
+    const [shelf, row] = [fromHex(centre.simhash[0]), fromHex(centre.simhash[1])]
+    yield* engine.simhash.remove(scope, shelf, row, relies)
   }
   for (const hash of centre.chunks ?? []) scope.remove(cell(chunks, fromHex(hash)))
 }

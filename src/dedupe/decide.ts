@@ -57,7 +57,7 @@ export function* decideDocument(
   }
   const found = yield* find(document, key, engine, scope)
   scope.rely(place, ...found.relied)
-  if (old?.centre) yield* removeCentre(scope, engine, key, old.centre)
+  if (old?.centre) yield* removeCentre(scope, engine, key, old.centre, true)
   if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
   const rank = rankOf(document, engine.config)
   const decided = found.match
