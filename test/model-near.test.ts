@@ -269,8 +269,6 @@ async function step(
       expect(receipt.similarity).toBe(told.similarity)
       return
     }
-    case 'reopen':
-      return
     case 'delete':
       expect(await store.delete(operation.key)).toBe(model.live(operation.key, time) !== undefined)
       model.delete(operation.key)
