@@ -7,18 +7,21 @@ import type { Invocation } from './invocation.ts'
 export interface Access {
   /** Only commands that put something make a store; to all others a missing one is an error. */
   readonly create: boolean
+  /** What is meant where nothing is said; closing the store brings it to the disk in any case. */
+  readonly durability?: 'fsync' | 'os'
 }
 
 export async function withStore<T>(
   invocation: Invocation,
-  { create }: Access,
+  { create, durability }: Access,
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const location = locationOf(invocation)
   const { openStore } = await import('../open-store.ts')
   const store = await openStore(location, {
     ...storeInput(invocation),
-    durability: choice(invocation, 'durability'),
+    durability:
+      choice(invocation, 'durability') ?? (location === 'memory:' ? undefined : durability),
     create,
   })
   try {

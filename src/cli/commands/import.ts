@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const report = new ImportReport(Date.now())
   const progress = Progress.of(invocation, 'file')
   try {
-    await withStore(invocation, { create: true }, (store) =>
+    await withStore(invocation, { create: true, durability: 'os' }, (store) =>
       new Import(invocation, report, progress, root).fill(store),
     )
   } finally {
