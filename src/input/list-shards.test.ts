@@ -9,7 +9,6 @@ import { describe, expect, it } from 'vitest'
 import { directoryWith, itemsOf, readAll } from '../../test/input-kit.ts'
 import { listShards } from './index.ts'
 
-
 describe('listing', () => {
   it('finds files, directories and globs, in byte order of their paths, each once', async () => {
     const directory = directoryWith({
