@@ -12,6 +12,7 @@ import { endOfPrefix } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import type { Shard } from '../input/document.ts'
 import { type KeptWriter, openWriter } from '../input/index.ts'
+import { removeLeftovers } from './leftovers.ts'
 import { rejects, runPrefix } from './rows.ts'
 import type { RunRow } from './runs.ts'
 import { type Line, linesOf } from './summary.ts'
@@ -43,6 +44,7 @@ export interface Published {
 export async function publish(backend: Backend, run: RunRow): Promise<Published> {
   const directory = join(run.out, 'kept')
   const positions = ({ index }: Shard) => keptPositions(backend, run.id, index)
+  await removeLeftovers(run.out, run.shards)
   const published = await writeKept(run.shards, directory, positions)
   await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run))
   await writeLines(join(run.out, 'rejects.jsonl'), rejectsOf(backend, run))
