@@ -166,8 +166,3 @@ export function shardKey(run: string, shard: number, position?: number): Buffer 
   if (position !== undefined) numbers.writeUInt32BE(position, 4)
   return concat(runPrefix(run), numbers)
 }
-
-/** The shard in a key of a run. */
-export function shardOf(run: string, key: Bytes): number {
-  return asBuffer(key).readUInt32BE(run.length + 1)
-}

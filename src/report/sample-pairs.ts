@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto'
 import type { Backend } from '../backends/contract.ts'
 import { alignTexts, type Span } from '../decide/index.ts'
 import type { Method, Named } from '../dedupe/decision.ts'
+import { named } from '../dedupe/names.ts'
 import { DIGEST_BYTES } from '../dedupe/prepare.ts'
 import { findRun, listRuns } from '../dedupe/runs.ts'
 import { linesOf } from '../dedupe/summary.ts'
@@ -91,10 +92,6 @@ function pairsOf({ closestCalls, clusters, passages }: Report): Wanted[] {
 
 function isShownMethod(method: string): method is Method {
   return method === 'canonical' || method === 'simhash' || method === 'near'
-}
-
-function named({ id, source }: Named): Named {
-  return { id, source }
 }
 
 /** A text, or why there is none. */
