@@ -143,7 +143,6 @@ function* advance(
   const place = cell(progress, shardKey(run, shard))
   const [found] = yield* read(place)
   const { positions, isDone } = decodeProgress(found)
-  scope.rely(place)
   if (isDone || positions !== from) {
     const message = `Run ${run} has come further than this process took it: another one works on it. Let one of them go on alone.`
     throw new PrestigeError('CONTENDED', message)
