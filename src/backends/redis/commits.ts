@@ -11,7 +11,7 @@
 import { type Bytes, latin1 } from '../../bytes.ts'
 import { PrestigeError } from '../../errors.ts'
 import type { Space } from '../contract.ts'
-import { cellName } from '../draft.ts'
+import { cellName, type Write } from '../draft.ts'
 import type { Check, Commit, CommitOutcome, Versioned } from '../optimistic.ts'
 import { type Keys, type SpaceKeys, VERSION_BYTES } from './keys.ts'
 import { GROUP_CELLS_MAX, OPERATION } from './scripts.ts'
@@ -33,6 +33,7 @@ interface Waiting {
   readonly commit: Commit
   readonly cells: number
   readonly bytes: number
+  readonly frees: boolean
   readonly done: (outcome: CommitOutcome) => void
   readonly failed: (error: unknown) => void
 }
@@ -61,13 +62,14 @@ export class Commits {
       const cells = checks.length + writes.length + additions.length
       let bytes = 0
       for (const write of writes) bytes += write.key.byteLength + (write.bytes?.byteLength ?? 0)
-      this.#waiting.push({ commit, cells, bytes, done, failed })
+      this.#waiting.push({ commit, cells, bytes, frees: freesMemory(writes), done, failed })
       this.#turn.take()
     })
   }
 
   #flush(): void {
-    const waiting = this.#waiting
+    // What frees memory comes last: where a script begins with it, no write behind it would be refused.
+    const waiting = this.#waiting.toSorted((one, other) => Number(one.frees) - Number(other.frees))
     this.#waiting = []
     let batch: Waiting[] = []
     let cells = 0
@@ -101,9 +103,8 @@ export class Commits {
       batch.forEach((one, at) => this.#end(one, answerAt(reply, at)))
     } catch (error) {
       for (const { commit } of batch) this.#doubt(commit.version)
-      const mayPass = error instanceof PrestigeError && error.retryable
-      // One that can never pass must not take the others with it.
-      if (batch.length > 1 && !mayPass) for (const one of batch) await this.#sendBatch([one])
+      // One that cannot pass must not take the others with it.
+      if (batch.length > 1 && !mayPass(error)) for (const one of batch) await this.#sendBatch([one])
       else for (const one of batch) one.failed(error)
     }
   }
@@ -138,6 +139,11 @@ export class Commits {
       return
     }
   }
+}
+
+/** Whether all of a batch may pass if they are sent again as they are. */
+function mayPass(error: unknown): boolean {
+  return error instanceof PrestigeError && error.retryable && error.code !== 'BACKEND_FULL'
 }
 
 function answerAt(reply: unknown, at: number): unknown {
@@ -179,6 +185,13 @@ function inGroups<C extends { readonly space: Space<unknown> }>(cells: readonly 
   return groups
 }
 
+/** Such a commit begins by removing, and so is taken also when the memory of the server is full. */
+function freesMemory(writes: readonly Write[]): boolean {
+  let balance = 0
+  for (const { bytes } of writes) balance += bytes === undefined ? 1 : -1
+  return writes.length > 0 && balance >= 0
+}
+
 /** One call of the commit script in the making. */
 class Request {
   readonly keys: Buffer[]
@@ -199,20 +212,9 @@ class Request {
     this.#versions.push(bytes)
     this.#plan.push(OPERATION.begin, 0, 0, 0, 0)
     for (const group of inGroups(checks)) this.#check(group)
-    const written = writes.filter((write) => write.bytes !== undefined)
-    for (const group of inGroups(written)) {
-      this.#group(OPERATION.set, group)
-      for (const { key, bytes: value } of group) {
-        this.#cells.push(asArgument(key), concatenated(bytes, value))
-      }
-    }
-    if (written.length < writes.length) {
-      const removed = writes.filter((write) => write.bytes === undefined)
-      for (const group of inGroups(removed)) {
-        this.#group(OPERATION.remove, group)
-        for (const { key } of group) this.#cells.push(asArgument(key))
-      }
-    }
+    if (freesMemory(writes)) this.#remove(writes)
+    this.#set(writes, bytes)
+    if (!freesMemory(writes)) this.#remove(writes)
     for (const group of inGroups(additions)) {
       this.#group(OPERATION.add, group)
       for (const { key, delta } of group) this.#cells.push(asArgument(key), delta)
@@ -220,6 +222,23 @@ class Request {
     const groups = (this.#plan.length - begin) / 5 - 1
     this.#plan[begin + 3] = groups >> 8
     this.#plan[begin + 4] = groups & 255
+  }
+
+  #set(writes: readonly Write[], version: Buffer): void {
+    for (const group of inGroups(writes.filter(({ bytes }) => bytes !== undefined))) {
+      this.#group(OPERATION.set, group)
+      for (const { key, bytes } of group) {
+        this.#cells.push(asArgument(key), concatenated(version, bytes))
+      }
+    }
+  }
+
+  #remove(writes: readonly Write[]): void {
+    if (writes.every(({ bytes }) => bytes !== undefined)) return
+    for (const group of inGroups(writes.filter(({ bytes }) => bytes === undefined))) {
+      this.#group(OPERATION.remove, group)
+      for (const { key } of group) this.#cells.push(asArgument(key))
+    }
   }
 
   args(heard: readonly string[]): Argument[] {

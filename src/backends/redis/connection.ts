@@ -27,6 +27,8 @@ export class Connection {
   readonly #client: Client
   readonly #location: RedisLocation
   #lastError: Error | undefined
+  /** Shared by all who wait for the line. */
+  #waiting: Promise<boolean> | undefined
 
   private constructor(library: Library, location: RedisLocation) {
     this.#library = library
@@ -155,7 +157,10 @@ export class Connection {
   async #untilReady(): Promise<void> {
     const client = this.#client
     if (client.status === 'ready') return
-    if (!(await isReady(client, this.#location.timeoutMs))) throw await this.#unreachable()
+    this.#waiting ??= isReady(client, this.#location.timeoutMs).finally(() => {
+      this.#waiting = undefined
+    })
+    if (!(await this.#waiting)) throw await this.#unreachable()
   }
 
   async #connect(): Promise<void> {

@@ -2,8 +2,9 @@
  * What runs on the server, each script at one moment: the commit of many transactions, the fetch of cells of
  * several spaces, and a page of a scan.
  *
- * All keys are declared and of one slot. No script writes before it has read all it needs of a transaction, and
- * Redis refuses the first write of a script or none (OOM, a replica, a full disk), so nothing is half applied.
+ * All keys are declared and of one slot. Redis refuses the first write of a script or none (OOM, a replica, a full
+ * disk), so nothing is half applied. Of what it refuses when memory is full, removing is not: a script that begins
+ * with a removal may write on. So what the script itself has to forget comes last.
  */
 
 import { createHash } from 'node:crypto'
@@ -46,8 +47,7 @@ export const commitScript: Script = script(`
 local call, byte, sub = redis.call, string.byte, string.sub
 local plan, count = ARGV[1], tonumber(ARGV[3])
 local a = 4 + count
-local heard = tonumber(ARGV[a])
-if heard > 0 then call('SREM', KEYS[1], unpack(ARGV, a + 1, a + heard)) end
+local heard, firstHeard = tonumber(ARGV[a]), a + 1
 a = a + heard + 1
 local before = call('SMISMEMBER', KEYS[1], unpack(ARGV, 4, 3 + count))
 local answers, applied, sums, isKnown = {}, {}, {}, false
@@ -131,6 +131,7 @@ for c = 1, count do
   end
 end
 addUp()
+if heard > 0 then call('SREM', KEYS[1], unpack(ARGV, firstHeard, firstHeard + heard - 1)) end
 if #applied > 0 then call('SADD', KEYS[1], unpack(applied)) end
 if #applied > 0 or isKnown then call('PEXPIRE', KEYS[1], ARGV[2]) end
 return answers
