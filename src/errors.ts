@@ -16,6 +16,8 @@ const KIND_OF = {
   INVALID_USAGE: 'invalid',
   UNREADABLE_VALUE: 'invalid',
   SETTINGS_MISMATCH: 'invalid',
+  ACCESS_DENIED: 'invalid',
+  DEPENDENCY_MISSING: 'invalid',
   FORMAT_UNSUPPORTED: 'invalid',
   TARGET_NOT_EMPTY: 'invalid',
   INPUT_CHANGED: 'invalid',

@@ -20,10 +20,14 @@ export async function openBackend(location: string, options: LocationOptions): P
     const { MemoryBackend } = await import('./memory.ts')
     return new MemoryBackend(options)
   }
+  if (/^dynamodb:/i.test(location)) {
+    const { openDynamo } = await import('./dynamodb/index.ts')
+    return openDynamo(location, options)
+  }
   if (location === '' || /^[a-z][a-z0-9+.-]+:/i.test(location)) {
     throw new PrestigeError(
       'INVALID_LOCATION',
-      `${JSON.stringify(location)} is not a location this prestige knows. Give a directory, or 'memory:'.`,
+      `${JSON.stringify(location)} is not a location this prestige knows. Give a directory, 'memory:', or dynamodb://REGION/TABLE-PREFIX.`,
     )
   }
   const { openLmdb } = await import('./lmdb.ts')
