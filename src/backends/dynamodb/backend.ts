@@ -77,7 +77,7 @@ export class DynamoBackend implements Backend {
   constructor(requests: Requests, shards: number, options: BackendOptions) {
     const random = options.random ?? systemRandom
     this.#requests = requests
-    this.#layout = new Layout(namespacePrefix(options.namespace), shards)
+    this.#layout = new Layout(namespacePrefix(options.namespace), shards, options.spaces)
     this.#reader = new Reader(requests)
     this.#snapshots = new Snapshots(requests)
     this.#committer = new Committer({

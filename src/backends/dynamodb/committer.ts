@@ -130,9 +130,12 @@ export class Committer {
         return this.#applied(group)
       } catch (error) {
         const reasons = reasonsOf(error)
-        if (reasons) return this.#cancelled(group, group.reasonsByName(reasons), error)
+        const byName = reasons && group.reasonsByName(reasons)
+        const isInTheWay = byName && [...byName.values()].every(isPassingReason)
+        // A send that was cut off may yet be performed: only if a condition has failed it never can be.
+        if (byName && !(isInTheWay && group.isOpen)) return this.#cancelled(group, byName, error)
         if (isOpen(error)) group.isOpen = true
-        if (!mayPass(error) || sends >= sendsMax) throw error
+        if (!(isInTheWay || mayPass(error)) || sends >= sendsMax) throw error
       }
       await jitter(sends, this.#requests.patience)
     }

@@ -52,10 +52,13 @@ export class Layout {
   readonly shards: number
   readonly #prefix: Buffer
   readonly #heads = new Map<string, Buffer>()
+  readonly #gatherBytes = new Map<string, number | undefined>()
 
-  constructor(namespacePrefix: Buffer, shards: number) {
+  /** A space is known by its name: where it was declared says how its rows are spread, whoever asks for them. */
+  constructor(namespacePrefix: Buffer, shards: number, spaces: readonly Space<unknown>[]) {
     this.#prefix = namespacePrefix
     this.shards = shards
+    for (const { name, gatherBytes } of spaces) this.#gatherBytes.set(name, gatherBytes)
   }
 
   row(space: Space<unknown>, key: Bytes): Address {
@@ -67,7 +70,7 @@ export class Layout {
   /** The partitions of an ordered space that may hold rows of a range. */
   partitions(space: Space<unknown>, start: Bytes, end: Bytes | undefined): Buffer[] {
     const head = this.#head(space, ORDERED)
-    const { gatherBytes } = space
+    const gatherBytes = this.#gathered(space)
     const isGathered =
       gatherBytes !== undefined &&
       start.byteLength >= gatherBytes &&
@@ -84,7 +87,12 @@ export class Layout {
     return addressOf(concat(head, groupOf(key)), ALONE)
   }
 
-  #shardOf({ gatherBytes }: Space<unknown>, key: Bytes): number {
+  #gathered({ name, gatherBytes }: Space<unknown>): number | undefined {
+    return this.#gatherBytes.has(name) ? this.#gatherBytes.get(name) : gatherBytes
+  }
+
+  #shardOf(space: Space<unknown>, key: Bytes): number {
+    const gatherBytes = this.#gathered(space)
     const hashed = gatherBytes === undefined ? key : key.subarray(0, gatherBytes)
     return hashOf(hashed) % this.shards
   }
