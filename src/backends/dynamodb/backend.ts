@@ -116,8 +116,12 @@ export class DynamoBackend implements Backend {
     if (!space.ordered) {
       throw new PrestigeError('BODY_MISUSE', `Space ${space.name} has no order to scan it in.`)
     }
-    const ask = () => this.#gate.assertOpen()
-    for await (const { key, bytes } of scanRows(this.#requests, this.#layout, space, range, ask)) {
+    const load = (pages: () => Promise<void>) => {
+      this.#gate.assertOpen()
+      return this.#runner.untilSent(pages)
+    }
+    const rows = scanRows(this.#requests, this.#layout, space, range, load)
+    for await (const { key, bytes } of rows) {
       yield { key: copyOf(key), value: space.codec.decode(copyOf(bytes)) }
     }
   }

@@ -79,13 +79,13 @@ function sortOf(item: Item): Buffer {
   return asBuffer(item['s']?.B ?? EMPTY)
 }
 
-/** `ask` is called before every request, and may refuse. */
+/** `load` is given every loading of pages, to refuse it or to try it again. */
 export async function* scanRows(
   requests: Requests,
   layout: Layout,
   space: Space<unknown>,
   { start = EMPTY, end, limit = Infinity }: Range,
-  ask: () => void,
+  load: (pages: () => Promise<void>) => Promise<void>,
 ): AsyncGenerator<ScannedRow> {
   if (limit <= 0 || (end && asBuffer(start).compare(end) >= 0)) return
   const shards = layout
@@ -95,8 +95,9 @@ export async function* scanRows(
   for (let left = limit; left > 0; left--) {
     const empty = shards.filter((shard) => shard.isEmpty)
     if (empty.length > 0) {
-      ask()
-      await Promise.all(empty.map((shard) => shard.load(page)))
+      await load(async () => {
+        await Promise.all(empty.map((shard) => shard.load(page)))
+      })
     }
     const next = least(shards)
     if (next?.head === undefined) return
