@@ -28,7 +28,7 @@ export async function removeTemporaryDirectories(): Promise<void> {
 }
 
 /** Remembers where the data of each backend is, so that a second one can be opened on it. */
-function subject<Place>(
+export function subject<Place>(
   name: string,
   newPlace: () => Promise<Place>,
   openAt: (place: Place, ...options: Parameters<Subject['open']>) => Promise<Backend>,

@@ -22,7 +22,7 @@ import type {
 } from '../contract.ts'
 import { Gate } from '../gate.ts'
 import { checkedClock, IdSource, systemRandom } from '../ids.ts'
-import { OptimisticRunner } from '../optimistic.ts'
+import { type OptimisticEngine, OptimisticRunner, type Tappable } from '../optimistic.ts'
 import { Commits, versioned } from './commits.ts'
 import { Connection } from './connection.ts'
 import { engineError } from './failures.ts'
@@ -33,7 +33,7 @@ import { Patience, pause } from './patience.ts'
 import { commitScript, fetchScript, scanScript } from './scripts.ts'
 import { examine, type RedisDurability, requireFsync } from './server.ts'
 
-export interface RedisOptions extends BackendOptions {
+export interface RedisOptions extends BackendOptions, Tappable {
   /**
    * `fsync`: refused unless the server brings every write to its disk before it answers. `os`: acknowledged
    * writes survive a crash of this process, which every server gives. Not given: what the server gives.
@@ -123,12 +123,13 @@ export class RedisBackend implements Backend {
       fromMany: (all, args) => connection.run(fetchScript, all, args),
     })
     const commits = new Commits(keys, this.#session, (all, args) => this.#commit(all, args))
+    const engine: OptimisticEngine = {
+      fetchIsAtomic: true,
+      fetch: (cells) => this.#patience.untilSent(cells, () => fetches.fetch(cells)),
+      commit: (commit) => this.#patience.untilSent(commit, () => commits.commit(commit)),
+    }
     this.#runner = new OptimisticRunner({
-      engine: {
-        fetchIsAtomic: true,
-        fetch: (cells) => this.#patience.untilSent(cells, () => fetches.fetch(cells)),
-        commit: (commit) => this.#patience.untilSent(commit, () => commits.commit(commit)),
-      },
+      engine: options.tap?.(engine) ?? engine,
       limits: LIMITS,
       ids: new IdSource(this.#clock, options.random ?? systemRandom),
       now: this.#clock,
