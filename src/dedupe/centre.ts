@@ -29,6 +29,7 @@ export function* keepCentre(
     const found = yield* read(...document.chunks.map(({ hash }) => cell(chunks, hash)))
     for (const [at, chunk] of document.chunks.entries()) {
       if (found[at]) continue
+      scope.rely(cell(chunks, chunk.hash))
       scope.write(cell(chunks, chunk.hash), key)
       own.push(hex(chunk.hash))
     }
@@ -63,6 +64,7 @@ export function* removeCentre(
 ): Transaction<void> {
   const form = cell(forms, fromHex(centre.form))
   const [same] = yield* read(form)
+  if (relies) scope.rely(form)
   if (same && equalBytes(same.subarray(DIGEST_BYTES), key)) scope.remove(form)
   if (centre.near) {
     const [shelf, row] = [fromHex(centre.near[0]), fromHex(centre.near[1])]

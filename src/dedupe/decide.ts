@@ -58,7 +58,7 @@ export function* decideDocument(
   const found = yield* find(document, key, engine, scope)
   scope.rely(place, ...found.relied)
   if (old?.centre) yield* removeCentre(scope, engine, key, old.centre, true)
-  if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
+  if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old, true)
   const rank = rankOf(document, engine.config)
   const decided = found.match
     ? yield* join(scope, document, key, rank, found.match, context)
@@ -190,6 +190,7 @@ function* join(
   const { id, source } = document
   const why = { method, similarity, threshold, cluster: hex(centre) }
   if (wins) {
+    scope.rely(cell(documents, survivor))
     scope.write(cell(documents, survivor), {
       ...survivorRow,
       action: 'superseded',
