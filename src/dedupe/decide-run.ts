@@ -11,7 +11,6 @@ import { cell, read, type Scope, type Transaction } from '../backends/contract.t
 import { PrestigeError } from '../errors.ts'
 import type { Reject, Shard } from '../input/document.ts'
 import type { ReadingInput } from '../input/index.ts'
-import { requireRunning } from '../ledger/runs.ts'
 import {
   finishShard,
   noteProgress,
@@ -21,7 +20,7 @@ import {
 } from '../ledger/shards.ts'
 import type { Made } from './decide.ts'
 import type { Decision } from './decision.ts'
-import { deciding, type Held, isLost, type Leases } from './leases.ts'
+import { deciding, type Held, isLost, type Leases, requireGoingOn } from './leases.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { rankOf } from './rank.ts'
 import {
@@ -78,6 +77,7 @@ export interface DecideOptions {
 /** Returns when everything is decided about, by this worker or others. */
 export async function decideRun(state: State, run: RunRow, options: DecideOptions): Promise<void> {
   const { watcher, leases } = options
+  state.noteStarted(run.id)
   watcher.onShards?.(run.shards)
   watcher.onPhase?.('reading', run.id)
   const { orderIndependent } = run.config
@@ -226,7 +226,7 @@ function entryOf(position: number, made: Made | undefined): BatchEntry[] {
 
 /** Batches of a shard are kept one after another, by who has leased it, while the run goes on; or not at all. */
 function* advance(scope: Scope, held: Held, { from, upTo, isLast }: Batch): Transaction<void> {
-  yield* requireRunning(scope, held.run, true)
+  yield* requireGoingOn(scope, held, true)
   const [before] = yield* read(shardCell(held.run, held.shard))
   const value = shardValue({ positions: upTo })
   if (isLast) yield* finishShard(scope, held, value, true)
@@ -333,7 +333,7 @@ function* keepPlaces(
   made: readonly Made[],
 ): Transaction<void> {
   const { run } = held
-  yield* requireRunning(scope, run, true)
+  yield* requireGoingOn(scope, held, true)
   const [noted] = yield* read(shardCell(run, held.shard))
   yield* noteProgress(scope, held, shardValue(after), true)
   if (readShardValue(noted?.value ?? '') !== before) throw outOfStep(run)

@@ -17,7 +17,7 @@ import type { DedupeConfig } from './config.ts'
 import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
 import { violations } from './guards.ts'
 import { Leases, openLeases, publishing, type Sharing } from './leases.ts'
-import { endRun, type JobResult, publishRun, resultOf } from './publish-run.ts'
+import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './publish-run.ts'
 import { duplicatesOf, writeLines } from './publish.ts'
 import {
   changeRun,
@@ -73,12 +73,13 @@ export async function runJob(backend: Backend, options: JobOptions): Promise<Job
   const state = await State.open(backend, options.config)
   const run = await beginRun(backend, options)
   if (run === undefined) return nothingToDo(backend, options)
-  const leases = new Leases(backend, run.id, options.sharing)
+  const leases = new Leases(backend, run, options.sharing)
   try {
+    await openLeases(backend, run)
     await decideOrTakeBack(state, run, leases, options)
     return await publishRun(backend, run, leases, options)
   } catch (error) {
-    if (!(error instanceof PrestigeError && error.code === 'RUN_ENDED')) throw error
+    if (!hasEnded(error)) throw error
     // Others have ended it meanwhile, in one way or another.
     return await resultOf(backend, run.id)
   } finally {
@@ -98,8 +99,9 @@ export async function planJob(
     if (file !== undefined) await writeLines(file, [])
     return { status: 'nothing', summary: await summarise(backend, ''), violations: [] }
   }
-  const leases = new Leases(backend, run.id, options.sharing)
+  const leases = new Leases(backend, run, options.sharing)
   try {
+    await openLeases(backend, run)
     await leases.takeAllBack(run.shards.length)
     await decideRun(state, run, decidingOf(options, leases))
   } finally {
@@ -143,9 +145,8 @@ async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow |
     const run = open
       ? await joined(backend, open, fingerprint, options)
       : await newRun(backend, { runs, todo, skipped, fingerprint }, options)
-    if (!run) continue
-    await openLeases(backend, run.id, run.shards.length)
-    return run
+    // Another process was faster: look again.
+    if (run) return run
   }
 }
 

@@ -8,10 +8,16 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-import { type Backend, read, type ReadScope, type Transaction } from '../backends/contract.ts'
+import {
+  type Backend,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { ShardRow } from '../ledger/rows.ts'
-import { openShards, startRun } from '../ledger/runs.ts'
+import { openShards, requireRunning, startRun } from '../ledger/runs.ts'
 import {
   type HeldShard,
   isFree,
@@ -21,6 +27,7 @@ import {
   shardCell,
   type ShardLease,
 } from '../ledger/shards.ts'
+import { changeRun, isOpen } from './runs.ts'
 import { endWorker, isGone, newWorker } from './worker-name.ts'
 
 export interface Timers {
@@ -42,12 +49,15 @@ export class Held implements HeldShard {
   readonly run: string
   readonly shard: number
   readonly token: number
+  /** Of the run: another run of the same name has another. */
+  readonly edition: string
   /** What the worker before has noted last. */
   readonly progress: unknown
   /** Another has it. */
   isLost = false
 
-  constructor({ run, shard, token, progress }: ShardLease) {
+  constructor({ run, shard, token, progress }: ShardLease, edition: string) {
+    this.edition = edition
     this.run = run
     this.shard = shard
     this.token = token
@@ -57,7 +67,8 @@ export class Held implements HeldShard {
 
 const LEASE_MS = 30_000
 const LOOK_AT_ONCE = 32
-const WAIT_MS = 1000
+const WAIT_MS = 20
+const WAIT_MS_MAX = 1000
 
 const systemTimers: Timers = {
   wait: (ms, signal) => setTimeout(ms, undefined, { signal }),
@@ -81,15 +92,46 @@ export function publishing(shards: number): number {
   return shards + 1
 }
 
-/** Whoever comes first makes what is leased; again is no change. */
-export async function openLeases(backend: Backend, run: string, shards: number): Promise<void> {
-  await backend.run(startRun, { id: run })
-  await backend.run(openShards, run, publishing(shards) + 1)
+/** What is leased of a run. */
+export interface LeasedRun {
+  readonly id: string
+  readonly number: number
+  readonly shards: readonly unknown[]
+}
+
+/** Whoever comes first makes what is leased; again is no change. Refused once the run has ended. */
+export async function openLeases(backend: Backend, run: LeasedRun): Promise<void> {
+  await backend.run(openOnce, run.id, editionOf(run), publishing(run.shards.length) + 1)
+}
+
+function* openOnce(scope: Scope, id: string, edition: string, count: number): Transaction<void> {
+  const open = yield* changeRun(scope, id, (head) =>
+    isOpen(head) && head.status !== 'undoing' && editionOf(head) === edition ? head : undefined,
+  )
+  if (!open) throw new PrestigeError('RUN_ENDED', `Run ${id} has ended.`)
+  yield* startRun(scope, { id, configDigest: edition })
+  yield* openShards(scope, id, count)
+}
+
+function editionOf({ number }: { readonly number: number }): string {
+  return String(number)
+}
+
+/** The run goes on, and is the one that the lease is of: a name may be used again once a run was undone. */
+export function* requireGoingOn(
+  scope: Scope,
+  { run, edition }: Held,
+  relies = false,
+): Transaction<void> {
+  const { configDigest } = yield* requireRunning(scope, run, relies)
+  if (configDigest === edition) return
+  throw new PrestigeError('CLAIM_LOST', `Run ${run} was undone, and is another one by now.`)
 }
 
 export class Leases {
   readonly #backend: Backend
   readonly #run: string
+  readonly #edition: string
   readonly #worker: string
   readonly #leaseMs: number
   readonly #timers: Timers
@@ -98,10 +140,16 @@ export class Leases {
   readonly #stop: () => void
   /** All shards before this one are done. */
   #doneBelow = 0
+  #waitMs = WAIT_MS
 
-  constructor(backend: Backend, run: string, { worker, leaseMs = LEASE_MS, timers }: Sharing = {}) {
+  constructor(
+    backend: Backend,
+    run: LeasedRun,
+    { worker, leaseMs = LEASE_MS, timers }: Sharing = {},
+  ) {
     this.#backend = backend
-    this.#run = run
+    this.#run = run.id
+    this.#edition = editionOf(run)
     this.#worker = worker ?? newWorker()
     this.#leaseMs = leaseMs
     this.#timers = timers ?? systemTimers
@@ -136,9 +184,11 @@ export class Leases {
     return row?.state === 'done' ? 'done' : this.#takeIfFree(shard, row)
   }
 
-  /** Until something may have changed. */
+  /** Until something may have changed: at first soon, then less often. */
   async wait(signal: AbortSignal | undefined): Promise<void> {
-    await this.#timers.wait(Math.min(WAIT_MS, Math.ceil(this.#leaseMs / 10)), signal)
+    const ms = this.#waitMs
+    this.#waitMs = Math.min(ms * 2, WAIT_MS_MAX, Math.ceil(this.#leaseMs / 10))
+    await this.#timers.wait(ms, signal)
   }
 
   /** Whether it is still held, and so for as long again. */
@@ -190,8 +240,9 @@ export class Leases {
     const options = { worker: this.#worker, leaseMs: this.#leaseMs }
     const leased = await this.#backend.run(leaseOne, this.#run, shard, options)
     if (typeof leased === 'string') return leased
-    const held = new Held(leased)
+    const held = new Held(leased, this.#edition)
     this.#held.add(held)
+    this.#waitMs = WAIT_MS
     return held
   }
 

@@ -15,7 +15,7 @@ import { finishShard, noteProgress } from '../ledger/shards.ts'
 import type { DedupeConfig } from './config.ts'
 import { stopped, violations } from './guards.ts'
 import type { Watcher } from './decide-run.ts'
-import { type Held, isLost, type Leases, publishing } from './leases.ts'
+import { type Held, isLost, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { publish, writeWhole } from './publish.ts'
 import {
   changeRun,
@@ -129,11 +129,13 @@ async function requireLease(leases: Leases, held: Held): Promise<void> {
 }
 
 function* setStatus(scope: Scope, held: Held, status: RunStatus): Transaction<void> {
+  yield* requireGoingOn(scope, held)
   yield* noteProgress(scope, held, '')
   yield* changeRun(scope, held.run, (head) => ({ ...head, status }))
 }
 
 function* finish(scope: Scope, held: Held, run: RunRow): Transaction<void> {
+  yield* requireGoingOn(scope, held)
   yield* finishShard(scope, held, '')
   yield* endRun(scope, run.id, 'finished')
   yield* keepRun(scope, run)
@@ -147,6 +149,11 @@ export function* endRun(
 ): Transaction<void> {
   const [known] = yield* read(runCell(run))
   if (known) yield* finishRun(scope, run, status)
+}
+
+export function hasEnded(error: unknown): boolean {
+  if (!(error instanceof PrestigeError)) return false
+  return error.code === 'RUN_ENDED' || error.code === 'RUN_NOT_FOUND'
 }
 
 /** What came of a run that another worker has ended. */

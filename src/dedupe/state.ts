@@ -65,6 +65,11 @@ export class State {
     return this.#preparer.prepare(document, place)
   }
 
+  /** The run is known to the ledger. */
+  noteStarted(run: string): void {
+    this.#started.add(run)
+  }
+
   /** Decides about documents in their order, in one transaction. `also` is done in the same one. */
   async decide(
     prepared: readonly PreparedDocument[],
