@@ -6,6 +6,8 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
+import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { documents } from '../src/dedupe/rows.ts'
 import { openDedupe } from '../src/index.ts'
 import { prestige } from './children/cli.ts'
 import { corpus, jsonl, linesOf, published, textMaker, writeFiles } from './corpus-kit.ts'
@@ -36,6 +38,31 @@ describe('workers on an engine that validates, with crashes at any step', () => 
 
   it('are decided by the seed alone', async () => {
     expect(await runCorpusSchedule(7)).toEqual(await runCorpusSchedule(7))
+  })
+})
+
+describe('a document that is met again while a better copy supersedes it', () => {
+  it('is superseded, and has been met', async () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const world = new SimulatedWorld(seed)
+      world.limits = { keyBytesMax: 2048, valueBytesMax: 4096, cellsMax: 100 }
+      const open = (worker: string) => openDedupe(world.open(worker), { keep: ['longest'] })
+      const text = 'nothing but a few words about a fox'
+      const [one, other] = [await open('one'), await open('other')]
+      await one.decide({ id: 'old', text })
+      await other.decide({ id: 'else', text: 'something else' })
+      const row = () => {
+        const rows = world.rows(documents).map(({ bytes }) => documents.codec.decode(bytes))
+        return rows.find(({ id }) => id === 'old')!
+      }
+      const { session } = row()
+      await Promise.all([
+        one.decide({ id: 'old', text }),
+        other.decide({ id: 'better', text: `${text}  ` }),
+      ])
+      expect(row().action, `seed ${seed}`).toBe('superseded')
+      expect(row().session, `seed ${seed}`).not.toBe(session)
+    }
   })
 })
 
@@ -90,7 +117,10 @@ describe('a run that goes on', () => {
     const [one, other] = [text(), text()]
     const copies = (id: string, own: string) =>
       Array.from({ length: 300 }, (_, n) => ({ id: `${id}-${n}`, text: own }))
-    writeFiles(at('in'), { 'a.jsonl': jsonl(copies('a', one)), 'b.jsonl': jsonl(copies('b', other)) })
+    writeFiles(at('in'), {
+      'a.jsonl': jsonl(copies('a', one)),
+      'b.jsonl': jsonl(copies('b', other)),
+    })
     const three = ['--workers', '3', '--max-drop', '60%']
     const ceiling = await dedupe(...three)
     expect([ceiling.code, ceiling.err]).toEqual([2, expect.stringContaining('would be dropped')])

@@ -19,6 +19,7 @@ import { PrestigeError } from '../errors.ts'
 import type { ShardRow } from '../ledger/rows.ts'
 import { openShards, requireRunning, startRun } from '../ledger/runs.ts'
 import {
+  checkLeaseOptions,
   type HeldShard,
   isFree,
   leaseOne,
@@ -152,6 +153,7 @@ export class Leases {
     this.#edition = editionOf(run)
     this.#worker = worker ?? newWorker()
     this.#leaseMs = leaseMs
+    checkLeaseOptions({ worker: this.#worker, leaseMs })
     this.#timers = timers ?? systemTimers
     this.#stop = this.#timers.every(Math.ceil(leaseMs / 3), () => void this.#renewAll())
   }

@@ -137,7 +137,8 @@ class Schedule {
     return {
       inputs,
       out: join(this.directory, out),
-      run: 'run',
+      // Whoever comes first names it.
+      run: `run-of-${worker}`,
       sharing: { worker, leaseMs: LEASE_MS, timers },
     }
   }
@@ -218,7 +219,7 @@ class Schedule {
     const at = join(this.directory, out)
     const [first] = this.results
     for (const { run, summary } of this.results) {
-      if (run !== 'run') throw new Error(`there were two runs, run and ${run}`)
+      if (run !== first!.run) throw new Error(`there were two runs, ${first!.run} and ${run}`)
       same(
         JSON.parse(JSON.stringify(summary)),
         JSON.parse(JSON.stringify(first!.summary)),
@@ -233,7 +234,7 @@ class Schedule {
     const ledger = await openLedger(this.world.open('ledger'))
     const accepted: string[] = []
     const lines: string[] = []
-    for await (const { id, status } of ledger.byRun('run')) {
+    for await (const { id, status } of ledger.byRun(first!.run)) {
       lines.push(id)
       if (status === 'accepted') accepted.push(id)
     }
@@ -244,12 +245,12 @@ class Schedule {
   async undoAndRepeat(alone: Record<string, string>): Promise<void> {
     const deduper = await this.open(this.world.open('late'))
     this.world.onChange = () => {}
-    await deduper.undo('run')
+    await deduper.undo(this.results[0]!.run)
     const left = this.world.rows(documents).length
     if (left > 0) throw new Error(`${left} documents are left of a run that was undone`)
-    await deduper.run(this.job('again', 'late'))
+    const { run } = await deduper.run(this.job('again', 'late'))
     same(published(join(this.directory, 'again')), alone, 'the run differs when done again')
-    await deduper.undo('run')
+    await deduper.undo(run)
   }
 
   /** Other files, other order: the same survivors. */
