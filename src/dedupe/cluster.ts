@@ -1,7 +1,4 @@
-/**
- * A document leaves its cluster: what it had superseded is the survivor again. `relies`: the caller narrows what it
- * relies on.
- */
+/** A document leaves its cluster: what it had superseded is the survivor again. */
 
 import { concat } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
@@ -15,19 +12,16 @@ export function* leaveCluster(
   centre: Buffer,
   key: Buffer,
   row: DocumentRow,
-  relies: boolean,
 ): Transaction<void> {
   scope.remove(cell(members, concat(centre, key)))
   const place = cell(clusters, centre)
   const [cluster] = yield* read(place)
-  if (relies) scope.rely(place)
   if (!cluster) return
   const size = cluster.size - 1
   const isSurvivor = cluster.survivor === hex(key)
   const [before = hex(centre)] = row.supersedes ?? []
   const [restored] = isSurvivor ? yield* read(cell(documents, fromHex(before))) : []
   if (restored) {
-    if (relies) scope.rely(cell(documents, fromHex(before)))
     const { supersededBy: _by, ...kept } = restored
     scope.write(cell(documents, fromHex(before)), { ...kept, action: 'keep' })
     yield* takeBack(scope, row.run, documentKey(restored.id))

@@ -226,11 +226,11 @@ function entryOf(position: number, made: Made | undefined): BatchEntry[] {
 
 /** Batches of a shard are kept one after another, by who has leased it, while the run goes on; or not at all. */
 function* advance(scope: Scope, held: Held, { from, upTo, isLast }: Batch): Transaction<void> {
-  yield* requireGoingOn(scope, held, true)
+  yield* requireGoingOn(held)
   const [before] = yield* read(shardCell(held.run, held.shard))
   const value = shardValue({ positions: upTo })
-  if (isLast) yield* finishShard(scope, held, value, true)
-  else yield* noteProgress(scope, held, value, true)
+  if (isLast) yield* finishShard(scope, held, value)
+  else yield* noteProgress(scope, held, value)
   if (positionsIn(readShardValue(before?.value ?? '')) !== from) throw outOfStep(held.run)
 }
 
@@ -333,9 +333,9 @@ function* keepPlaces(
   made: readonly Made[],
 ): Transaction<void> {
   const { run } = held
-  yield* requireGoingOn(scope, held, true)
+  yield* requireGoingOn(held)
   const [noted] = yield* read(shardCell(run, held.shard))
-  yield* noteProgress(scope, held, shardValue(after), true)
+  yield* noteProgress(scope, held, shardValue(after))
   if (readShardValue(noted?.value ?? '') !== before) throw outOfStep(run)
   for (const [at, { keys, waiting }] of taken.entries()) {
     const { shard, position } = waiting

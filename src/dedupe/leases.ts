@@ -8,13 +8,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-import {
-  type Backend,
-  read,
-  type ReadScope,
-  type Scope,
-  type Transaction,
-} from '../backends/contract.ts'
+import { type Backend, glance, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { ShardRow } from '../ledger/rows.ts'
 import { openShards, requireRunning, startRun } from '../ledger/runs.ts'
@@ -119,12 +113,8 @@ function editionOf({ number }: { readonly number: number }): string {
 }
 
 /** The run goes on, and is the one that the lease is of: a name may be used again once a run was undone. */
-export function* requireGoingOn(
-  scope: Scope,
-  { run, edition }: Held,
-  relies = false,
-): Transaction<void> {
-  const { configDigest } = yield* requireRunning(scope, run, relies)
+export function* requireGoingOn({ run, edition }: Held): Transaction<void> {
+  const { configDigest } = yield* requireRunning(run)
   if (configDigest === edition) return
   throw new PrestigeError('CLAIM_LOST', `Run ${run} was undone, and is another one by now.`)
 }
@@ -280,11 +270,10 @@ export class Leases {
 
 /** Only to look where to begin: a lease that is taken is read again, so nothing is relied on here. */
 function* rowsFrom(
-  scope: ReadScope,
+  _scope: unknown,
   run: string,
   from: number,
   length: number,
 ): Transaction<readonly (ShardRow | undefined)[]> {
-  scope.rely()
-  return yield* read(...Array.from({ length }, (_, at) => shardCell(run, from + at)))
+  return yield* glance(...Array.from({ length }, (_, at) => shardCell(run, from + at)))
 }

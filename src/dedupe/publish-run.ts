@@ -129,13 +129,13 @@ async function requireLease(leases: Leases, held: Held): Promise<void> {
 }
 
 function* setStatus(scope: Scope, held: Held, status: RunStatus): Transaction<void> {
-  yield* requireGoingOn(scope, held)
+  yield* requireGoingOn(held)
   yield* noteProgress(scope, held, '')
   yield* changeRun(scope, held.run, (head) => ({ ...head, status }))
 }
 
 function* finish(scope: Scope, held: Held, run: RunRow): Transaction<void> {
-  yield* requireGoingOn(scope, held)
+  yield* requireGoingOn(held)
   yield* finishShard(scope, held, '')
   yield* endRun(scope, run.id, 'finished')
   yield* keepRun(scope, run)

@@ -86,9 +86,9 @@ function* undoDocuments(
     const [row] = yield* read(cell(documents, key))
     // A later run has decided about it anew.
     if (!row || row.run !== run) continue
-    if (row.centre) yield* removeCentre(scope, engine, key, row.centre, false)
+    if (row.centre) yield* removeCentre(scope, engine, key, row.centre)
     if (row.centre) scope.remove(cell(clusters, key))
-    if (row.cluster) yield* leaveCluster(scope, fromHex(row.cluster), key, row, false)
+    if (row.cluster) yield* leaveCluster(scope, fromHex(row.cluster), key, row)
     scope.remove(cell(documents, key))
     yield* takeBack(scope, run, documentKey(row.id))
     count++
