@@ -116,7 +116,10 @@ export class SimulatedWorld {
   pause(worker: string): Promise<void> {
     return new Promise((resume) => {
       const waiter = { worker, resume }
-      if (this.#crashed.has(worker)) return void this.#gone.push(waiter)
+      if (this.#crashed.has(worker)) {
+        this.#gone.push(waiter)
+        return
+      }
       this.#waiting.push(waiter)
       this.#pump()
     })

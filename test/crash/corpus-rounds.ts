@@ -102,10 +102,8 @@ export async function runCorpusRound(round: CorpusRound): Promise<CorpusRoundRep
   const at = (...names: string[]) => join(directory, ...names)
   writeFiles(at('in'), filesOf(docs))
   const options = round.orderIndependent ? ['--order-independent', '--keep', 'longest'] : []
-  const args = (out: string) => [
-    ...['dedupe', at('in'), '-o', at(out), '--quiet', '--run', 'r', '--lease', '3'],
-    ...options,
-  ]
+  const common = ['--quiet', '--run', 'r', '--lease', '3', ...options]
+  const args = (out: string) => ['dedupe', at('in'), '-o', at(out), ...common]
   try {
     const kills = await untilDone(args('out'), round, random)
     const ids = docs.map(({ id }) => id).toSorted()
