@@ -1,6 +1,7 @@
 /** The front door: all that is public. */
 
-export { openStore } from './open-store.ts'
+export { archiveStore, openStore, restoreStore } from './open-store.ts'
+export type { Restored } from './open-store.ts'
 export { openResolver } from './open-resolver.ts'
 export { dedupe, openDedupe } from './open-dedupe.ts'
 export type { DedupeOptions } from './open-dedupe.ts'
