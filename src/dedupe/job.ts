@@ -34,6 +34,7 @@ import {
 } from './runs.ts'
 import { State } from './state.ts'
 import { type Summary, summarise } from './summary.ts'
+import { requireTarget } from './target.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
 
 export interface JobOptions {
@@ -89,6 +90,11 @@ export interface Manifest {
 
 export async function runJob(backend: Backend, options: JobOptions): Promise<JobResult> {
   const state = await State.open(backend, options.config)
+  const out = resolve(options.out)
+  await requireTarget(
+    out,
+    (await listRuns(backend)).some((known) => known.out === out),
+  )
   const run = await beginRun(backend, options)
   if (run === undefined) return nothingToDo(backend, options)
   await decideOrTakeBack(state, run, options)
@@ -145,17 +151,17 @@ async function decideOrTakeBack(state: State, run: RunRow, options: JobOptions):
 
 /** A new run, or the one that was cut off; none if nothing is left to do. */
 async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow | undefined> {
-  const { config, out } = options
+  const { config, out, reading } = options
   const runs = await listRuns(backend)
   const open = runs.find(({ status }) => status !== 'finished' && status !== 'undone')
   if (open?.status === 'undoing') throw halfUndone(open.id)
   const { todo, skipped } = await notDone(backend, options.shards, runs)
-  const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out))
+  const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out), reading)
   if (open) {
     if (open.fingerprint === fingerprint) return resumed(backend, open, config)
     throw new PrestigeError(
       'SETTINGS_MISMATCH',
-      `Run ${open.id} was cut off, and what is asked for now is another (inputs, config or output differ). Give the same again to go on with it, or undo it: prestige undo ${open.id}.`,
+      `Run ${open.id} was cut off, and what is asked for now is another (inputs, how they are read, config or output differ). Give the same again to go on with it, or undo it: prestige undo ${open.id}.`,
     )
   }
   if (todo.length === 0) return undefined
@@ -172,6 +178,7 @@ async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow |
     out: resolve(out),
     shards: todo,
     skipped,
+    reading,
   })
 }
 

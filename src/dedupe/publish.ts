@@ -5,17 +5,17 @@
  * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.
  */
 
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 
 import { endOfPrefix } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import type { Shard } from '../input/document.ts'
-import { type KeptWriter, openWriter } from '../input/index.ts'
+import { type KeptWriter, openWriter, type ReadingInput } from '../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
 import { rejects, runPrefix } from './rows.ts'
 import type { RunRow } from './runs.ts'
 import { type Line, linesOf } from './summary.ts'
+import { WholeFile } from './whole-file.ts'
 
 /** A line of `duplicates.jsonl`. */
 export interface DuplicateLine {
@@ -45,7 +45,7 @@ export async function publish(backend: Backend, run: RunRow): Promise<Published>
   const directory = join(run.out, 'kept')
   const positions = ({ index }: Shard) => keptPositions(backend, run.id, index)
   await removeLeftovers(run.out, run.shards)
-  const published = await writeKept(run.shards, directory, positions)
+  const published = await writeKept(run.shards, directory, positions, run.reading)
   await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run))
   await writeLines(join(run.out, 'rejects.jsonl'), rejectsOf(backend, run))
   return published
@@ -55,7 +55,14 @@ export async function writeKept(
   shards: readonly Shard[],
   directory: string,
   positionsOf: (shard: Shard) => Promise<readonly number[]>,
+  { lineBytesMax, hasQuotes }: ReadingInput = {},
 ): Promise<Published> {
+  // Positions are those that reading gave, so what makes them must be the same.
+  const options = {
+    directory,
+    ...(lineBytesMax !== undefined && { lineBytesMax }),
+    ...(hasQuotes !== undefined && { hasQuotes }),
+  }
   const notes: string[] = []
   const files: string[] = []
   let writer: KeptWriter | undefined
@@ -71,7 +78,7 @@ export async function writeKept(
       if (!isSameFile) {
         await finish()
         writer = undefined
-        writer = await openWriter(shard, { directory })
+        writer = await openWriter(shard, options)
       }
       last = shard
       await writer?.writeKept(await positionsOf(shard), shard)
@@ -148,24 +155,12 @@ export async function writeWhole(
   path: string,
   parts: AsyncIterable<string> | Iterable<string>,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  const aside = `${path}.tmp-${process.pid}`
-  const file = await open(aside, 'w')
+  const file = await WholeFile.open(path)
   try {
-    let text = ''
-    for await (const part of parts) {
-      text += part
-      if (text.length < 1 << 16) continue
-      await file.writeFile(text)
-      text = ''
-    }
-    await file.writeFile(text)
-    await file.sync()
-    await file.close()
-    await rename(aside, path)
+    for await (const part of parts) await file.write(part)
   } catch (error) {
-    await file.close().catch(() => {})
-    await rm(aside, { force: true })
+    await file.abort()
     throw error
   }
+  await file.close()
 }
