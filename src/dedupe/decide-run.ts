@@ -13,6 +13,7 @@ import { cell, read, type Scope, type Transaction } from '../backends/contract.t
 import { PrestigeError } from '../errors.ts'
 import type { Reject, Shard } from '../input/document.ts'
 import type { ReadingInput } from '../input/index.ts'
+import { BatchSize } from './batch-size.ts'
 import type { Made } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { PreparedDocument } from './prepare.ts'
@@ -34,7 +35,6 @@ import { type Batch, batchesOf } from './shard-batches.ts'
 import { preparedAhead, type Work } from './shard-pool.ts'
 import type { State } from './state.ts'
 
-const BATCH = 32
 const UNDER_WAY_MAX = 4
 
 export interface Watcher {
@@ -68,18 +68,24 @@ export async function decideRun(
   watcher.onPhase?.('reading', run.id)
   const under: Promise<void>[] = []
   const { orderIndependent } = run.config
-  for await (const batch of batchesLeft(state, run, { reading, watcher, strict })) {
-    watcher.signal?.throwIfAborted()
-    const work = orderIndependent
-      ? letWait(state, run, batch, watcher)
-      : decideBatch(state, run.id, batch, watcher)
-    work.catch(() => {})
-    under.push(work)
-    if (under.length >= UNDER_WAY_MAX) await under.shift()
-    const shard = batch.isLast ? run.shards[batch.shard] : undefined
-    if (shard) watcher.onShard?.(shard)
+  try {
+    for await (const batch of batchesLeft(state, run, { reading, watcher, strict })) {
+      watcher.signal?.throwIfAborted()
+      const work = orderIndependent
+        ? letWait(state, run, batch, watcher)
+        : decideBatch(state, run.id, batch, watcher)
+      work.catch(() => {})
+      under.push(work)
+      if (under.length >= UNDER_WAY_MAX) await under.shift()
+      const shard = batch.isLast ? run.shards[batch.shard] : undefined
+      if (shard) watcher.onShard?.(shard)
+    }
+    await Promise.all(under)
+  } catch (error) {
+    // Who hears of the failure may take the run back at once: by then nothing must be under way.
+    await Promise.allSettled(under)
+    throw error
   }
-  await Promise.all(under)
   if (orderIndependent) await decidePending(state, run, watcher)
 }
 
@@ -225,7 +231,9 @@ async function decidePending(state: State, run: RunRow, watcher: Watcher): Promi
   watcher.onPhase?.('deciding', run.id)
   const prefix = runPrefix(run.id)
   let page: { key: Buffer; waiting: Waiting }[] = []
+  const size = new BatchSize()
   const take = async () => {
+    size.clear()
     const documents = page.map(({ waiting }) => waiting.document)
     const taken = page
     page = []
@@ -239,8 +247,9 @@ async function decidePending(state: State, run: RunRow, watcher: Watcher): Promi
   const range = { start: prefix, end: endOfPrefix(prefix) }
   for await (const { key, value } of state.backend.scan(pending, range)) {
     // safe: only `wait` writes these rows
-    page.push({ key, waiting: deserialize(asBuffer(value)) as Waiting })
-    if (page.length === BATCH) await take()
+    const waiting = deserialize(asBuffer(value)) as Waiting
+    page.push({ key, waiting })
+    if (size.add(waiting.document.bytes)) await take()
   }
   if (page.length > 0) await take()
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 
 import { endOfPrefix } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
 import type { Shard } from '../input/document.ts'
 import { type KeptWriter, openWriter, type ReadingInput } from '../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
@@ -75,13 +76,17 @@ export async function writeKept(
   try {
     for (const shard of shards) {
       const isSameFile = last?.file === shard.file && shard.format !== 'files'
+      const positions = await positionsOf(shard)
       if (!isSameFile) {
         await finish()
         writer = undefined
-        writer = await openWriter(shard, options)
+        writer = await openWriter(shard, options).catch((error: unknown) => {
+          notes.push(noteOf(error, shard, positions))
+          return undefined
+        })
       }
       last = shard
-      await writer?.writeKept(await positionsOf(shard), shard)
+      await writer?.writeKept(positions, shard)
     }
     await finish()
     return { files: [...new Set(files)], notes: [...new Set(notes)] }
@@ -89,6 +94,13 @@ export async function writeKept(
     await writer?.abort()
     throw error
   }
+}
+
+/** A file that cannot be read at all has nothing that is kept: it holds up no others. Throws all else again. */
+function noteOf(error: unknown, { path, format }: Shard, positions: readonly number[]): string {
+  const isUnreadable = error instanceof PrestigeError && error.code === 'FORMAT_UNSUPPORTED'
+  if (!isUnreadable || format !== 'parquet' || positions.length > 0) throw error
+  return `Nothing is written for ${path}, of which nothing is kept: it cannot be read as Parquet.`
 }
 
 async function keptPositions(backend: Backend, run: string, shard: number): Promise<number[]> {
