@@ -166,7 +166,7 @@ describe('lines that are no documents', () => {
       ['{"text": "cut off', 'invalid-json'],
       ["{'text': 'of another language'}", 'invalid-json'],
       ['{"text": "NaN", "id": NaN}', 'invalid-json'],
-      [`${'['.repeat(200_000)}`, 'invalid-json'],
+      ['['.repeat(200_000), 'invalid-json'],
       [Buffer.from('{"text": "\xff\xfe"}', 'latin1'), 'invalid-utf8'],
       [Buffer.from('{"text": "\xed\xa0\x80"}', 'latin1'), 'invalid-utf8'],
       ['{"text": "half a \\ud800 pair"}', 'invalid-utf8'],
@@ -253,7 +253,7 @@ describe('lines that are no documents', () => {
 
 describe('names', () => {
   it('of files may be long, and in any script: what is derived of them is still their own', async () => {
-    const long = [...'語'.repeat(70)].join('')
+    const long = '語'.repeat(70)
     writeFiles(at('in'), {
       [`${long}1.jsonl`]: `{"text": "${text()}"}\n`,
       [`${long}2.jsonl`]: `{"text": "${text()}"}\n`,

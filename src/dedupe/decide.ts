@@ -10,7 +10,7 @@ import { cell, read, type Scope, type Transaction } from '../backends/contract.t
 import { type PreparedLine, prepareLine, recordLine, supersedeLine } from '../ledger/lines.ts'
 import { documentKey } from '../ledger/names.ts'
 import { keepCentre, removeCentre } from './centre.ts'
-import { leaveCluster } from './cluster.ts'
+import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
 import type { Decision, Method, Span } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { find, type Found, type Match } from './find.ts'
@@ -48,7 +48,7 @@ export function* decideDocument(
   const { engine, session, run } = context
   const { key, old } = yield* placeOf(document, session)
   const place = cell(documents, key)
-  if (old && old.digest === hex(document.digest)) {
+  if (old && old.digest === hex(document.digest) && (yield* holds(scope, old))) {
     scope.rely(place)
     const known = yield* told(old)
     if (old.session === session) return { key, decision: repeated(known) }
@@ -58,6 +58,7 @@ export function* decideDocument(
   const found = yield* find(document, key, engine, scope)
   scope.rely(place, ...found.relied)
   if (old?.centre) yield* removeCentre(scope, engine, key, old.centre, true)
+  const orphaned = old?.centre ? yield* dissolve(scope, key) : 0
   if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
   const rank = rankOf(document, engine.config)
   const decided = found.match
@@ -76,11 +77,25 @@ export function* decideDocument(
     ...(type !== undefined && { type }),
     rank,
     ...decided.row,
+    ...(orphaned > 0 && { orphaned }),
     ...(found.possibleMiss && !found.match && { possibleMiss: true }),
   }
   scope.write(place, row)
   yield* recordLine(scope, lineOf(document, decided.decision, run), true)
-  return { key, decision: { ...decided.decision, ...(row.possibleMiss && { possibleMiss: true }) } }
+  const also = {
+    ...(row.possibleMiss && ({ possibleMiss: true } as const)),
+    ...(orphaned > 0 && { orphaned }),
+  }
+  return { key, decision: { ...decided.decision, ...also } }
+}
+
+/** Whether what was decided still is so: a duplicate of a text that is no more is decided about anew. */
+function* holds(scope: Scope, { cluster, ...row }: DocumentRow): Transaction<boolean> {
+  if (cluster === undefined) return true
+  const place = cell(documents, fromHex(cluster))
+  const [centre] = yield* read(place)
+  scope.rely(place)
+  return !isLeftBehind(row, centre)
 }
 
 /** The same document twice: once is enough. */
@@ -189,6 +204,7 @@ function* join(
   scope.write(cell(members, concat(centre, key)), Buffer.from(run))
   const { id, source } = document
   const why = { method, similarity, threshold, cluster: hex(centre) }
+  const centreDigest = centreRow && { centreDigest: centreRow.digest }
   if (wins) {
     scope.write(cell(documents, survivor), {
       ...survivorRow,
@@ -199,12 +215,12 @@ function* join(
     const supersedes = [of]
     return {
       decision: { id, source, action: 'keep', representative, ...why, supersedes },
-      row: { action: 'keep', ...rowOf(why), supersedes: [hex(survivor)] },
+      row: { action: 'keep', ...rowOf(why), ...centreDigest, supersedes: [hex(survivor)] },
     }
   }
   return {
     decision: { id, source, action, of, representative, ...why },
-    row: { action, ...rowOf(why) },
+    row: { action, ...rowOf(why), ...centreDigest },
   }
 }
 

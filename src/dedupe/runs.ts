@@ -106,11 +106,22 @@ export function* readRun(_scope: unknown, head: RunHead): Transaction<RunRow> {
   return { ...head, ...inputs }
 }
 
-/** A new run with all its inputs. */
+/** Which run began last: of two jobs that begin at the same moment, one sees the other. */
+const LATEST = cell(states, Buffer.from('latest'))
+
+/** A new run with all its inputs. Refused where another has begun meanwhile and is not done. */
 export function* keepNewRun(
   scope: Scope,
   run: Omit<RunRow, 'pieces' | 'files'>,
 ): Transaction<RunRow> {
+  const [latest] = yield* read(LATEST)
+  const [other] = typeof latest === 'string' ? yield* read(runCell(latest)) : []
+  const status: unknown = Reflect.get(Object(other), 'status')
+  if (other !== undefined && status !== 'finished' && status !== 'undone') {
+    const message = `Run ${String(latest)} has begun in this state at the same moment. Let it end, then give this command again.`
+    throw new PrestigeError('CONTENDED', message)
+  }
+  scope.write(LATEST, run.id)
   const { shards, skipped, reading } = run
   const text = JSON.stringify({ shards, skipped, reading })
   const pieces = Math.ceil(text.length / PIECE_LENGTH)
