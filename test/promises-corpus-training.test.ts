@@ -369,7 +369,7 @@ describe.skipIf(!canTestArticles())('labelled articles, as a job', () => {
       const kept = ['a', 'b'].flatMap((name) => linesOf(at(`out/kept/${name}.jsonl`)))
       survivors.add(
         kept
-          .map(({ id }) => id)
+          .map(({ id }) => String(id))
           .toSorted()
           .join(' '),
       )
