@@ -1,11 +1,11 @@
 /**
  * Four processes share runs of the corpus job and are killed again and again: `npm run corpus-crash -- --rounds 20
- * [--seed 1] [--workers 4] [--documents 12000] [--kills 20]`. See test/crash/corpus-rounds.ts.
+ * [--seed 1] [--workers 4] [--documents 12000] [--kills 20]`. See test/crash/worker-rounds.ts.
  */
 
 import { parseArgs } from 'node:util'
 
-import { runCorpusRound } from '../test/crash/corpus-rounds.ts'
+import { runCorpusRound } from '../test/crash/worker-rounds.ts'
 
 const { values } = parseArgs({
   options: {

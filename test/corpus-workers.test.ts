@@ -11,7 +11,7 @@ import { documents } from '../src/dedupe/rows.ts'
 import { openDedupe } from '../src/index.ts'
 import { prestige } from './children/cli.ts'
 import { corpus, jsonl, linesOf, published, textMaker, writeFiles } from './corpus-kit.ts'
-import { runCorpusRound } from './crash/corpus-rounds.ts'
+import { runCorpusRound } from './crash/worker-rounds.ts'
 import { runCorpusSchedule } from './simulation/corpus-schedule.ts'
 
 let directory: string

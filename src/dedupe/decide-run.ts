@@ -18,6 +18,7 @@ import {
   shardCell,
   shardValue,
 } from '../ledger/shards.ts'
+import { BatchSize } from './batch-size.ts'
 import type { Made } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { deciding, type Held, isLost, type Leases, requireGoingOn } from './leases.ts'
@@ -45,7 +46,6 @@ import {
   type WaitingRows,
 } from './waiting.ts'
 
-const BATCH = 32
 const UNDER_WAY_MAX = 4
 const LANES = 4
 
@@ -82,8 +82,9 @@ export async function decideRun(state: State, run: RunRow, options: DecideOption
   watcher.onPhase?.('reading', run.id)
   const { orderIndependent } = run.config
   // Where every step is a round trip, several shards at once; but in one row where the order counts.
+  const tell = tellingOf(run, watcher)
   const lanes = orderIndependent && !state.backend.serial ? LANES : 1
-  await Promise.all(Array.from({ length: lanes }, () => readShards(state, run, options)))
+  await Promise.all(Array.from({ length: lanes }, () => readShards(state, run, options, tell)))
   if (!orderIndependent) return
   for (;;) {
     const held = await leases.take(deciding(run.shards.length))
@@ -110,14 +111,19 @@ async function unlessLost(leases: Leases, held: Held, work: () => Promise<void>)
 }
 
 /** Takes shard after shard, until all are done. */
-async function readShards(state: State, run: RunRow, options: DecideOptions): Promise<void> {
+async function readShards(
+  state: State,
+  run: RunRow,
+  options: DecideOptions,
+  tell: (shard: number) => void,
+): Promise<void> {
   const { watcher, leases } = options
   const { orderIndependent } = run.config
   const underWayMax = state.backend.serial ? UNDER_WAY_MAX : 1
   const under: Promise<void>[] = []
   const settle = async () => (await Promise.all(under.splice(0))).length > 0
   try {
-    for await (const { held, batch } of batchesLeft(state, run, options, settle)) {
+    for await (const { held, batch } of batchesLeft(state, run, options, settle, tell)) {
       watcher.signal?.throwIfAborted()
       if (held.isLost) continue
       const work = unlessLost(leases, held, async () => {
@@ -130,6 +136,7 @@ async function readShards(state: State, run: RunRow, options: DecideOptions): Pr
       work.catch(() => {})
       under.push(work)
       if (under.length >= underWayMax) await under.shift()
+      if (batch.isLast) tell(held.shard)
     }
   } finally {
     await Promise.allSettled(under)
@@ -151,10 +158,11 @@ async function* batchesLeft(
   run: RunRow,
   { reading, watcher, strict, leases }: DecideOptions,
   settle: () => Promise<boolean>,
+  tell: (shard: number) => void,
 ): AsyncGenerator<HeldBatch> {
   let isAllDone = false
   const next = async (): Promise<HeldWork | undefined> => {
-    const found = await leases.free(run.shards.length, (done) => tellShard(run, done, watcher))
+    const found = await leases.free(run.shards.length, tell)
     isAllDone = found === 'all-done'
     const shard = typeof found === 'string' ? undefined : run.shards[found.shard]
     if (typeof found === 'string' || !shard) return undefined
@@ -181,9 +189,14 @@ async function* batchesLeft(
   }
 }
 
-function tellShard(run: RunRow, index: number, watcher: Watcher): void {
-  const shard = run.shards[index]
-  if (shard) watcher.onShard?.(shard)
+/** Tells of every shard once, whoever has read it to its end. */
+function tellingOf(run: RunRow, watcher: Watcher): (index: number) => void {
+  const told = new Set<number>()
+  return (index) => {
+    const shard = run.shards[index]
+    if (shard && !told.has(index)) watcher.onShard?.(shard)
+    told.add(index)
+  }
 }
 
 async function decideBatch(
@@ -293,11 +306,12 @@ async function decidePending(
   watcher: Watcher,
 ): Promise<void> {
   watcher.onPhase?.('deciding', run.id)
-  const atOnce = state.backend.serial ? BATCH : 1
   const prefix = runPrefix(run.id)
   let before = held.progress
   let page: WaitingRows[] = []
+  const size = new BatchSize()
   const take = async () => {
+    size.clear()
     const documents = page.map(({ waiting }) => waiting.document)
     const taken = page
     const after = taken.at(-1)?.keys[0]?.toString('hex')
@@ -313,7 +327,7 @@ async function decidePending(
   const range = { start: prefix, end: endOfPrefix(prefix) }
   for await (const rows of decodeWaiting(state.backend.scan(pending, range))) {
     page.push(rows)
-    if (page.length === atOnce) await take()
+    if (size.add(rows.waiting.document.bytes) || !state.backend.serial) await take()
   }
   if (page.length > 0) await take()
   await state.backend.run(finishShard, held, '')

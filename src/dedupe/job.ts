@@ -35,6 +35,7 @@ import {
 } from './runs.ts'
 import { State } from './state.ts'
 import { type Summary, summarise } from './summary.ts'
+import { requireTarget } from './target.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
 
 export interface JobOptions {
@@ -71,6 +72,11 @@ export interface Undone {
 /** Several processes that ask for the same work on one run, and end with the same result. */
 export async function runJob(backend: Backend, options: JobOptions): Promise<JobResult> {
   const state = await State.open(backend, options.config)
+  const out = resolve(options.out)
+  await requireTarget(
+    out,
+    (await listRuns(backend)).some((known) => known.out === out),
+  )
   const run = await beginRun(backend, options)
   if (run === undefined) return nothingToDo(backend, options)
   const leases = new Leases(backend, run, options.sharing)
@@ -134,13 +140,13 @@ async function decideOrTakeBack(
 
 /** A new run, or one that goes on or was cut off; none if nothing is left to do. */
 async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow | undefined> {
-  const { config, out } = options
+  const { config, out, reading } = options
   for (;;) {
     const runs = await listRuns(backend)
     const open = runs.find(isOpen)
     if (open?.status === 'undoing') throw halfUndone(open.id)
     const { todo, skipped } = await notDone(backend, options.shards, runs)
-    const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out))
+    const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out), reading)
     if (!open && todo.length === 0) return undefined
     const run = open
       ? await joined(backend, open, fingerprint, options)
@@ -161,7 +167,7 @@ interface Inputs {
 async function newRun(
   backend: Backend,
   { runs, todo, skipped, fingerprint }: Inputs,
-  { config, out, run }: JobOptions,
+  { config, out, run, reading }: JobOptions,
 ): Promise<RunRow | undefined> {
   const id = run ?? newName(backend.now())
   requireRunName(id)
@@ -176,6 +182,7 @@ async function newRun(
     out: resolve(out),
     shards: todo.map(withWholePath),
     skipped,
+    reading,
   })
 }
 
@@ -195,7 +202,7 @@ async function joined(
   if (open.fingerprint !== fingerprint) {
     throw new PrestigeError(
       'SETTINGS_MISMATCH',
-      `Run ${open.id} was cut off or still goes on, and what is asked for now is another (inputs, config or output differ). Give the same again to go on with it, or undo it: prestige undo ${open.id}.`,
+      `Run ${open.id} was cut off or still goes on, and what is asked for now is another (inputs, how they are read, config or output differ). Give the same again to go on with it, or undo it: prestige undo ${open.id}.`,
     )
   }
   const isJoined = await backend.run(changeRun, open.id, (head: RunHead) => {

@@ -17,6 +17,7 @@ import {
 } from '../fingerprint/index.ts'
 import { evidenceOf } from '../near/evidence.ts'
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
+import { NAME_BYTES_MAX } from '../ledger/names.ts'
 import type { DedupeConfig } from './config.ts'
 
 export interface PreparedLook {
@@ -78,6 +79,8 @@ const CHUNK_HASH_BYTES = 16
  * it, similar as they are, neither is found by the other.
  */
 const EVIDENCE_BYTES_MAX = 1.5 * 1024 * 1024
+/** Passages are looked for in so many chunks of a text, some 16 MB of it: what a transaction takes has a limit too. */
+const CHUNKS_MAX = 65_536
 const DEFAULT_SOURCE = 'default'
 
 export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
@@ -146,6 +149,7 @@ export class Preparer {
       const hash = createHash('sha256').update(form.subarray(start, end)).digest()
       chunks.push({ start, end, hash: hash.subarray(0, CHUNK_HASH_BYTES) })
       start = end
+      if (chunks.length === CHUNKS_MAX) break
     }
     return chunks
   }
@@ -171,8 +175,8 @@ function requireNames({ id, text }: DocumentLike, source: string): void {
   const isId = typeof id === 'string' && id.length > 0 && Buffer.byteLength(id) <= 900
   if (!isId) throw refusal('A document has an id of 1 to 900 bytes.')
   if (typeof text !== 'string') throw refusal(`The text of document ${id} is no string.`)
-  if (typeof source === 'string' && Buffer.byteLength(source) <= 900) return
-  throw refusal(`The source of document ${id} is no text of at most 900 bytes.`)
+  if (typeof source === 'string' && Buffer.byteLength(source) <= NAME_BYTES_MAX) return
+  throw refusal(`The source of document ${id} is no text of at most ${NAME_BYTES_MAX} bytes.`)
 }
 
 function refusal(message: string): PrestigeError {

@@ -61,6 +61,10 @@ export interface DocumentRow {
   readonly similarity?: number
   /** Keys of centre and survivor, in hex; absent where it is a centre. */
   readonly cluster?: string
+  /** Digest of the text that the centre had when this one was measured against it. */
+  readonly centreDigest?: string
+  /** So many were found to be like the text that this document had before, and now have no copy that is kept. */
+  readonly orphaned?: number
   readonly centre?: Centre
   readonly spans?: readonly (readonly [start: number, end: number, of: string])[]
   readonly supersededBy?: string

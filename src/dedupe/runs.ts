@@ -7,6 +7,7 @@ import { endOfPrefix } from '../bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { InputFile, Shard } from '../input/document.ts'
+import type { ReadingInput } from '../input/index.ts'
 import type { DedupeConfig } from './config.ts'
 import { states } from './rows.ts'
 
@@ -36,6 +37,8 @@ export interface RunRow extends RunHead {
   readonly shards: readonly Shard[]
   /** Input files that earlier runs have done, unchanged since. */
   readonly skipped: readonly string[]
+  /** How the inputs are read: what is written and shown later is read in the same way. */
+  readonly reading?: ReadingInput | undefined
 }
 
 const RUNS = Buffer.from('run/')
@@ -49,7 +52,12 @@ export function runCell(id: string) {
   return cell(states, Buffer.concat([RUNS, Buffer.from(id)]))
 }
 
-export function fingerprintOf(config: DedupeConfig, shards: readonly Shard[], out: string): string {
+export function fingerprintOf(
+  config: DedupeConfig,
+  shards: readonly Shard[],
+  out: string,
+  reading: ReadingInput | undefined,
+): string {
   const inputs = shards.map(({ path, fileBytes, modifiedMs, start, end, format }) => [
     path,
     fileBytes,
@@ -60,7 +68,7 @@ export function fingerprintOf(config: DedupeConfig, shards: readonly Shard[], ou
   ])
   const files = shards.flatMap((shard) => shard.files ?? [])
   const small = files.map(({ path, fileBytes, modifiedMs }) => [path, fileBytes, modifiedMs])
-  const told = JSON.stringify([config, inputs, small, out])
+  const told = JSON.stringify([config, inputs, small, out, reading ?? {}])
   return createHash('sha256').update(told).digest('hex').slice(0, 32)
 }
 
@@ -98,7 +106,7 @@ export function* readRun(_scope: unknown, head: RunHead): Transaction<RunRow> {
   // safe: only keepNewRun writes these rows
   const inputs = JSON.parse(text || '{"shards":[],"skipped":[]}') as Pick<
     RunRow,
-    'shards' | 'skipped'
+    'shards' | 'skipped' | 'reading'
   >
   return { ...head, ...inputs }
 }
@@ -108,8 +116,8 @@ export async function keepNewRun(
   backend: Backend,
   run: Omit<RunRow, 'pieces' | 'files'>,
 ): Promise<RunRow | undefined> {
-  const { shards, skipped } = run
-  const text = JSON.stringify({ shards, skipped })
+  const { shards, skipped, reading } = run
+  const text = JSON.stringify({ shards, skipped, reading })
   const { valueBytesMax } = backend.limits
   const length = Math.min(PIECE_LENGTH, Math.floor((valueBytesMax - 16) / CHARACTER_BYTES))
   const pieces = Math.ceil(text.length / length)

@@ -4,10 +4,9 @@ import { resolve } from 'node:path'
 
 import { isReject, type Reject, type Shard } from '../input/document.ts'
 import { readShard, type ReadingInput } from '../input/index.ts'
+import { BatchSize } from './batch-size.ts'
 import type { PreparedDocument, Preparer } from './prepare.ts'
 import { refusedReject } from './rejected.ts'
-
-const BATCH = 32
 
 export interface Placed {
   readonly document: PreparedDocument
@@ -36,24 +35,29 @@ export async function* batchesOf(
   let from = upTo
   let placed: Placed[] = []
   let rejected: Reject[] = []
+  const size = new BatchSize()
   const take = (isLast: boolean): Batch => {
     const batch = { shard: shard.index, placed, rejected, upTo, isLast, from }
     from = upTo
     placed = []
     rejected = []
+    size.clear()
     return batch
   }
   for await (const items of readShard(shard, reading)) {
     for (const item of items) {
       upTo = item.position + 1
+      let bytes = 0
       if (isReject(item)) {
         if (strict) throw refusedReject(shard, item)
         rejected.push(item)
       } else {
         const place = resolve(shard.files?.[item.position]?.file ?? shard.file)
-        placed.push({ document: preparer.prepare(item, place), position: item.position })
+        const document = preparer.prepare(item, place)
+        placed.push({ document, position: item.position })
+        bytes = document.bytes
       }
-      if (placed.length + rejected.length === BATCH) yield take(false)
+      if (size.add(bytes)) yield take(false)
     }
   }
   yield take(true)

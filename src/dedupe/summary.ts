@@ -68,6 +68,8 @@ export interface Summary {
   unchanged: number
   /** Documents of this run that replaced a worse copy, of this run or an earlier one. */
   superseding: number
+  /** Duplicates of texts that documents of this run had before: no copy of these is kept now. */
+  orphaned: number
   bytes: number
   bytesDropped: number
   possibleMisses: number
@@ -174,6 +176,7 @@ export async function summarise(
   for await (const line of linesOf(backend, run)) {
     counting.add(line)
     if (line.row.run !== run && !line.entry.isRepeated) counting.addUnchanged()
+    if (line.row.run === run && !line.entry.isRepeated) counting.addOrphaned(line.row)
     if (line.row.cluster && !line.entry.isRepeated) clusterCounter.note(line.row.cluster)
   }
   const summary = counting.summary()
@@ -210,6 +213,7 @@ export class Counting {
     superseded: 0,
     unchanged: 0,
     superseding: 0,
+    orphaned: 0,
     bytes: 0,
     bytesDropped: 0,
     possibleMisses: 0,
@@ -237,6 +241,10 @@ export class Counting {
 
   addUnchanged(): void {
     this.#sum.unchanged++
+  }
+
+  addOrphaned({ orphaned = 0 }: DocumentRow): void {
+    this.#sum.orphaned += orphaned
   }
 
   /** A decision that is kept in no row. */

@@ -15,7 +15,7 @@ import {
 import { documentKey, runName } from '../ledger/names.ts'
 import { dropShards, takeBack } from '../ledger/undo.ts'
 import { removeCentre } from './centre.ts'
-import { leaveCluster } from './cluster.ts'
+import { isLeftBehind, leaveCluster } from './cluster.ts'
 import type { Engine } from './engine.ts'
 import { fromHex } from './names.ts'
 import {
@@ -49,9 +49,13 @@ export async function reliedOnBy(backend: Backend, run: string): Promise<Set<str
   for (const key of await documentsOf(backend, run)) {
     const row = await backend.read(findDocument, key)
     if (!row?.centre || row.run !== run) continue
-    for await (const { value } of backend.scan(members, { start: key, end: endOfPrefix(key) })) {
+    const range = { start: key, end: endOfPrefix(key) }
+    for await (const { key: place, value } of backend.scan(members, range)) {
       const other = Buffer.from(value).toString()
-      if (other !== run) others.add(other)
+      if (other === run || others.has(other)) continue
+      const member = await backend.read(findDocument, place.subarray(key.byteLength))
+      // Those of a text that it had before rely on nothing any more.
+      if (member && !isLeftBehind(member, row)) others.add(other)
     }
   }
   return others

@@ -6,7 +6,7 @@
 
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 import type { Deduper, Job, JobConfig, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
@@ -187,7 +187,8 @@ class Work {
   async #dedupe(deduper: Deduper, job: Job): Promise<number> {
     const result = await deduper.run(job)
     const { out, state } = this.#places
-    if (result.isPublisher) await this.#report(deduper, result.run)
+    const isLeft = !isHelper() && (await this.#lacksReport(deduper, result.run))
+    if (result.isPublisher || isLeft) await this.#report(deduper, result.run)
     this.#progress.end()
     if (isHelper()) return 0
     if (this.#invocation.flag('json')) await printJson({ ...result, out, state })
@@ -197,6 +198,14 @@ class Work {
       } else await print(summaryText(result.summary, { ...result, out, state }))
     }
     return 0
+  }
+
+  /** The last thing a run does is to write its report, and it may have been killed before that. */
+  async #lacksReport(deduper: Deduper, run: string): Promise<boolean> {
+    const { existsSync } = await import('node:fs')
+    const out = resolve(this.#places.out)
+    const known = (await deduper.runs()).find(({ id }) => id === run)
+    return known?.out === out && !existsSync(join(out, 'report.html'))
   }
 
   async #report(deduper: Deduper, run: string): Promise<void> {
