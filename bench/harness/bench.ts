@@ -94,6 +94,7 @@ export const benchNames = [
   'resolver',
   'near-store',
   'ledger',
+  'workers',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */

@@ -1,6 +1,6 @@
 /** The report of a run, written beside its outputs. */
 
-import { rename, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 
 import type { Deduper } from '../index.ts'
 import type { Report } from '../report/index.ts'
@@ -25,6 +25,7 @@ export async function writeAside(file: string, text: string): Promise<void> {
     await writeFile(aside, text)
     await rename(aside, file)
   } catch (error) {
+    await rm(aside, { force: true })
     throw fileFailure(file, error)
   }
 }

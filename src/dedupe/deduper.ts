@@ -8,9 +8,11 @@ import { type Listing, type ListingInput, listShards, type ReadingInput } from '
 import { type AgainstResult, cleanAgainst } from './against.ts'
 import type { DedupeConfig } from './config.ts'
 import type { Watcher } from './decide-run.ts'
-import type { Decision } from './decision.ts'
+import { orphansOf } from './cluster.ts'
+import type { Decision, Named } from './decision.ts'
 import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
+import type { Sharing } from './leases.ts'
 import type { DocumentLike } from './prepare.ts'
 import { listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
@@ -27,6 +29,8 @@ export interface Job {
   readonly run?: string | undefined
   /** The first piece of input that is no document stops the run, and nothing of it is kept. */
   readonly strict?: boolean | undefined
+  /** How workers share a run: whoever asks for the same while it goes on works along. */
+  readonly sharing?: Sharing | undefined
   /** Is told of what goes on. */
   readonly watcher?: Watcher | undefined
   /** Of the program, for the manifest. */
@@ -126,6 +130,14 @@ export class Deduper {
     const undone = await undoJob(this.#state.backend, run, options.cascade ?? false)
     this.#state.engine.doubt()
     return undone
+  }
+
+  /**
+   * Duplicates of a text that its document has no more, so that no copy of it may be kept. Given again, they are
+   * decided about anew.
+   */
+  orphans(): AsyncIterable<Named> {
+    return orphansOf(this.#state.backend)
   }
 
   async runs(): Promise<RunInfo[]> {

@@ -17,6 +17,7 @@ import {
 } from '../fingerprint/index.ts'
 import { evidenceOf } from '../near/evidence.ts'
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
+import { NAME_BYTES_MAX } from '../ledger/names.ts'
 import type { DedupeConfig } from './config.ts'
 
 export interface PreparedLook {
@@ -64,6 +65,13 @@ export interface DocumentLike {
   readonly type?: string | undefined
 }
 
+/** What a preparer is made of, for other threads. */
+export interface Preparing {
+  readonly config: DedupeConfig
+  /** The largest row that the engine keeps. */
+  readonly valueBytesMax: number
+}
+
 export const DIGEST_BYTES = 16
 const CHUNK_HASH_BYTES = 16
 /**
@@ -71,6 +79,8 @@ const CHUNK_HASH_BYTES = 16
  * it, similar as they are, neither is found by the other.
  */
 const EVIDENCE_BYTES_MAX = 1.5 * 1024 * 1024
+/** Passages are looked for in so many chunks of a text, some 16 MB of it: what a transaction takes has a limit too. */
+const CHUNKS_MAX = 65_536
 const DEFAULT_SOURCE = 'default'
 
 export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
@@ -82,8 +92,10 @@ export class Preparer {
   readonly #config: DedupeConfig
   readonly #near: TextNearSettings
   readonly #canonical: CanonicalProfile
+  readonly #evidenceBytesMax: number
 
-  constructor(config: DedupeConfig) {
+  constructor(config: DedupeConfig, valueBytesMax = Infinity) {
+    this.#evidenceBytesMax = Math.min(EVIDENCE_BYTES_MAX, valueBytesMax)
     this.#config = config
     this.#near = nearSettingsOf(config)
     this.#canonical = canonicalProfile(config.canonical.profile)
@@ -121,7 +133,7 @@ export class Preparer {
       const sketch = sketchOf(form, { profile: one, slots })
       if (sketch.isEmpty) continue
       const whole = evidenceOf(evidence, form, one)
-      const fits = whole.byteLength <= EVIDENCE_BYTES_MAX
+      const fits = whole.byteLength <= this.#evidenceBytesMax
       const kept = fits ? whole : evidenceOf('sketch', form, one)
       looks.push({ profile: one, slots: sketch.slots, evidence: kept })
     }
@@ -137,6 +149,7 @@ export class Preparer {
       const hash = createHash('sha256').update(form.subarray(start, end)).digest()
       chunks.push({ start, end, hash: hash.subarray(0, CHUNK_HASH_BYTES) })
       start = end
+      if (chunks.length === CHUNKS_MAX) break
     }
     return chunks
   }
@@ -162,8 +175,8 @@ function requireNames({ id, text }: DocumentLike, source: string): void {
   const isId = typeof id === 'string' && id.length > 0 && Buffer.byteLength(id) <= 900
   if (!isId) throw refusal('A document has an id of 1 to 900 bytes.')
   if (typeof text !== 'string') throw refusal(`The text of document ${id} is no string.`)
-  if (typeof source === 'string' && Buffer.byteLength(source) <= 900) return
-  throw refusal(`The source of document ${id} is no text of at most 900 bytes.`)
+  if (typeof source === 'string' && Buffer.byteLength(source) <= NAME_BYTES_MAX) return
+  throw refusal(`The source of document ${id} is no text of at most ${NAME_BYTES_MAX} bytes.`)
 }
 
 function refusal(message: string): PrestigeError {

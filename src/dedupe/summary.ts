@@ -1,5 +1,7 @@
 /** What a run came to, counted from its rows: for the report, and for the guards that stop a run. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { EMPTY, endOfPrefix } from '../bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import {
@@ -66,6 +68,8 @@ export interface Summary {
   unchanged: number
   /** Documents of this run that replaced a worse copy, of this run or an earlier one. */
   superseding: number
+  /** Duplicates of texts that documents of this run had before: no copy of these is kept now. */
+  orphaned: number
   bytes: number
   bytesDropped: number
   possibleMisses: number
@@ -97,6 +101,8 @@ export interface Summary {
 const HISTOGRAM_BINS = 100
 const CLOSEST = 12
 const LONGEST = 5
+/** So many rows are read before others have a turn: leases are renewed meanwhile. */
+const ROWS_A_TURN = 256
 
 /** A document of a run, with what it was decided to be. */
 export interface Line {
@@ -117,7 +123,9 @@ export async function* linesOf(backend: Backend, run: string, only?: number): As
   const all = runPrefix(run)
   const prefix = only === undefined ? all : shardKey(run, only)
   const range = { start: prefix, end: endOfPrefix(prefix) }
+  let rows = 0
   for await (const { key, value } of backend.scan(batches, range)) {
+    if (++rows % ROWS_A_TURN === 0) await nextTurn()
     const shard = key.readUInt32BE(all.byteLength)
     const entries = decodeEntries(value)
     const lines = await backend.read(findLines, entries)
@@ -168,6 +176,7 @@ export async function summarise(
   for await (const line of linesOf(backend, run)) {
     counting.add(line)
     if (line.row.run !== run && !line.entry.isRepeated) counting.addUnchanged()
+    if (line.row.run === run && !line.entry.isRepeated) counting.addOrphaned(line.row)
     if (line.row.cluster && !line.entry.isRepeated) clusterCounter.note(line.row.cluster)
   }
   const summary = counting.summary()
@@ -204,6 +213,7 @@ export class Counting {
     superseded: 0,
     unchanged: 0,
     superseding: 0,
+    orphaned: 0,
     bytes: 0,
     bytesDropped: 0,
     possibleMisses: 0,
@@ -231,6 +241,10 @@ export class Counting {
 
   addUnchanged(): void {
     this.#sum.unchanged++
+  }
+
+  addOrphaned({ orphaned = 0 }: DocumentRow): void {
+    this.#sum.orphaned += orphaned
   }
 
   /** A decision that is kept in no row. */

@@ -53,11 +53,11 @@ type Wanted = Omit<SamplePair, 'spans' | 'notes'>
 export async function samplePairs(
   backend: Backend,
   report: Report,
-  reading: ReadingInput = {},
+  reading?: ReadingInput,
 ): Promise<SamplePair[]> {
   const wanted = pairsOf(report)
-  const ids = new Set(wanted.flatMap(({ a, b }) => [a.id, b.id]))
-  const texts = await textsOf(backend, [...ids], reading)
+  const names = new Set(wanted.flatMap(({ a, b }) => [nameOf(a), nameOf(b)]))
+  const texts = await textsOf(backend, names, reading)
   const canonical = report.config.canonical.profile
   return wanted.map((pair) => alignedPair(pair, texts, canonical))
 }
@@ -85,9 +85,14 @@ function pairsOf({ closestCalls, clusters, passages }: Report): Wanted[] {
   }
   const seen = new Set<string>()
   return pairs.filter(({ a, b }) => {
-    const pair = JSON.stringify([a.id, b.id])
+    const pair = nameOf(a) + nameOf(b)
     return !seen.has(pair) && seen.add(pair)
   })
+}
+
+/** Ids of two sources may be the same. */
+function nameOf({ id, source }: Named): string {
+  return JSON.stringify([source, id])
 }
 
 function isShownMethod(method: string): method is Method {
@@ -102,7 +107,9 @@ function alignedPair(
   texts: ReadonlyMap<string, Found>,
   canonical: Report['config']['canonical']['profile'],
 ): SamplePair {
-  const sides = [pair.a, pair.b].map(({ id }) => texts.get(id) ?? { missing: unknown(id) })
+  const sides = [pair.a, pair.b].map(
+    (side) => texts.get(nameOf(side)) ?? { missing: unknown(side.id) },
+  )
   const missing = sides.flatMap((side) => ('missing' in side ? [side.missing] : []))
   const [a = '', b = ''] = sides.map((side) => ('text' in side ? side.text : ''))
   if (missing.length > 0) return { ...pair, notes: missing }
@@ -131,24 +138,27 @@ function unknown(id: string): string {
 
 interface Place {
   readonly id: string
+  readonly name: string
   readonly digest: string
   readonly shard: Shard
   readonly position: number
+  /** How its run read it. */
+  readonly reading: ReadingInput | undefined
 }
 
 async function textsOf(
   backend: Backend,
-  ids: readonly string[],
-  reading: ReadingInput,
+  names: ReadonlySet<string>,
+  reading: ReadingInput | undefined,
 ): Promise<Map<string, Found>> {
-  const places = await placesOf(backend, ids)
+  const places = await placesOf(backend, names)
   const byShard = new Map<Shard, Place[]>()
   for (const place of places) byShard.set(place.shard, [...(byShard.get(place.shard) ?? []), place])
   const texts = new Map<string, Found>()
   for (const [shard, wanted] of byShard) {
-    for (const { id } of wanted) texts.set(id, { missing: gone(id, shard) })
+    for (const { id, name } of wanted) texts.set(name, { missing: gone(id, shard) })
     try {
-      await readTexts(shard, wanted, reading, texts)
+      await readTexts(shard, wanted, reading ?? wanted[0]?.reading ?? {}, texts)
     } catch (error) {
       if (!(error instanceof PrestigeError) || !GONE.has(error.code)) throw error
     }
@@ -162,16 +172,18 @@ function gone(id: string, { path, files }: Shard): string {
 }
 
 /** Which run decided about each, and where in its input it is; the latest run first. */
-async function placesOf(backend: Backend, ids: readonly string[]): Promise<Place[]> {
-  const wanted = new Set(ids)
+async function placesOf(backend: Backend, names: ReadonlySet<string>): Promise<Place[]> {
+  const wanted = new Set(names)
   const places: Place[] = []
   for (const { id } of (await listRuns(backend)).toReversed()) {
     if (wanted.size === 0) break
     const run = await findRun(backend, id)
     for await (const { row, entry, shard: at } of linesOf(backend, id)) {
       const shard = run.shards[at]
-      if (!shard || row.run !== id || entry.isRepeated || !wanted.delete(row.id)) continue
-      places.push({ id: row.id, digest: row.digest, shard, position: entry.position })
+      const name = nameOf(row)
+      if (!shard || row.run !== id || entry.isRepeated || !wanted.delete(name)) continue
+      const { position } = entry
+      places.push({ id: row.id, name, digest: row.digest, shard, position, reading: run.reading })
       if (wanted.size === 0) break
     }
   }
@@ -193,7 +205,7 @@ async function readTexts(
     for (const item of items) {
       const place = places.get(item.position)
       if (!place || isReject(item) || digestOf(item.text) !== place.digest) continue
-      texts.set(place.id, { text: item.text })
+      texts.set(place.name, { text: item.text })
     }
     if ((items.at(-1)?.position ?? 0) >= last) return
   }
