@@ -77,7 +77,7 @@ export type OptionHelp = Readonly<Partial<Record<OptionName, string>>>
 
 /** What every command understands. */
 export const globalOptions = {
-  store: 'Directory of the store; or set PRESTIGE_STORE.',
+  store: 'Directory of the store, or redis://HOST:PORT; or set PRESTIGE_STORE.',
   namespace: 'Part of the store to use; namespaces never see each other.',
   canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
   dedup: 'exact: identical bytes are found. near: texts that are alike as well.',

@@ -40,7 +40,7 @@ export interface RedisServer {
   /** `kill -9`. */
   kill(): Promise<void>
   /** In the same directory, on the same port. */
-  restart(): Promise<void>
+  restart(more?: RedisSettings): Promise<void>
   stop(): Promise<void>
 }
 
@@ -88,11 +88,11 @@ async function start(
   const directory = mkdtempSync(join(tmpdir(), 'prestige-redis-'))
   const base = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', '']
   let child: ChildProcess
-  const launch = async () => {
-    child = spawn(path, [...base, ...args], { stdio: 'ignore' })
+  const launch = async (more: RedisSettings = {}) => {
+    child = spawn(path, [...base, ...args, ...(more.args ?? [])], { stdio: 'ignore' })
     running.add(child)
     child.once('exit', () => running.delete(child))
-    if (!noWait) await untilAnswers(port, child, args)
+    if (!noWait && !more.noWait) await untilAnswers(port, child, args)
   }
   const end = async (signal: NodeJS.Signals) => {
     if (child.exitCode !== null || child.signalCode !== null) return
