@@ -11,6 +11,7 @@ import type { Cluster, Redis } from 'ioredis'
 import { PrestigeError } from '../../errors.ts'
 import { denied, engineError, isReply, plain, reason, replyCode } from './failures.ts'
 import type { RedisLocation } from './location.ts'
+import { pause } from './patience.ts'
 import type { Script } from './scripts.ts'
 
 type Client = Redis | Cluster
@@ -149,8 +150,11 @@ export class Connection {
 
   /** When the line broke, the reason is what the line said, not that the client gave up. */
   #failed(error: unknown): PrestigeError {
-    const isOfLine = !isReply(error) && !(error instanceof PrestigeError)
-    return engineError(isOfLine ? (this.#lastError ?? error) : error, this.#location.shown)
+    const { shown } = this.#location
+    if (isReply(error) || error instanceof PrestigeError) return engineError(error, shown)
+    const isGivenUp = error instanceof Error && error.name === 'MaxRetriesPerRequestError'
+    const broken = isGivenUp ? new Error('the line broke') : error
+    return engineError(this.#lastError ?? broken, shown)
   }
 
   /** A request waits for a line as long as for an answer, and is refused then. */
@@ -281,11 +285,5 @@ function isReady(client: Client, timeoutMs: number): Promise<boolean> {
     const timer = setTimeout(() => end(client.status === 'ready'), timeoutMs)
     client.once('ready', onReady)
     client.once('end', onEnd)
-  })
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
   })
 }

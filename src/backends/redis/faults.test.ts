@@ -73,13 +73,13 @@ describe.runIf(redisIsHere())('a line that fails', () => {
     const trouble = (async () => {
       while (!isDone) {
         proxy.loseReplies()
-        await pause(8)
+        await pause(25)
       }
     })()
     await workInFlight(backend, 400, 32)
     isDone = true
     await trouble
-    expect(proxy.repliesLost - lost).toBeGreaterThan(5)
+    expect(proxy.repliesLost - lost).toBeGreaterThan(3)
     await expectAllOnce(backend, 400)
     await backend.close()
   })
@@ -91,13 +91,13 @@ describe.runIf(redisIsHere())('a line that fails', () => {
     const trouble = (async () => {
       while (!isDone) {
         proxy.cut()
-        await pause(15)
+        await pause(25)
       }
     })()
     await workInFlight(backend, 400, 32)
     isDone = true
     await trouble
-    expect(proxy.linesMade - made).toBeGreaterThan(5)
+    expect(proxy.linesMade - made).toBeGreaterThan(3)
     await expectAllOnce(backend, 400)
     await backend.close()
   })

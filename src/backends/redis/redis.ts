@@ -29,6 +29,7 @@ import { engineError } from './failures.ts'
 import { Fetches } from './fetches.ts'
 import { Keys, VERSION_BYTES } from './keys.ts'
 import { parseLocation, type RedisLocation } from './location.ts'
+import { Patience, pause } from './patience.ts'
 import { commitScript, fetchScript, scanScript } from './scripts.ts'
 import { examine, type RedisDurability, requireFsync } from './server.ts'
 
@@ -100,6 +101,7 @@ export class RedisBackend implements Backend {
   readonly #session: Buffer
   readonly #clock: () => number
   readonly #gate = new Gate('redis backend')
+  readonly #patience: Patience
   readonly #runner: OptimisticRunner
 
   constructor(
@@ -115,6 +117,7 @@ export class RedisBackend implements Backend {
     this.durability = durability
     this.#session = keys.session(randomBytes(8).toString('hex'))
     this.#clock = checkedClock(options.clock)
+    this.#patience = new Patience(location.timeoutMs)
     const fetches = new Fetches(keys, {
       fromOne: (key, fields) => connection.send('hmget', [key, ...fields]),
       fromMany: (all, args) => connection.run(fetchScript, all, args),
@@ -123,14 +126,14 @@ export class RedisBackend implements Backend {
     this.#runner = new OptimisticRunner({
       engine: {
         fetchIsAtomic: true,
-        fetch: (cells) => fetches.fetch(cells),
-        commit: (commit) => commits.commit(commit),
+        fetch: (cells) => this.#patience.untilSent(cells, () => fetches.fetch(cells)),
+        commit: (commit) => this.#patience.untilSent(commit, () => commits.commit(commit)),
       },
       limits: LIMITS,
       ids: new IdSource(this.#clock, options.random ?? systemRandom),
       now: this.#clock,
       newVersion: versions(),
-      sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+      sleep: pause,
       random: Math.random,
       attemptsMax: ATTEMPTS_MAX,
       audit: false,
@@ -180,7 +183,7 @@ export class RedisBackend implements Backend {
 
   #page(keys: readonly Buffer[], args: readonly (Buffer | number)[]): Promise<unknown[]> {
     return this.#gate.pass(() =>
-      this.#runner.untilSent(async () => {
+      this.#patience.untilSent(args, async () => {
         const page = await this.#connection.run(scanScript, keys, args)
         return Array.isArray(page) ? page : []
       }),
