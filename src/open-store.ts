@@ -42,7 +42,10 @@ async function backendOf(location: string | Backend, options: StoreOptions): Pro
     return openBackend(location, { spaces, namespace, clock, random, durability, create })
   }
   if (typeof location !== 'object' || location === null || !('run' in location)) {
-    throw new PrestigeError('INVALID_LOCATION', 'Give a directory, "memory:", a redis:// location, or a backend.')
+    throw new PrestigeError(
+      'INVALID_LOCATION',
+      'Give a directory, "memory:", a redis:// location, or a backend.',
+    )
   }
   refuse(options, OF_A_LOCATION, 'a backend that is given brings its own')
   return location

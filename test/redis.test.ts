@@ -183,7 +183,10 @@ describe.runIf(redisIsHere())('on Redis', () => {
       expect((await run('import', join(directory, 'out'), '--prefix', 'x/')).code).toBe(0)
       expect((await run('del', 'a')).code).toBe(0)
       expect((await run('collect')).code).toBe(0)
-      const resolved = await prestige(['resolve', '-'], { store, input: '{"id":"1","text":"a text"}' })
+      const resolved = await prestige(['resolve', '-'], {
+        store,
+        input: '{"id":"1","text":"a text"}',
+      })
       expect(resolved.code).toBe(0)
       expect((await run('has', 'a')).code).not.toBe(0)
     })
@@ -193,7 +196,9 @@ describe.runIf(redisIsHere())('on Redis', () => {
       await client.call('ACL', 'SETUSER', 'cli', 'on', '>s3cret', '~*', '+@all')
       client.disconnect()
       const login = (password: string) => place().replace('//', `//cli:${password}@`)
-      const fsync = await prestige(['put', 'a', 'b', '--durability', 'fsync'], { store: login('s3cret') })
+      const fsync = await prestige(['put', 'a', 'b', '--durability', 'fsync'], {
+        store: login('s3cret'),
+      })
       expect(fsync.code).toBe(2)
       expect(fsync.err).toContain('appendfsync always')
       const wrong = await prestige(['put', 'a', 'b'], { store: login('wr0ng') })

@@ -13,7 +13,17 @@ import {
   startRedis,
   startRedisCluster,
 } from '../../../test/servers/redis.ts'
-import { blind, get, increment, key, names, numbers, suiteSpaces, sums, words } from '../conformance-kit.ts'
+import {
+  blind,
+  get,
+  increment,
+  key,
+  names,
+  numbers,
+  suiteSpaces,
+  sums,
+  words,
+} from '../conformance-kit.ts'
 import { type Backend, cell } from '../contract.ts'
 import { openRedis } from './index.ts'
 
@@ -291,7 +301,16 @@ describe.runIf(redisIsHere())('a cluster whose slots move', () => {
       const keys = await clients[from]!.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)
       if ((keys as string[]).length === 0) break
       const target = cluster.nodes[to]!.port
-      await clients[from]!.call('MIGRATE', '127.0.0.1', target, '', 0, 5000, 'KEYS', ...(keys as string[]))
+      await clients[from]!.call(
+        'MIGRATE',
+        '127.0.0.1',
+        target,
+        '',
+        0,
+        5000,
+        'KEYS',
+        ...(keys as string[]),
+      )
     }
     for (const client of [clients[to]!, clients[from]!, clients[3 - from - to]!]) {
       await client.cluster('SETSLOT', slot, 'NODE', ids[to] as string)
@@ -303,4 +322,3 @@ describe.runIf(redisIsHere())('a cluster whose slots move', () => {
     await backend.close()
   }, 60_000)
 })
-

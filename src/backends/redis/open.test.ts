@@ -176,7 +176,9 @@ describe.runIf(redisIsHere())('opening a server', () => {
     for (const login of ['nobody:s3cret@', ':s3cret@']) {
       const url = server.url.replace('//', `//${login}`)
       if (login.startsWith(':')) {
-        await withClient(async (client) => void (await client.config('SET', 'requirepass', 'right')))
+        await withClient(
+          async (client) => void (await client.config('SET', 'requirepass', 'right')),
+        )
       }
       const error = await failureOf(open(url))
       expect(error.code).toBe('ACCESS_DENIED')
@@ -240,7 +242,8 @@ describe.runIf(redisIsHere())('opening a server', () => {
     const delay = ['--key-load-delay', '800', '--loading-process-events-interval-bytes', '1024']
     await slow.restart({ args: delay, noWait: true })
     let error = await failureOf(open(`${slow.url}?timeoutMs=400`))
-    while (error.message.includes('ECONNREFUSED')) error = await failureOf(open(`${slow.url}?timeoutMs=400`))
+    while (error.message.includes('ECONNREFUSED'))
+      error = await failureOf(open(`${slow.url}?timeoutMs=400`))
     expect(error.code).toBe('BACKEND_UNAVAILABLE')
     expect(error.message).toContain('loading')
     const patient = await open(`${slow.url}?timeoutMs=30000`)

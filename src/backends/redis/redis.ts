@@ -101,6 +101,7 @@ export class RedisBackend implements Backend {
   readonly #session: Buffer
   readonly #clock: () => number
   readonly #gate = new Gate('redis backend')
+  readonly #commits: Commits
   readonly #patience: Patience
   readonly #runner: OptimisticRunner
 
@@ -122,7 +123,9 @@ export class RedisBackend implements Backend {
       fromOne: (key, fields) => connection.send('hmget', [key, ...fields]),
       fromMany: (all, args) => connection.run(fetchScript, all, args),
     })
-    const commits = new Commits(keys, this.#session, (all, args) => this.#commit(all, args))
+    const commits = (this.#commits = new Commits(keys, this.#session, (all, args) =>
+      this.#commit(all, args),
+    ))
     this.#runner = new OptimisticRunner({
       engine: {
         fetchIsAtomic: true,
@@ -138,6 +141,12 @@ export class RedisBackend implements Backend {
       attemptsMax: ATTEMPTS_MAX,
       audit: false,
     })
+  }
+
+  /** Commits applied and refused so far, and the requests they went in. */
+  get commits(): { readonly applied: number; readonly refused: number; readonly requests: number } {
+    const { applied, refused, requests } = this.#commits
+    return { applied, refused, requests }
   }
 
   now(): number {
