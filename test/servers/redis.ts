@@ -22,7 +22,8 @@ function find(name: string): string | undefined {
   }
 }
 
-const binary = find('redis-server') ?? find('valkey-server')
+/** Another server than the installed one, a Valkey say, can be named. */
+const binary = find(process.env['REDIS_SERVER'] ?? 'redis-server') ?? find('valkey-server')
 
 /** Whether tests that need a server can run. In CI they run in any case, and fail. */
 export function redisIsHere(): boolean {

@@ -59,6 +59,11 @@ export class Commits {
     this.#send = send
   }
 
+  /** Nothing that was sent can still arrive: the server may forget this session. */
+  get isCertain(): boolean {
+    return this.#doubtful.size === 0
+  }
+
   commit(commit: Commit): Promise<CommitOutcome> {
     return new Promise((done, failed) => {
       const { checks, writes, additions } = commit
@@ -107,6 +112,7 @@ export class Commits {
       const reply = await this.#send(request.keys, request.args(heard))
       batch.forEach((one, at) => this.#end(one, answerAt(reply, at)))
     } catch (error) {
+      this.#heard.push(...heard)
       for (const { commit } of batch) this.#doubt(commit.version)
       // One that cannot pass must not take the others with it.
       if (batch.length > 1 && !mayPass(error)) for (const one of batch) await this.#sendBatch([one])

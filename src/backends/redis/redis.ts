@@ -184,8 +184,10 @@ export class RedisBackend implements Backend {
 
   close(): Promise<void> {
     return this.#gate.close(async () => {
-      // What it has applied it has heard of. If this fails, the set goes by itself.
-      await this.#connection.send('unlink', [this.#session]).catch(() => undefined)
+      // Otherwise, or if this fails, the set goes by itself, an hour later.
+      if (this.#commits.isCertain && this.#connection.isReady) {
+        await this.#connection.send('unlink', [this.#session]).catch(() => undefined)
+      }
       await this.#connection.close()
     })
   }
