@@ -102,6 +102,7 @@ export const benchNames = [
   'near-store',
   'ledger',
   'redis',
+  'workers',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */
