@@ -45,9 +45,13 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-const running = new Set<ChildProcess>()
+/** With their directories: a test that failed half way has not stopped its server. */
+const running = new Map<ChildProcess, string>()
 process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
+  for (const [child, directory] of running) {
+    child.kill('SIGKILL')
+    rmSync(directory, { recursive: true, force: true })
+  }
 })
 
 async function portsFree(count: number): Promise<number[]> {
@@ -91,8 +95,9 @@ async function start(
   let child: ChildProcess
   const launch = async (more: RedisSettings = {}) => {
     child = spawn(path, [...base, ...args, ...(more.args ?? [])], { stdio: 'ignore' })
-    running.add(child)
-    child.once('exit', () => running.delete(child))
+    const launched = child
+    running.set(launched, directory)
+    launched.once('exit', () => running.delete(launched))
     if (!noWait && !more.noWait) await untilAnswers(port, child, args)
   }
   const end = async (signal: NodeJS.Signals) => {
