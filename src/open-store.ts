@@ -11,7 +11,7 @@ import { openSettings } from './store/settings.ts'
 import { type PutItem, Store } from './store/store.ts'
 
 /**
- * Opens the store at a location: a directory, `memory:`, or a backend of one's own. A backend that is
+ * Opens the store at a location: a directory, `memory:`, `redis://…`, or a backend of one's own. A backend that is
  * given brings its own namespace, clock and durability, and is closed with the store.
  */
 export async function openStore(

@@ -33,6 +33,12 @@ export interface Sample {
   /** What the index of a resolver holds, and what its tables in memory take. */
   readonly representatives?: number | undefined
   readonly tableBytes?: number | undefined
+  /** Of `cpuMicros`, what a server took. */
+  readonly serverCpuMicros?: number | undefined
+  /** Memory that a server took for all of it. */
+  readonly serverBytes?: number | undefined
+  /** Commits that had to be tried again because of others. */
+  readonly conflicts?: number | undefined
 }
 
 /** A store that is made once for a benchmark and used by many runs. */
@@ -57,6 +63,7 @@ export interface Limits {
   readonly p50MsMax?: number
   readonly eventLoopDelayP99MsMax?: number
   readonly putsPerCommitMin?: number
+  readonly conflictsPerOpMax?: number
 }
 
 export interface Case {
@@ -94,6 +101,7 @@ export const benchNames = [
   'resolver',
   'near-store',
   'ledger',
+  'redis',
   'workers',
 ] as const
 

@@ -40,6 +40,11 @@ export function lineOf({
     representatives,
     diskBytesPerRepresentative: each(ours.diskBytes),
     tableBytesPerRepresentative: each(ours.tableBytes),
+    serverCpuMicrosPerOp: share(ours.serverCpuMicros, ops),
+    referenceServerCpuMicrosPerOp: share(theirs.serverCpuMicros, theirs.ops),
+    serverBytesPerOp: share(ours.serverBytes, ops),
+    referenceServerBytesPerOp: share(theirs.serverBytes, theirs.ops),
+    conflictsPerOp: share(ours.conflicts, ops),
     commits,
     putsPerCommit: commits === undefined || commits === 0 ? undefined : round(ops / commits),
     runs,
@@ -51,7 +56,7 @@ export function lineOf({
 function verdict(line: Line, limits: Limits | undefined): Line {
   if (limits === undefined) return {}
   const { ratioMax, cpuMicrosMax, wallMsMax, wallRatioMax } = limits
-  const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin } = limits
+  const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin, conflictsPerOpMax } = limits
   const atMost = (field: string, max: number | undefined) =>
     max === undefined || Number(line[field]) <= max
   return {
@@ -62,15 +67,21 @@ function verdict(line: Line, limits: Limits | undefined): Line {
     p50MsMax,
     eventLoopDelayP99MsMax,
     putsPerCommitMin,
+    conflictsPerOpMax,
     isWithin:
       atMost('ratio', ratioMax) &&
       atMost('cpuMicrosPerOp', cpuMicrosMax) &&
       atMost('wallMs', wallMsMax) &&
       atMost('wallRatio', wallRatioMax) &&
       atMost('p50Ms', p50MsMax) &&
+      atMost('conflictsPerOp', conflictsPerOpMax) &&
       atMost('eventLoopDelayP99Ms', eventLoopDelayP99MsMax) &&
       (putsPerCommitMin === undefined || Number(line['putsPerCommit']) >= putsPerCommitMin),
   }
+}
+
+function share(sum: number | undefined, ops: number): number | undefined {
+  return sum === undefined ? undefined : round(sum / ops)
 }
 
 /** Three digits are more than such machines can tell apart. */

@@ -103,6 +103,9 @@ function medianSample(samples: readonly Sample[]): Sample {
     commits: of('commits'),
     representatives: of('representatives'),
     tableBytes: of('tableBytes'),
+    serverCpuMicros: of('serverCpuMicros'),
+    serverBytes: of('serverBytes'),
+    conflicts: of('conflicts'),
   }
 }
 

@@ -22,7 +22,8 @@ function find(name: string): string | undefined {
   }
 }
 
-const binary = find('redis-server') ?? find('valkey-server')
+/** Another server than the installed one, a Valkey say, can be named. */
+const binary = find(process.env['REDIS_SERVER'] ?? 'redis-server') ?? find('valkey-server')
 
 /** Whether tests that need a server can run. In CI they run in any case, and fail. */
 export function redisIsHere(): boolean {
@@ -44,9 +45,13 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-const running = new Set<ChildProcess>()
+/** With their directories: a test that failed half way has not stopped its server. */
+const running = new Map<ChildProcess, string>()
 process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
+  for (const [child, directory] of running) {
+    child.kill('SIGKILL')
+    rmSync(directory, { recursive: true, force: true })
+  }
 })
 
 async function portsFree(count: number): Promise<number[]> {
@@ -90,8 +95,9 @@ async function start(
   let child: ChildProcess
   const launch = async (more: RedisSettings = {}) => {
     child = spawn(path, [...base, ...args, ...(more.args ?? [])], { stdio: 'ignore' })
-    running.add(child)
-    child.once('exit', () => running.delete(child))
+    const launched = child
+    running.set(launched, directory)
+    launched.once('exit', () => running.delete(launched))
     if (!noWait && !more.noWait) await untilAnswers(port, child, args)
   }
   const end = async (signal: NodeJS.Signals) => {

@@ -48,11 +48,20 @@ export class Commits {
   #heard: string[] = []
   /** Versions that were sent without an answer. */
   readonly #doubtful = new Set<string>()
+  /** Commits that were applied, those that were not because something had changed, and the requests it took. */
+  applied = 0
+  refused = 0
+  requests = 0
 
   constructor(keys: Keys, session: Buffer, send: SendCommits) {
     this.#keys = keys
     this.#session = session
     this.#send = send
+  }
+
+  /** Nothing that was sent can still arrive: the server may forget this session. */
+  get isCertain(): boolean {
+    return this.#doubtful.size === 0
   }
 
   commit(commit: Commit): Promise<CommitOutcome> {
@@ -99,9 +108,11 @@ export class Commits {
     try {
       const request = new Request(this.#keys, this.#session)
       for (const { commit } of batch) request.add(commit)
+      this.requests++
       const reply = await this.#send(request.keys, request.args(heard))
       batch.forEach((one, at) => this.#end(one, answerAt(reply, at)))
     } catch (error) {
+      this.#heard.push(...heard)
       for (const { commit } of batch) this.#doubt(commit.version)
       // One that cannot pass must not take the others with it.
       if (batch.length > 1 && !mayPass(error)) for (const one of batch) await this.#sendBatch([one])
@@ -113,6 +124,7 @@ export class Commits {
     const { version, checks } = commit
     const isWritten = commit.writes.length > 0 || commit.additions.length > 0
     if (answer === 1) {
+      this.applied++
       if (isWritten && !this.#doubtful.has(version)) this.#heard.push(version)
       done({ applied: true })
       return
@@ -123,9 +135,9 @@ export class Commits {
       )
       return
     }
-    const ordered = inGroups(checks).flat()
+    this.refused++
     const fresh = new Map<string, Versioned | undefined>()
-    ordered.forEach(({ space, key }, at) => {
+    checks.forEach(({ space, key }, at) => {
       fresh.set(cellName(space, key), versioned(answer[at], this.#keys.of(space), space))
     })
     done({ applied: false, fresh })

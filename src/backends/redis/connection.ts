@@ -57,6 +57,10 @@ export class Connection {
     }
   }
 
+  get isReady(): boolean {
+    return this.#client.status === 'ready'
+  }
+
   /** The masters of a cluster, or the one server there is. */
   get masters(): readonly Redis[] {
     const client = this.#client
@@ -244,8 +248,9 @@ async function loadClient(): Promise<Library> {
 
 function clientOf(library: Library, location: RedisLocation): Client {
   const { nodes, isCluster, username, password, db, tls, timeoutMs } = location
+  const ceiling = Math.min(RECONNECT_MS_MAX, timeoutMs / 8)
   const retryStrategy = (times: number) =>
-    Math.random() * Math.min(RECONNECT_MS_MAX, RECONNECT_MS * 2 ** times)
+    Math.random() * Math.min(ceiling, RECONNECT_MS * 2 ** times)
   const common = {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -269,6 +274,8 @@ function clientOf(library: Library, location: RedisLocation): Client {
     // Would send again what may have been applied. Redirections are of what was not.
     retryDelayOnFailover: 0,
     slotsRefreshTimeout: timeoutMs,
+    // Certificates are of names, not of the addresses they lead to.
+    ...(tls && { dnsLookup: (name, found) => found(null, name) }),
   })
 }
 

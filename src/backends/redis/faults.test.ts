@@ -130,7 +130,7 @@ describe.runIf(redisIsHere())('a line that fails', () => {
   })
 
   it('says what it cannot know when the server stays away, and why', async () => {
-    const backend = await open('&timeoutMs=200')
+    const backend = await open('&timeoutMs=500')
     await backend.run(increment, 'a')
     proxy.refuse(true)
     const failed = await backend.run(increment, 'a').then(
@@ -145,7 +145,7 @@ describe.runIf(redisIsHere())('a line that fails', () => {
   })
 
   it('does not wait for ever for a server that is silent', async () => {
-    const backend = await open('&timeoutMs=150')
+    const backend = await open('&timeoutMs=400')
     proxy.delay(60_000)
     await expect(backend.run(increment, 'a')).rejects.toMatchObject({ code: 'BACKEND_UNAVAILABLE' })
     proxy.delay(0)
@@ -179,6 +179,19 @@ describe.runIf(redisIsHere())('a line that fails', () => {
     expect(await client.pttl(session!)).toBeGreaterThan(0)
     await backend.close()
     expect(await sessions()).toEqual([])
+    await client.quit()
+  })
+
+  it('stays remembered after it closed, while something it sent may still arrive', async () => {
+    const at = prefix
+    const backend = await open()
+    proxy.loseReplies()
+    await workInFlight(backend, 20, 4)
+    await backend.close()
+    const client = redisClient(server.port)
+    const [session] = await client.keys(`{faults-${at}:}!*`)
+    expect(session).toBeDefined()
+    expect(await client.pttl(session!)).toBeGreaterThan(0)
     await client.quit()
   })
 
@@ -290,7 +303,7 @@ describe.runIf(redisIsHere())('a cluster whose slots move', () => {
     const backend = await openRedis(cluster.url, { spaces, namespace: 'moving' })
     await workInFlight(backend, 50, 8)
     const clients = cluster.nodes.map(({ port }) => redisClient(port))
-    const slot = Number(await clients[0]!.cluster('KEYSLOT', '{prestige:moving}=suite-words'))
+    const slot = await clients[0]!.cluster('KEYSLOT', '{prestige:moving}=suite-words')
     const ids = await Promise.all(clients.map((client) => client.cluster('MYID')))
     const from = Math.floor((slot * 3) / 16_384)
     const to = (from + 1) % 3

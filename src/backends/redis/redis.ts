@@ -101,6 +101,7 @@ export class RedisBackend implements Backend {
   readonly #session: Buffer
   readonly #clock: () => number
   readonly #gate = new Gate('redis backend')
+  readonly #commits: Commits
   readonly #patience: Patience
   readonly #runner: OptimisticRunner
 
@@ -122,7 +123,9 @@ export class RedisBackend implements Backend {
       fromOne: (key, fields) => connection.send('hmget', [key, ...fields]),
       fromMany: (all, args) => connection.run(fetchScript, all, args),
     })
-    const commits = new Commits(keys, this.#session, (all, args) => this.#commit(all, args))
+    const commits = (this.#commits = new Commits(keys, this.#session, (all, args) =>
+      this.#commit(all, args),
+    ))
     const engine: OptimisticEngine = {
       fetchIsAtomic: true,
       fetch: (cells) => this.#patience.untilSent(cells, () => fetches.fetch(cells)),
@@ -139,6 +142,12 @@ export class RedisBackend implements Backend {
       attemptsMax: ATTEMPTS_MAX,
       audit: false,
     })
+  }
+
+  /** Commits applied and refused so far, and the requests they went in. */
+  get commits(): { readonly applied: number; readonly refused: number; readonly requests: number } {
+    const { applied, refused, requests } = this.#commits
+    return { applied, refused, requests }
   }
 
   now(): number {
@@ -176,8 +185,10 @@ export class RedisBackend implements Backend {
 
   close(): Promise<void> {
     return this.#gate.close(async () => {
-      // What it has applied it has heard of. If this fails, the set goes by itself.
-      await this.#connection.send('unlink', [this.#session]).catch(() => undefined)
+      // Otherwise, or if this fails, the set goes by itself, an hour later.
+      if (this.#commits.isCertain && this.#connection.isReady) {
+        await this.#connection.send('unlink', [this.#session]).catch(() => undefined)
+      }
       await this.#connection.close()
     })
   }

@@ -89,7 +89,8 @@ function refuseUnfit({ info }: Facts, { shown, isCluster }: RedisLocation): void
   if (Number.parseInt(version, 10) < VERSION_MIN || version === '') {
     throw unfit(shown, `is Redis ${version || 'of an unknown version'}`, 'Use Redis 7.0 or Valkey')
   }
-  const mode = info.get('redis_mode')
+  // Valkey has another name for it.
+  const mode = info.get('redis_mode') ?? info.get('server_mode')
   if (mode === 'cluster' && !isCluster) {
     throw unfit(shown, 'is a node of a cluster', 'Open it as redis+cluster://host:port')
   }
