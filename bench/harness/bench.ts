@@ -30,6 +30,8 @@ export interface Sample {
   readonly diskBytes?: number | undefined
   readonly rssBytes?: number | undefined
   readonly commits?: number | undefined
+  /** Requests to a server. */
+  readonly requests?: number | undefined
   /** What the index of a resolver holds, and what its tables in memory take. */
   readonly representatives?: number | undefined
   readonly tableBytes?: number | undefined
@@ -57,6 +59,7 @@ export interface Limits {
   readonly p50MsMax?: number
   readonly eventLoopDelayP99MsMax?: number
   readonly putsPerCommitMin?: number
+  readonly requestsPerOpMax?: number
 }
 
 export interface Case {
@@ -94,6 +97,7 @@ export const benchNames = [
   'resolver',
   'near-store',
   'ledger',
+  'dynamodb',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */

@@ -41,6 +41,9 @@ export function lineOf({
     diskBytesPerRepresentative: each(ours.diskBytes),
     tableBytesPerRepresentative: each(ours.tableBytes),
     commits,
+    requestsPerOp: ours.requests === undefined ? undefined : round(ours.requests / ops),
+    referenceRequestsPerOp:
+      theirs.requests === undefined ? undefined : round(theirs.requests / theirs.ops),
     putsPerCommit: commits === undefined || commits === 0 ? undefined : round(ops / commits),
     runs,
   }
@@ -51,7 +54,7 @@ export function lineOf({
 function verdict(line: Line, limits: Limits | undefined): Line {
   if (limits === undefined) return {}
   const { ratioMax, cpuMicrosMax, wallMsMax, wallRatioMax } = limits
-  const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin } = limits
+  const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin, requestsPerOpMax } = limits
   const atMost = (field: string, max: number | undefined) =>
     max === undefined || Number(line[field]) <= max
   return {
@@ -62,12 +65,14 @@ function verdict(line: Line, limits: Limits | undefined): Line {
     p50MsMax,
     eventLoopDelayP99MsMax,
     putsPerCommitMin,
+    requestsPerOpMax,
     isWithin:
       atMost('ratio', ratioMax) &&
       atMost('cpuMicrosPerOp', cpuMicrosMax) &&
       atMost('wallMs', wallMsMax) &&
       atMost('wallRatio', wallRatioMax) &&
       atMost('p50Ms', p50MsMax) &&
+      atMost('requestsPerOp', requestsPerOpMax) &&
       atMost('eventLoopDelayP99Ms', eventLoopDelayP99MsMax) &&
       (putsPerCommitMin === undefined || Number(line['putsPerCommit']) >= putsPerCommitMin),
   }
@@ -94,6 +99,7 @@ const COLUMNS = [
   ['loop p99', 9],
   ['disk', 7],
   ['per commit', 11],
+  ['requests', 9],
   ['', 8],
 ] as const
 
@@ -118,6 +124,7 @@ export function tableRow(line: Line): string {
     show(line['eventLoopDelayP99Ms']),
     disk === undefined ? '' : `${Math.round(disk)}M`,
     show(line['putsPerCommit']),
+    show(line['requestsPerOp']),
     line['isWithin'] === undefined ? '' : line['isWithin'] ? 'ok' : 'MISSED',
   ]
   return cells.map((text, at) => pad(text, COLUMNS[at]![1], at)).join('')
