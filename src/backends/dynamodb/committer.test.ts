@@ -84,7 +84,7 @@ describe('a committer', () => {
     expect(items()).toHaveLength(12)
     const [tally] = items().flatMap(({ Update }) => Update ?? [])
     const added = Object.values(tally?.ExpressionAttributeValues ?? {}).map(({ N }) => N)
-    expect(added.toSorted()).toEqual(['10', '45'])
+    expect(new Set(added)).toEqual(new Set(['10', '45']))
   })
 
   it('never takes more than a hundred items, nor more bytes than fit', async () => {
