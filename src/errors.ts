@@ -37,6 +37,7 @@ const KIND_OF = {
   INPUT_UNREADABLE: 'unavailable',
   OUTPUT_FAILED: 'unavailable',
   CONTENT_CORRUPT: 'corrupt',
+  ARCHIVE_BROKEN: 'corrupt',
 } as const
 
 export type ErrorCode = keyof typeof KIND_OF

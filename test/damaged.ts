@@ -22,6 +22,7 @@ import type {
   Transaction,
 } from '../src/backends/contract.ts'
 import { cellName } from '../src/backends/draft.ts'
+import { cellsOf } from '../src/backends/serial.ts'
 
 export interface Way {
   readonly caughtBy: readonly ScenarioName[]
@@ -258,15 +259,16 @@ export async function byHand<T>(
         return yield ask
       })
       await turn()
-      if (!isCells(ask)) throw new Error('not by hand')
-      const values = ask.map((cell, at) => {
+      if ('space' in ask) throw new Error('not by hand')
+      const cells = cellsOf(ask)
+      const values = cells.map((cell, at) => {
         const name = cellName(cell.space, cell.key)
         const before = recorded.reads.get(name)
         if (before && remembers) return before.value
         recorded.reads.set(name, { cell, value: found[at] })
         return found[at]
       })
-      step = generator.next(ask.map((cell, at) => (own(cell) ? own(cell)!.value : values[at])))
+      step = generator.next(cells.map((cell, at) => (own(cell) ? own(cell)!.value : values[at])))
     }
     return { recorded, end: { result: step.value } }
   } catch (error) {

@@ -98,6 +98,7 @@ export const benchNames = [
   'near-store',
   'ledger',
   'dynamodb',
+  'workers',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */

@@ -12,11 +12,13 @@ import { PrestigeError } from '../errors.ts'
 import type { Ask, Cell, Transaction } from './contract.ts'
 import { type Addition, cellName, type Draft, type ReadDraft, type Write } from './draft.ts'
 import type { Versioned } from './optimistic.ts'
-import { isCells, refuseTally } from './serial.ts'
+import { cellsOf, refuseTally } from './serial.ts'
 
 export interface Seen {
   readonly cell: Cell<unknown>
   readonly found: Versioned | undefined
+  /** It was read, not only glanced at. */
+  readonly isRead: boolean
 }
 
 /** Begins the body anew: a fresh draft, and the generator that records in it. */
@@ -32,7 +34,8 @@ export interface Attempt<T> {
   readonly fetches: number
   /** Some values were believed from before rather than fetched now. */
   readonly usedKnown: boolean
-  readonly relied: readonly Cell<unknown>[] | undefined
+  /** Cells named as relied on, besides those read. */
+  readonly relied: readonly Cell<unknown>[]
   readonly writes: readonly Write[]
   readonly additions: readonly Addition[]
   readonly end: { readonly result: T } | { readonly error: unknown }
@@ -54,11 +57,15 @@ export async function attemptOnce<T>(
   while ('ask' in step) {
     const missing = unseen(step.ask, seen, own)
     const toFetch = missing.filter((cell) => !known.has(nameOf(cell)))
-    for (const cell of missing) seen.set(nameOf(cell), { cell, found: known.get(nameOf(cell)) })
+    const isRead = !('glance' in step.ask)
+    if (isRead) markRead(step.ask, seen)
+    for (const cell of missing) {
+      seen.set(nameOf(cell), { cell, found: known.get(nameOf(cell)), isRead })
+    }
     if (toFetch.length < missing.length) usedKnown = true
     if (toFetch.length > 0) {
       const found = await fetch(toFetch)
-      toFetch.forEach((cell, at) => seen.set(nameOf(cell), { cell, found: found[at] }))
+      toFetch.forEach((cell, at) => seen.set(nameOf(cell), { cell, found: found[at], isRead }))
       fetches++
     }
     const asked = step
@@ -92,14 +99,24 @@ function nameOf({ space, key }: Cell<unknown>): string {
   return cellName(space, key)
 }
 
+/** What was glanced at before is read now. */
+function markRead(ask: Ask, seen: Map<string, Seen>): void {
+  if ('space' in ask) return
+  for (const cell of cellsOf(ask)) {
+    const name = nameOf(cell)
+    const one = seen.get(name)
+    if (one && !one.isRead) seen.set(name, { ...one, isRead: true })
+  }
+}
+
 function unseen(
   ask: Ask,
   seen: ReadonlyMap<string, Seen>,
   own: Draft | undefined,
 ): readonly Cell<unknown>[] {
-  if (!isCells(ask)) return []
+  if ('space' in ask) return []
   const wanted = new Map<string, Cell<unknown>>()
-  for (const cell of ask) {
+  for (const cell of cellsOf(ask)) {
     const name = nameOf(cell)
     if (!seen.has(name) && !own?.own(cell.space, cell.key)) wanted.set(name, cell)
   }
@@ -111,13 +128,13 @@ function answers<T>(
   seen: ReadonlyMap<string, Seen>,
   own: Draft | undefined,
 ): readonly unknown[] {
-  if (!('ask' in step) || !isCells(step.ask)) {
+  if (!('ask' in step) || 'space' in step.ask) {
     throw new PrestigeError(
       'BODY_MISUSE',
       'This engine cannot answer `first` or `rowsOf`: check scope.serial.',
     )
   }
-  return step.ask.map(({ space, key }) => {
+  return cellsOf(step.ask).map(({ space, key }) => {
     if (own) refuseTally(space)
     const written = own?.own(space, key)
     const bytes = written ? written.bytes : seen.get(cellName(space, key))?.found?.bytes

@@ -20,7 +20,7 @@ import {
   words,
   writeAll,
 } from './conformance-kit.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from './contract.ts'
+import { type Backend, cell, glance, read, type Scope, type Transaction } from './contract.ts'
 import { seededRandom } from './simulated.ts'
 
 class Refusal extends Error {
@@ -192,14 +192,56 @@ export const transactionScenarios = {
 
   'validates what a body relies on, and only that': async (backend) => {
     function* relyOnCount(scope: Scope): Transaction<void> {
-      yield* read(cell(words, key('noise')))
-      yield* increment(scope, 'count')
-      scope.rely(cell(numbers, key('count')))
+      const count = cell(numbers, key('count'))
+      yield* glance(cell(words, key('noise')))
+      const [before = 0] = yield* glance(count)
+      scope.rely(count)
+      scope.write(count, before + 1)
     }
     await Promise.all([
       together(RUNS_AT_ONCE, (at) => put(backend, { noise: String(at) })),
       together(RUNS_AT_ONCE, () => backend.run(relyOnCount)),
     ])
+    assert.deepEqual(await get(backend, numbers, 'count'), [RUNS_AT_ONCE])
+  },
+
+  'relies on what one body reads, whatever another that it calls relies on': async (backend) => {
+    function* callee(scope: Scope): Transaction<void> {
+      yield* glance(cell(words, key('noise')))
+      scope.rely(cell(words, key('noise')))
+    }
+    await Promise.all([
+      together(RUNS_AT_ONCE, () =>
+        backend.run(function* (scope) {
+          yield* callee(scope)
+          yield* increment(scope, 'count')
+        }),
+      ),
+      together(RUNS_AT_ONCE, () =>
+        backend.run(function* (scope) {
+          yield* increment(scope, 'count')
+          yield* callee(scope)
+        }),
+      ),
+    ])
+    assert.deepEqual(await get(backend, numbers, 'count'), [2 * RUNS_AT_ONCE])
+  },
+
+  'answers a glance as it answers a read, and lets what was glanced at be read': async (
+    backend,
+  ) => {
+    await put(backend, { a: 'x' })
+    await together(RUNS_AT_ONCE, () =>
+      backend.run(function* (scope) {
+        const count = cell(numbers, key('count'))
+        const [seen, glanced = 0] = yield* glance(a, count)
+        assert.equal(seen, 'x')
+        const [before = 0] = yield* read(count)
+        assert.equal(before, glanced)
+        scope.write(count, before + 1)
+        assert.deepEqual(yield* glance(count, a), [before + 1, 'x'])
+      }),
+    )
     assert.deepEqual(await get(backend, numbers, 'count'), [RUNS_AT_ONCE])
   },
 

@@ -72,7 +72,12 @@ export interface RowsAsk {
   readonly range: Range & { readonly limit: number }
 }
 
-export type Ask = readonly Cell<unknown>[] | FirstAsk | RowsAsk
+/** "What is in these cells?", of a body that does not rely on the answer. */
+export interface GlanceAsk {
+  readonly glance: readonly Cell<unknown>[]
+}
+
+export type Ask = readonly Cell<unknown>[] | GlanceAsk | FirstAsk | RowsAsk
 export type Transaction<T> = Generator<Ask, T, readonly unknown[]>
 
 /** What a body that only reads may use. */
@@ -80,8 +85,8 @@ export interface ReadScope {
   /** Milliseconds since 1970; the same for the whole transaction. */
   now(): number
   /**
-   * Narrows what must be unchanged at the end to the cells named (and those named before). By default it
-   * is every cell read that is not immutable.
+   * What must be unchanged at the end is every cell `read` that is not immutable, and of those only glanced
+   * at, the cells named here. It only ever adds: a body can call another without knowing what that relies on.
    */
   rely(...cells: readonly Cell<unknown>[]): void
 }
@@ -150,6 +155,16 @@ export function* read<const C extends readonly Cell<unknown>[]>(
   ...cells: C
 ): Transaction<ValuesOf<C>> {
   return (yield cells) as ValuesOf<C> // safe: drivers answer in the order and the types of the cells asked
+}
+
+/**
+ * Asks for cells as `read` does, without relying on them: others may change them before this transaction ends.
+ * Whoever decides by one of them after all names it to `scope.rely`.
+ */
+export function* glance<const C extends readonly Cell<unknown>[]>(
+  ...cells: C
+): Transaction<ValuesOf<C>> {
+  return (yield { glance: cells }) as ValuesOf<C> // safe: as in `read`
 }
 
 /** The first key with a prefix. Only where `scope.serial`. */

@@ -52,6 +52,7 @@ import { type Job, LmdbEnvironment } from './lmdb-environment.ts'
 import { MemoryEngine } from './memory.ts'
 import type { Commit, CommitOutcome, Versioned } from './optimistic.ts'
 import type { OrderedMap } from './ordered-map.ts'
+import { cellsOf } from './serial.ts'
 import { SimulatedWorld } from './simulated.ts'
 
 // ---------------------------------------------------------------------------------------------------
@@ -479,6 +480,34 @@ const ways: Record<string, Way> = {
       })(subject)
     },
   },
+  'what is named as relied on is all that is': {
+    caughtBy: ['relies on what one body reads, whatever another that it calls relies on'],
+    damage: inRuns((inner, body) => {
+      const named: Cell<unknown>[] = []
+      const noting = (scope: Scope) =>
+        body(scopeWith(scope, { rely: (...cells) => void named.push(...cells) }))
+      const isNamed = (cell: Cell<unknown>) => named.some((one) => sameCell(one, cell))
+      return handDriven(inner, noting, () => (cell) => named.length === 0 || isNamed(cell))
+    }),
+  },
+  'what was only glanced at stays so': {
+    caughtBy: [
+      'answers a glance as it answers a read, and lets what was glanced at be read',
+      'validates what a body relies on, and only that',
+    ],
+    damage: inRuns((inner, body) => {
+      const glanced: Cell<unknown>[] = []
+      const noting = (scope: Scope) =>
+        relayed(body(scope), {
+          ask: (ask) => {
+            if ('glance' in ask) glanced.push(...ask.glance)
+            return ask
+          },
+        })
+      const isGlanced = (cell: Cell<unknown>) => glanced.some((one) => sameCell(one, cell))
+      return handDriven(inner, noting, () => (cell) => !isGlanced(cell))
+    }),
+  },
   'reliance on anything is accepted': {
     only: 'optimistic',
     caughtBy: ['refuses reliance on a cell that was not read, where it validates'],
@@ -521,7 +550,7 @@ const ways: Record<string, Way> = {
         key,
       })
       return {
-        ask: (ask) => (isCells(ask) ? ask.map(asRows) : ask),
+        ask: (ask) => ('space' in ask ? ask : cellsOf(ask).map(asRows)),
         scope: (scope) => ({
           write: (cell, value) => scope.write(asRows(cell), value),
           remove: (cell) => scope.remove(asRows(cell)),
@@ -539,7 +568,8 @@ const ways: Record<string, Way> = {
       const one = <V>(space: Space<V>): Space<V> => ({ ...space, name: words.name })
       const inOne = <V>({ space, key }: Cell<V>): Cell<V> => ({ space: one(space), key })
       const bodies = inBodies(() => ({
-        ask: (ask) => (isCells(ask) ? ask.map(inOne) : { ...ask, space: one(ask.space) }),
+        ask: (ask) =>
+          'space' in ask ? { ...ask, space: one(ask.space) } : cellsOf(ask).map(inOne),
         scope: (scope) => ({
           write: (cell, value) => scope.write(inOne(cell), value),
           remove: (cell) => scope.remove(inOne(cell)),
@@ -719,13 +749,13 @@ const ways: Record<string, Way> = {
       'finds the first key behind many that the body has removed',
       'lists the rows of a range to a body, or refuses to',
     ],
-    damage: inBodies(() => ({ ask: (ask) => (isCells(ask) ? ask : []) })),
+    damage: inBodies(() => ({ ask: (ask) => ('space' in ask ? [] : ask) })),
   },
   'a space without order has a first key': {
     only: 'serial',
     caughtBy: ['refuses to find the first key of a space without order'],
     damage: inBodies(() => ({
-      ask: (ask) => (isCells(ask) ? ask : { ...ask, space: { ...ask.space, ordered: true } }),
+      ask: (ask) => ('space' in ask ? { ...ask, space: { ...ask.space, ordered: true } } : ask),
     })),
   },
   'ids repeat': {

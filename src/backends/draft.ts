@@ -37,7 +37,8 @@ export class Draft implements Scope {
   /** In the order recorded; a later write of a cell replaces an earlier one. */
   readonly writes: Write[] = []
   readonly additions: Addition[] = []
-  relied: Cell<unknown>[] | undefined
+  /** Cells named besides those read. */
+  readonly relied: Cell<unknown>[] = []
   readonly #ids: Pick<IdSource, 'next'>
   readonly #now: number
   #own: Map<string, Write> | undefined
@@ -58,7 +59,6 @@ export class Draft implements Scope {
   }
 
   rely(...cells: readonly Cell<unknown>[]): void {
-    this.relied ??= []
     this.relied.push(...cells)
   }
 
@@ -113,7 +113,7 @@ export class Draft implements Scope {
 
 /** The scope of a body that only reads. */
 export class ReadDraft implements ReadScope {
-  relied: Cell<unknown>[] | undefined
+  readonly relied: Cell<unknown>[] = []
   readonly #now: number
 
   constructor(now: number) {
@@ -125,7 +125,6 @@ export class ReadDraft implements ReadScope {
   }
 
   rely(...cells: readonly Cell<unknown>[]): void {
-    this.relied ??= []
     this.relied.push(...cells)
   }
 }

@@ -49,7 +49,7 @@ const GROUP_BYTES_MAX = 8 * 1024 * 1024
 const GROUP_MS_MAX = 10
 /** About 8 ms of reading. */
 const READS_A_TURN_MAX = 1000
-const SPACES_MAX = 64
+const SPACES_MAX = 256
 /** Address space, not disk: the file grows as it is written. */
 const MAP_BYTES = 2 ** 40
 /** lmdb's flags of a transaction that can be rolled back, commits at once, and leaves the flush to the system. */

@@ -8,6 +8,7 @@ import {
   type Cell,
   type Codec,
   first,
+  glance,
   read,
   rows,
   type Scope,
@@ -461,21 +462,35 @@ describe('what is asked of the engine', () => {
     expect(engine.commits).toHaveLength(1)
   })
 
-  it('is a check of every cell read, of those named, or of none', async () => {
+  it('is a check of every cell read, and of those glanced at that are named', async () => {
     const engine = new SmallEngine()
     const runner = driver(engine)
     const checked = async (...rely: Cell<unknown>[][]) => {
       await runner.run(function* (scope) {
-        yield* read(at('a'), at('b'), at('c'))
+        yield* read(at('r'))
+        yield* glance(at('a'), at('b'), at('c'))
         for (const cells of rely) scope.rely(...cells)
         scope.write(at('d'), 'x')
       }, [])
       return engine.commits.at(-1)?.checks.map(nameOf)
     }
-    expect(await checked()).toEqual(['texts/a', 'texts/b', 'texts/c'])
-    expect(await checked([at('b')])).toEqual(['texts/b'])
-    expect(await checked([at('c')], [at('a'), at('c')])).toEqual(['texts/c', 'texts/a'])
-    expect(await checked([])).toEqual([])
+    expect(await checked()).toEqual(['texts/r'])
+    expect(await checked([at('b')])).toEqual(['texts/r', 'texts/b'])
+    const twice = await checked([at('c')], [at('a'), at('c'), at('r')])
+    expect(twice).toEqual(['texts/r', 'texts/c', 'texts/a'])
+    expect(await checked([])).toEqual(['texts/r'])
+  })
+
+  it('is a check of what was glanced at and read, in whatever order', async () => {
+    const engine = new SmallEngine()
+    const runner = driver(engine)
+    await runner.run(function* (scope) {
+      yield* glance(at('a'))
+      yield* read(at('a'), at('b'))
+      yield* glance(at('b'), at('c'))
+      scope.write(at('d'), 'x')
+    }, [])
+    expect(engine.commits.at(-1)?.checks.map(nameOf)).toEqual(['texts/a', 'texts/b'])
   })
 
   it('is a check of immutable rows only where one is missing or named', async () => {
@@ -493,7 +508,8 @@ describe('what is asked of the engine', () => {
     await reading(false)
     expect(engine.commits.at(-1)?.checks.map(nameOf)).toEqual(['stones/missing', 'texts/a'])
     await reading(true)
-    expect(engine.commits.at(-1)?.checks.map(nameOf)).toEqual(['stones/there'])
+    const named = engine.commits.at(-1)?.checks.map(nameOf)
+    expect(named).toEqual(['stones/missing', 'texts/a', 'stones/there'])
   })
 
   it('is never more cells than its limit, each counted once', async () => {
@@ -502,7 +518,8 @@ describe('what is asked of the engine', () => {
     const runner = driver(engine, { limits })
     const touching = (reads: string[], writes: string[], rely?: string[]) =>
       runner.run(function* (scope) {
-        yield* read(...reads.map(at))
+        if (rely) yield* glance(...reads.map(at))
+        else yield* read(...reads.map(at))
         for (const name of writes) scope.write(at(name), 'x')
         for (const name of writes) scope.add(cell(sums, Buffer.from('total')), name.length)
         if (rely) scope.rely(...rely.map(at))
@@ -624,7 +641,7 @@ describe('the audit', () => {
         return (yield* read(at(`cell ${runs}`))).length
       },
       function* (runs, scope) {
-        yield* read(at('a'), at('b'))
+        yield* glance(at('a'), at('b'))
         scope.rely(at(runs === 1 ? 'a' : 'b'))
       },
       function* (runs, scope) {

@@ -212,18 +212,17 @@ interface Plan<T> {
   readonly end: Attempt<T>['end']
 }
 
-/** By default a result relies on every cell read but the immutable; an error relies on all of them. */
+/** A result relies on every cell read but the immutable, and on those named; an error on all that was seen. */
 function checksOf<T>({ seen, relied, end, writes }: Attempt<T>): Check[] {
   const checks = new Map<string, Check>()
   const check = ({ cell: { space, key }, found }: Seen, name: string) =>
     checks.set(name, { space, key, version: found?.version })
-  if ('error' in end || relied === undefined) {
-    for (const [name, one] of seen) {
-      // A missing immutable row is the one sign that something it hung on has changed.
-      if ('error' in end || !one.cell.space.immutable || !one.found) check(one, name)
-    }
-    return [...checks.values()]
+  for (const [name, one] of seen) {
+    // A missing immutable row is the one sign that something it hung on has changed.
+    const mayChange = !one.cell.space.immutable || !one.found
+    if ('error' in end || (one.isRead && mayChange)) check(one, name)
   }
+  if ('error' in end) return [...checks.values()]
   const own = new Set(writes.map(({ space, key }) => cellName(space, key)))
   for (const { space, key } of relied) {
     const name = cellName(space, key)

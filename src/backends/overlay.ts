@@ -24,7 +24,7 @@ import { Gate } from './gate.ts'
 import { IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
 import { OrderedMap } from './ordered-map.ts'
-import { isCells, refuseTally } from './serial.ts'
+import { cellsOf, refuseTally } from './serial.ts'
 
 /** `undefined`: removed. */
 type Kept = { readonly bytes: Bytes | undefined }
@@ -107,7 +107,7 @@ export class OverlayBackend implements Backend {
   }
 
   *#answer(ask: Ask, draft: Draft | undefined): Transaction<readonly unknown[]> {
-    if (isCells(ask)) return yield* this.#values(ask, draft)
+    if (!('space' in ask)) return yield* this.#values(cellsOf(ask), draft)
     if ('range' in ask) return yield* this.#rows(ask.space, ask.range, draft)
     const range = { start: ask.prefix, end: endOfPrefix(ask.prefix), limit: 1 }
     const [row] = yield* this.#rows(ask.space, range, draft)

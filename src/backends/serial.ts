@@ -32,17 +32,18 @@ export function drive<T>(reader: SerialReader, body: Transaction<T>, draft: Draf
 }
 
 function answer(reader: SerialReader, ask: Ask, draft: Draft | undefined): readonly unknown[] {
-  if (!isCells(ask)) {
+  if ('space' in ask) {
     requireOrdered(ask.space)
     return 'range' in ask ? rowsIn(reader, ask, draft) : [firstKey(reader, ask, draft)]
   }
   const values: unknown[] = []
-  for (const { space, key } of ask) values.push(valueOf(reader, space, key, draft))
+  for (const { space, key } of cellsOf(ask)) values.push(valueOf(reader, space, key, draft))
   return values
 }
 
-export function isCells(ask: Ask): ask is readonly Cell<unknown>[] {
-  return Array.isArray(ask)
+/** The cells of an ask for cells, relied on or not. */
+export function cellsOf(ask: Exclude<Ask, FirstAsk | RowsAsk>): readonly Cell<unknown>[] {
+  return 'glance' in ask ? ask.glance : ask
 }
 
 function valueOf(

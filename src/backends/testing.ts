@@ -21,6 +21,7 @@ export type {
   Cell,
   Codec,
   FirstAsk,
+  GlanceAsk,
   Range,
   ReadBody,
   ReadScope,
@@ -29,7 +30,7 @@ export type {
   Space,
   Transaction,
 } from './contract.ts'
-export { cell, first, read, rows, tallies } from './contract.ts'
+export { cell, first, glance, read, rows, tallies } from './contract.ts'
 export { MemoryBackend, MemoryEngine } from './memory.ts'
 export {
   NO_FAULTS,

@@ -57,6 +57,7 @@ export const optionForms = {
   print0: { type: 'boolean', short: '0' },
   progress: { type: 'boolean' },
   overwrite: { type: 'boolean' },
+  archive: { type: 'boolean' },
   repair: { type: 'boolean' },
   text: { type: 'boolean' },
   profile: { type: 'string', value: 'P' },
@@ -260,11 +261,16 @@ export const commands = {
     ],
     options: {
       prefix: 'Put this before every key.',
+      archive: 'Take in an archive that export made, of whatever engine (- for stdin).',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
     },
-    examples: ['prestige import photos --prefix photos/', 'prestige import . --store memory:'],
+    examples: [
+      'prestige import photos --prefix photos/',
+      'prestige import . --store memory:',
+      'prestige import --archive store.archive --store redis://127.0.0.1:6379',
+    ],
   },
   export: {
     operands: 'DIR',
@@ -278,11 +284,15 @@ export const commands = {
     options: {
       prefix: 'Only keys that start so; the prefix is taken off.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
+      archive: 'Write one archive of the whole store, for import --archive (- for stdout).',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
     },
-    examples: ['prestige export restored --prefix photos/'],
+    examples: [
+      'prestige export restored --prefix photos/',
+      'prestige export --archive store.archive',
+    ],
   },
   verify: {
     operands: '',

@@ -1,7 +1,7 @@
 /** A document that others are measured against: its rows in the indexes, written and taken out again. */
 
 import { concat, equalBytes } from '../bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cell, glance, read, type Scope, type Transaction } from '../backends/contract.ts'
 import type { Engine, NearLook } from './engine.ts'
 import { fromHex, hex } from './names.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
@@ -26,10 +26,12 @@ export function* keepCentre(
   }
   const own: string[] = []
   if (passages.enabled) {
-    const found = yield* read(...document.chunks.map(({ hash }) => cell(chunks, hash)))
+    const found = yield* glance(...document.chunks.map(({ hash }) => cell(chunks, hash)))
     for (const [at, chunk] of document.chunks.entries()) {
       if (found[at]) continue
-      scope.write(cell(chunks, chunk.hash), key)
+      const place = cell(chunks, chunk.hash)
+      scope.rely(place)
+      scope.write(place, key)
       own.push(hex(chunk.hash))
     }
   }
@@ -53,25 +55,24 @@ function* keepNear(
   return [hex(group), hex(row)]
 }
 
-/** Takes a document's fingerprints out of the indexes. `relies`: the caller narrows what it relies on. */
+/** Takes a document's fingerprints out of the indexes. */
 export function* removeCentre(
   scope: Scope,
   engine: Engine,
   key: Buffer,
   centre: Centre,
-  relies: boolean,
 ): Transaction<void> {
   const form = cell(forms, fromHex(centre.form))
   const [same] = yield* read(form)
   if (same && equalBytes(same.subarray(DIGEST_BYTES), key)) scope.remove(form)
   if (centre.near) {
     const [shelf, row] = [fromHex(centre.near[0]), fromHex(centre.near[1])]
-    yield* engine.near.remove(scope, shelf, row, relies)
+    yield* engine.near.remove(scope, shelf, row)
     scope.remove(cell(evidences, concat(shelf, row)))
   }
   if (centre.simhash) {
     const [shelf, row] = [fromHex(centre.simhash[0]), fromHex(centre.simhash[1])]
-    yield* engine.simhash.remove(scope, shelf, row, relies)
+    yield* engine.simhash.remove(scope, shelf, row)
   }
   for (const hash of centre.chunks ?? []) scope.remove(cell(chunks, fromHex(hash)))
 }

@@ -6,7 +6,7 @@
  */
 
 import { concat } from '../bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cell, glance, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { type PreparedLine, prepareLine, recordLine, supersedeLine } from '../ledger/lines.ts'
 import { documentKey } from '../ledger/names.ts'
 import { keepCentre, removeCentre } from './centre.ts'
@@ -49,15 +49,14 @@ export function* decideDocument(
   const { key, old } = yield* placeOf(document, session)
   const place = cell(documents, key)
   if (old && old.digest === hex(document.digest)) {
-    scope.rely(place)
     const known = yield* told(old)
     if (old.session === session) return { key, decision: repeated(known) }
     scope.write(place, { ...old, session })
     return { key, decision: known }
   }
   const found = yield* find(document, key, engine, scope)
-  scope.rely(place, ...found.relied)
-  if (old?.centre) yield* removeCentre(scope, engine, key, old.centre, true)
+  scope.rely(...found.relied)
+  if (old?.centre) yield* removeCentre(scope, engine, key, old.centre)
   if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
   const rank = rankOf(document, engine.config)
   const decided = found.match
@@ -79,7 +78,7 @@ export function* decideDocument(
     ...(found.possibleMiss && !found.match && { possibleMiss: true }),
   }
   scope.write(place, row)
-  yield* recordLine(scope, lineOf(document, decided.decision, run), true)
+  yield* recordLine(scope, lineOf(document, decided.decision, run))
   return { key, decision: { ...decided.decision, ...(row.possibleMiss && { possibleMiss: true }) } }
 }
 
@@ -167,10 +166,9 @@ function* join(
   const { method, centre, similarity, threshold } = match
   const { action } = engine.config[method]
   const place = cell(clusters, centre)
-  const [cluster, centreRow] = yield* read(place, cell(documents, centre))
-  scope.rely(place)
+  const [cluster] = yield* read(place)
   const survivor = cluster ? fromHex(cluster.survivor) : centre
-  const [survivorRow] = yield* read(cell(documents, survivor))
+  const [centreRow, survivorRow] = yield* glance(cell(documents, centre), cell(documents, survivor))
   const representative = centreRow ? named(centreRow) : { id: hex(centre), source: '' }
   const of = survivorRow ? named(survivorRow) : representative
   const survivorRank = cluster?.rank ?? survivorRow?.rank ?? []
@@ -190,12 +188,13 @@ function* join(
   const { id, source } = document
   const why = { method, similarity, threshold, cluster: hex(centre) }
   if (wins) {
+    scope.rely(cell(documents, survivor))
     scope.write(cell(documents, survivor), {
       ...survivorRow,
       action: 'superseded',
       supersededBy: hex(key),
     })
-    yield* supersedeLine(scope, documentKey(survivorRow.id), { of: document.id, run }, true)
+    yield* supersedeLine(scope, documentKey(survivorRow.id), { of: document.id, run })
     const supersedes = [of]
     return {
       decision: { id, source, action: 'keep', representative, ...why, supersedes },
@@ -237,10 +236,10 @@ function rowOf({
 export function* told(row: DocumentRow): Transaction<Decision> {
   const { id, source, cluster, similarity } = row
   const centre = cluster ? fromHex(cluster) : undefined
-  const clusterRow = centre && (yield* read(cell(clusters, centre)))[0]
+  const clusterRow = centre && (yield* glance(cell(clusters, centre)))[0]
   const survivorKey = row.supersededBy ?? clusterRow?.survivor ?? cluster
-  const [survivor] = survivorKey ? yield* read(cell(documents, fromHex(survivorKey))) : []
-  const [centreRow] = centre ? yield* read(cell(documents, centre)) : []
+  const [survivor] = survivorKey ? yield* glance(cell(documents, fromHex(survivorKey))) : []
+  const [centreRow] = centre ? yield* glance(cell(documents, centre)) : []
   const action = row.action === 'superseded' ? 'drop' : row.action
   const isKept = action === 'keep'
   return {

@@ -11,6 +11,7 @@ import type { Watcher } from './decide-run.ts'
 import type { Decision } from './decision.ts'
 import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
+import type { Sharing } from './leases.ts'
 import type { DocumentLike } from './prepare.ts'
 import { listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
@@ -27,6 +28,8 @@ export interface Job {
   readonly run?: string | undefined
   /** The first piece of input that is no document stops the run, and nothing of it is kept. */
   readonly strict?: boolean | undefined
+  /** How workers share a run: whoever asks for the same while it goes on works along. */
+  readonly sharing?: Sharing | undefined
   /** Is told of what goes on. */
   readonly watcher?: Watcher | undefined
   /** Of the program, for the manifest. */

@@ -1,7 +1,14 @@
 /** What a document is a duplicate of: by its text, its canonical form, its fingerprints; and passages it shares. */
 
 import { type Bytes, equalBytes } from '../bytes.ts'
-import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import {
+  type Cell,
+  cell,
+  glance,
+  read,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
 import type { Method, Named, Span } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { fromHex, hex, named } from './names.ts'
@@ -38,7 +45,7 @@ export function* find(
   const spans = yield* overlaps(document, self, engine)
   const form = cell(forms, document.form)
   const [same] = yield* read(form)
-  const relied: Cell<unknown>[] = [form]
+  const relied: Cell<unknown>[] = []
   const centre = same && Buffer.from(same.subarray(DIGEST_BYTES))
   const found = { spans, possibleMiss: false, relied }
   if (same && centre && !isSelf(centre, self)) {
@@ -88,7 +95,7 @@ function* overlaps(
   engine: Engine,
 ): Transaction<FoundSpan[]> {
   if (!engine.config.chunks.enabled || document.chunks.length === 0) return []
-  const found = yield* read(...document.chunks.map(({ hash }) => cell(chunks, hash)))
+  const found = yield* glance(...document.chunks.map(({ hash }) => cell(chunks, hash)))
   const owners = new Map<string, Named>()
   const joined: { start: number; end: number; key: string }[] = []
   let shared = 0
@@ -103,7 +110,7 @@ function* overlaps(
   }
   if (shared < engine.config.chunks.shareMin * document.formBytes || shared === 0) return []
   for (const key of new Set(joined.map((span) => span.key))) {
-    const [row] = yield* read(cell(documents, fromHex(key)))
+    const [row] = yield* glance(cell(documents, fromHex(key)))
     if (row) owners.set(key, named(row))
   }
   return joined.flatMap(({ start, end, key }) => {

@@ -64,6 +64,13 @@ export interface DocumentLike {
   readonly type?: string | undefined
 }
 
+/** What a preparer is made of, for other threads. */
+export interface Preparing {
+  readonly config: DedupeConfig
+  /** The largest row that the engine keeps. */
+  readonly valueBytesMax: number
+}
+
 export const DIGEST_BYTES = 16
 const CHUNK_HASH_BYTES = 16
 /**
@@ -82,8 +89,10 @@ export class Preparer {
   readonly #config: DedupeConfig
   readonly #near: TextNearSettings
   readonly #canonical: CanonicalProfile
+  readonly #evidenceBytesMax: number
 
-  constructor(config: DedupeConfig) {
+  constructor(config: DedupeConfig, valueBytesMax = Infinity) {
+    this.#evidenceBytesMax = Math.min(EVIDENCE_BYTES_MAX, valueBytesMax)
     this.#config = config
     this.#near = nearSettingsOf(config)
     this.#canonical = canonicalProfile(config.canonical.profile)
@@ -121,7 +130,7 @@ export class Preparer {
       const sketch = sketchOf(form, { profile: one, slots })
       if (sketch.isEmpty) continue
       const whole = evidenceOf(evidence, form, one)
-      const fits = whole.byteLength <= EVIDENCE_BYTES_MAX
+      const fits = whole.byteLength <= this.#evidenceBytesMax
       const kept = fits ? whole : evidenceOf('sketch', form, one)
       looks.push({ profile: one, slots: sketch.slots, evidence: kept })
     }

@@ -5,6 +5,7 @@
  * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.
  */
 
+import { randomBytes } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -41,11 +42,20 @@ export interface Published {
   readonly notes: string[]
 }
 
-export async function publish(backend: Backend, run: RunRow): Promise<Published> {
+/** `before` is asked before every file: whether it is still ours to write. */
+export async function publish(
+  backend: Backend,
+  run: RunRow,
+  before: () => Promise<void>,
+): Promise<Published> {
   const directory = join(run.out, 'kept')
-  const positions = ({ index }: Shard) => keptPositions(backend, run.id, index)
+  const positions = async ({ index }: Shard) => {
+    await before()
+    return keptPositions(backend, run.id, index)
+  }
   await removeLeftovers(run.out, run.shards)
   const published = await writeKept(run.shards, directory, positions)
+  await before()
   await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run))
   await writeLines(join(run.out, 'rejects.jsonl'), rejectsOf(backend, run))
   return published
@@ -149,7 +159,7 @@ export async function writeWhole(
   parts: AsyncIterable<string> | Iterable<string>,
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const aside = `${path}.tmp-${process.pid}`
+  const aside = `${path}.tmp-${randomBytes(6).toString('hex')}`
   const file = await open(aside, 'w')
   try {
     let text = ''

@@ -100,10 +100,8 @@ export const batches: Space<Bytes> = rows('dedupe.batches', rawCodec, { ordered:
 export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>('rejects'), {
   ordered: true,
 })
-/** Run, `/`, rank and document key → a prepared document that waits for its turn. */
+/** Run, `/`, rank, document key, place and part (see waiting.ts) → a prepared document that waits for its turn. */
 export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
-/** Run, `/` and shard (4) → positions that are done (6), and whether that is all (1). */
-export const progress: Space<Bytes> = rows('dedupe.progress', rawCodec, { ordered: true })
 /** `state` → what fingerprints were made with; run ids → what a run was. */
 export const states: Space<unknown> = rows('dedupe.states', jsonCodec<unknown>('states'), {
   ordered: true,
@@ -122,7 +120,6 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   batches,
   rejects,
   pending,
-  progress,
   states,
 ]
 

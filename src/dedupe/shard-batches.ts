@@ -58,3 +58,40 @@ export async function* batchesOf(
   }
   yield take(true)
 }
+
+/**
+ * A batch in smaller ones, in the same order: of so many bytes, as `bytesOf` has it, or of one document. What was no
+ * document is apart.
+ */
+export function partsOf(
+  batch: Batch,
+  bytesOf: (document: PreparedDocument) => number,
+  bytesMax: number,
+): Batch[] {
+  const items = [...batch.placed, ...batch.rejected].toSorted(
+    (one, other) => one.position - other.position,
+  )
+  const parts: { placed: Placed[]; rejected: Reject[]; bytes: number; upTo: number }[] = []
+  for (const item of items) {
+    const isRejected = !('document' in item)
+    const bytes = isRejected ? 0 : bytesOf(item.document)
+    let part = parts.at(-1)
+    const isOther = part && (isRejected ? part.placed.length > 0 : part.rejected.length > 0)
+    if (!part || isOther || (!isRejected && part.bytes + bytes > bytesMax)) {
+      part = { placed: [], rejected: [], bytes: 0, upTo: 0 }
+      parts.push(part)
+    }
+    if (isRejected) part.rejected.push(item)
+    else part.placed.push(item)
+    part.bytes += bytes
+    part.upTo = item.position + 1
+  }
+  const last = parts.at(-1) ?? { placed: [], rejected: [], upTo: batch.upTo }
+  let { from } = batch
+  return [...parts.slice(0, -1), last].map(({ placed, rejected, upTo }, at) => {
+    const isLast = batch.isLast && at >= parts.length - 1
+    const made = { shard: batch.shard, placed, rejected, upTo, isLast, from }
+    from = upTo
+    return made
+  })
+}

@@ -1,5 +1,7 @@
 /** What a run came to, counted from its rows: for the report, and for the guards that stop a run. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { EMPTY, endOfPrefix } from '../bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import {
@@ -97,6 +99,8 @@ export interface Summary {
 const HISTOGRAM_BINS = 100
 const CLOSEST = 12
 const LONGEST = 5
+/** So many rows are read before others have a turn: leases are renewed meanwhile. */
+const ROWS_A_TURN = 256
 
 /** A document of a run, with what it was decided to be. */
 export interface Line {
@@ -117,7 +121,9 @@ export async function* linesOf(backend: Backend, run: string, only?: number): As
   const all = runPrefix(run)
   const prefix = only === undefined ? all : shardKey(run, only)
   const range = { start: prefix, end: endOfPrefix(prefix) }
+  let rows = 0
   for await (const { key, value } of backend.scan(batches, range)) {
+    if (++rows % ROWS_A_TURN === 0) await nextTurn()
     const shard = key.readUInt32BE(all.byteLength)
     const entries = decodeEntries(value)
     const lines = await backend.read(findLines, entries)

@@ -12,8 +12,8 @@ import {
   type Space,
   type Transaction,
 } from '../backends/contract.ts'
-import { documentKey } from '../ledger/names.ts'
-import { takeBack } from '../ledger/undo.ts'
+import { documentKey, runName } from '../ledger/names.ts'
+import { dropShards, takeBack } from '../ledger/undo.ts'
 import { removeCentre } from './centre.ts'
 import { leaveCluster } from './cluster.ts'
 import type { Engine } from './engine.ts'
@@ -26,7 +26,6 @@ import {
   type DocumentRow,
   members,
   pending,
-  progress,
   rejects,
   runPrefix,
 } from './rows.ts'
@@ -61,9 +60,11 @@ export async function reliedOnBy(backend: Backend, run: string): Promise<Set<str
 /** Returns how many documents were taken back. */
 export async function undoRun(backend: Backend, engine: Engine, run: string): Promise<number> {
   const keys = await documentsOf(backend, run)
+  // Elsewhere transactions are small.
+  const atOnce = backend.serial ? PAGE : 1
   let count = 0
-  for (let from = 0; from < keys.length; from += PAGE) {
-    const page = keys.slice(from, from + PAGE)
+  for (let from = 0; from < keys.length; from += atOnce) {
+    const page = keys.slice(from, from + atOnce)
     try {
       count += await backend.run(undoDocuments, engine, run, page)
     } catch (error) {
@@ -85,7 +86,7 @@ function* undoDocuments(
     const [row] = yield* read(cell(documents, key))
     // A later run has decided about it anew.
     if (!row || row.run !== run) continue
-    if (row.centre) yield* removeCentre(scope, engine, key, row.centre, false)
+    if (row.centre) yield* removeCentre(scope, engine, key, row.centre)
     if (row.centre) scope.remove(cell(clusters, key))
     if (row.cluster) yield* leaveCluster(scope, fromHex(row.cluster), key, row)
     scope.remove(cell(documents, key))
@@ -99,10 +100,14 @@ function* findDocument(_scope: unknown, key: Bytes): Transaction<DocumentRow | u
   return (yield* read(cell(documents, key)))[0]
 }
 
-/** Takes the rows away that only the run itself needs. */
-export async function clearRun(backend: Backend, run: string): Promise<void> {
+/** Takes the rows away that only the run itself needs; `leased`: how many pieces of work there were. */
+export async function clearRun(backend: Backend, run: string, leased: number): Promise<void> {
+  for (let from = 0; from < leased; from += PAGE) {
+    const to = Math.min(leased, from + PAGE)
+    await backend.run(dropShards, runName(run).key, from, to)
+  }
   const prefix = runPrefix(run)
-  for (const space of [batches, rejects, pending, progress]) {
+  for (const space of [batches, rejects, pending]) {
     let page: Buffer[] = []
     const range = { start: prefix, end: endOfPrefix(prefix) }
     for await (const { key } of backend.scan<unknown>(space, range)) {

@@ -78,7 +78,7 @@ export function heldClaim({ id, token }: Claim): HeldClaim {
 
 export function* claimLine(scope: Scope, prepared: PreparedClaim): Transaction<Claimed> {
   const { id, key, leaseMs, source, run, worker, retentionMs } = prepared
-  if (run !== undefined) yield* requireRunning(scope, run)
+  if (run !== undefined) yield* requireRunning(run)
   const [old] = yield* read(lineCell(key))
   const at = scope.now()
   if (old && isHeld(old, at)) return { ok: false, reason: 'claimed', line: told(old) }

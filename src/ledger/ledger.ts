@@ -66,7 +66,7 @@ import {
   checkLeaseOptions,
   finishShard,
   type HeldShard,
-  leaseAlone,
+  leaseShard,
   type Leased,
   type LeaseOptions,
   noteProgress,
@@ -284,7 +284,7 @@ export class Ledger {
   lease(run: string, options: LeaseOptions): Promise<Leased> {
     return this.#pass(() => {
       checkLeaseOptions(options)
-      return this.#backend.run(leaseAlone, run, options)
+      return this.#backend.run(leaseShard, run, options)
     })
   }
 

@@ -153,24 +153,17 @@ export function* lookLine(key: Buffer): Transaction<Line | undefined> {
 /**
  * Writes a final line inside the caller's own transaction. It replaces whatever line the document has; whoever holds a
  * claim on it has lost it.
- *
- * `relies` is for callers that narrow what they rely on: with it, the cells read here are named as well.
  */
-export function* recordLine(
-  scope: Scope,
-  prepared: PreparedLine,
-  relies = false,
-): Transaction<Recorded> {
+export function* recordLine(scope: Scope, prepared: PreparedLine): Transaction<Recorded> {
   const { key, id, status, source, run, worker, of, detail } = prepared
-  if (run !== undefined) yield* requireRunning(scope, run, relies)
+  if (run !== undefined) yield* requireRunning(run)
   const [replaced] = yield* read(lineCell(key))
-  if (relies) scope.rely(lineCell(key))
   const token = replaced ? replaced.token + 1 : 0
   const at = scope.now()
   const leaseUntil = undefined
   const previous = undefined
   const line = { id, status, token, at, leaseUntil, source, run, worker, of, detail, previous }
-  yield* putLine(scope, key, replaced, line, relies)
+  yield* putLine(scope, key, replaced, line)
   return { line, replaced }
 }
 
@@ -179,17 +172,15 @@ export function* supersedeLine(
   scope: Scope,
   key: Buffer,
   by: { readonly of: string; readonly run?: string | undefined; readonly detail?: string },
-  relies = false,
 ): Transaction<Line | undefined> {
   const { run } = by
-  if (run !== undefined) yield* requireRunning(scope, run, relies)
+  if (run !== undefined) yield* requireRunning(run)
   const [old] = yield* read(lineCell(key))
-  if (relies) scope.rely(lineCell(key))
   if (!old || !isProcessed(old)) return undefined
   const { of, detail = old.detail } = by
   const at = scope.now()
   const line: Line = { ...old, status: 'superseded', at, of, detail, run: run ?? old.run }
-  yield* putLine(scope, key, old, line, relies)
+  yield* putLine(scope, key, old, line)
   return line
 }
 
@@ -199,12 +190,11 @@ export function* putLine(
   key: Buffer,
   old: Line | undefined,
   next: Line,
-  relies = false,
 ): Transaction<void> {
   let previous = old?.previous
   if (!old || old.run !== next.run) {
     if (old) {
-      const kept = yield* withoutRun(scope, key, old, runKey(next.run), relies)
+      const kept = yield* withoutRun(scope, key, old, runKey(next.run))
       scope.write(runEntryCell(runKey(old.run), key), { replaced: kept })
       previous = runKey(old.run)
     }
@@ -221,17 +211,10 @@ export function* putLine(
  * The chain of lines beneath `top` without the one of this run, which is about to be on top of it again: two runs
  * took turns. Without this, the chain would be a circle.
  */
-function* withoutRun(
-  scope: Scope,
-  key: Buffer,
-  top: Line,
-  run: Buffer,
-  relies: boolean,
-): Transaction<Line> {
+function* withoutRun(scope: Scope, key: Buffer, top: Line, run: Buffer): Transaction<Line> {
   if (!top.previous) return top
   const own = runEntryCell(run, key)
   const [entry] = yield* read(own)
-  if (relies) scope.rely(own)
   if (!entry?.replaced) return top
   const { status, previous } = entry.replaced
   if (run.equals(NO_RUN)) scope.remove(own)
@@ -241,7 +224,6 @@ function* withoutRun(
   for (let steps = 0; above && steps < CHAIN_MAX; steps++) {
     const place: Cell<RunEntry> = runEntryCell(above, key)
     const [{ replaced } = IN_FORCE] = yield* read(place)
-    if (relies) scope.rely(place)
     if (replaced?.previous?.equals(run)) {
       scope.write(place, { replaced: { ...replaced, previous } })
       return top

@@ -21,7 +21,7 @@ export interface StartedRun {
   readonly isResumed: boolean
 }
 
-const SHARDS_MAX = 65_536
+const SHARDS_MAX = 16_777_216
 
 export function checkRunInput(input: RunInput): void {
   refuseUnknown(input, ['id', 'configDigest'])
@@ -68,9 +68,8 @@ export function* finishRun(
 }
 
 /** The run, if lines can be made in it. */
-export function* requireRunning(scope: Scope, run: string, relies = false): Transaction<RunRow> {
+export function* requireRunning(run: string): Transaction<RunRow> {
   const found = yield* requireRun(run)
-  if (relies) scope.rely(runCell(run))
   if (found.status !== 'running') throw ended(found)
   return found
 }
@@ -99,7 +98,7 @@ export function* openShards(scope: Scope, run: string, count: number): Transacti
       `A run has 1 to ${SHARDS_MAX} shards, not ${String(count)}.`,
     )
   }
-  const found = yield* requireRunning(scope, run)
+  const found = yield* requireRunning(run)
   if (found.shards === count) return found
   if (found.shards > 0) {
     throw new PrestigeError(

@@ -4,7 +4,14 @@
  * written in the very transaction that did the work.
  */
 
-import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import {
+  type Cell,
+  cell,
+  glance,
+  read,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { checkLease, refuseUnknown, runName, shortText } from './names.ts'
 import { type ShardRow, shardKey, shards, type ShardState } from './rows.ts'
@@ -67,9 +74,8 @@ export function* leaseShard(
   scope: Scope,
   run: string,
   { worker, leaseMs }: LeaseOptions,
-  relies = false,
 ): Transaction<Leased> {
-  const { shards: count } = yield* requireRunning(scope, run, relies)
+  const { shards: count } = yield* requireRunning(run)
   if (count === 0) {
     throw new PrestigeError('INVALID_OPTIONS', 'This run has no shards. Divide it with openShards.')
   }
@@ -79,13 +85,27 @@ export function* leaseShard(
   for (let from = 0; from < count; from += LOOK_AT_ONCE) {
     const length = Math.min(LOOK_AT_ONCE, count - from)
     const numbers = Array.from({ length }, (_, at) => (first + from + at) % count)
-    const found = yield* read(...numbers.map((shard) => shardCell(run, shard)))
+    const found = yield* glance(...numbers.map((shard) => shardCell(run, shard)))
     const at = found.findIndex((row) => isFree(row, now))
     const shard = numbers[at]
-    if (shard !== undefined) return take(scope, run, shard, found[at], worker, leaseMs, relies)
+    if (shard !== undefined) return take(scope, run, shard, found[at], worker, leaseMs)
     done += found.filter((row) => row?.state === 'done').length
   }
   return done === count ? 'all-done' : 'none-free'
+}
+
+/** Leases this very shard, unless somebody has it or it is done. */
+export function* leaseOne(
+  scope: Scope,
+  run: string,
+  shard: number,
+  { worker, leaseMs }: LeaseOptions,
+): Transaction<ShardLease | 'held' | 'done'> {
+  yield* requireRunning(run)
+  const [found] = yield* read(shardCell(run, shard))
+  if (found?.state === 'done') return 'done'
+  if (!isFree(found, scope.now())) return 'held'
+  return take(scope, run, shard, found, worker, leaseMs)
 }
 
 function take(
@@ -95,14 +115,14 @@ function take(
   old: ShardRow | undefined,
   worker: string,
   leaseMs: number,
-  relies: boolean,
 ): ShardLease {
   const now = scope.now()
   const token = (old?.token ?? 0) + 1
   const leaseUntil = now + Math.ceil(leaseMs)
   const value = old?.value ?? ''
   const place = shardCell(run, shard)
-  if (relies) scope.rely(place)
+  // Of all the shards it looked at, a lease rests on its own alone.
+  scope.rely(place)
   scope.write(place, {
     state: 'leased',
     token,
@@ -114,7 +134,7 @@ function take(
   return { run, shard, token, leaseUntil, progress: readShardValue(value) }
 }
 
-function isFree(row: ShardRow | undefined, now: number): boolean {
+export function isFree(row: ShardRow | undefined, now: number): boolean {
   return !row || row.state === 'free' || (row.state === 'leased' && row.leaseUntil <= now)
 }
 
@@ -125,57 +145,42 @@ function startOf(worker: string, count: number): number {
 }
 
 /** Notes how far the work is and renews the lease; refused if another has the shard. `value` is JSON (`shardValue`). */
-export function* noteProgress(
-  scope: Scope,
-  held: HeldShard,
-  value: string,
-  relies = false,
-): Transaction<number> {
-  const old = yield* requireHeld(scope, held, relies)
+export function* noteProgress(scope: Scope, held: HeldShard, value: string): Transaction<number> {
+  const old = yield* requireHeld(held)
   const leaseUntil = scope.now() + old.leaseMs
   scope.write(shardCell(held.run, held.shard), { ...old, leaseUntil, value })
   return leaseUntil
 }
 
 /** The shard's work is done. Said again after a lost answer, it is the same once. */
-export function* finishShard(
-  scope: Scope,
-  held: HeldShard,
-  value: string,
-  relies = false,
-): Transaction<void> {
+export function* finishShard(scope: Scope, held: HeldShard, value: string): Transaction<void> {
   const place = shardCell(held.run, held.shard)
   const [found] = yield* read(place)
-  if (relies) scope.rely(place)
   if (found?.state === 'done' && found.token === held.token) return
-  const old = yield* requireHeld(scope, held, relies)
+  const old = yield* requireHeld(held)
   scope.write(place, { ...old, state: 'done', value })
+}
+
+/** Renews the lease and leaves the progress as it is. */
+export function* renewShard(scope: Scope, held: HeldShard): Transaction<void> {
+  const old = yield* requireHeld(held)
+  scope.write(shardCell(held.run, held.shard), { ...old, leaseUntil: scope.now() + old.leaseMs })
 }
 
 /** Gives a shard back, with its progress. */
 export function* releaseShard(scope: Scope, held: HeldShard): Transaction<void> {
-  const old = yield* requireHeld(scope, held, false)
+  const old = yield* requireHeld(held)
   scope.write(shardCell(held.run, held.shard), { ...old, state: 'free' })
 }
 
-function* requireHeld(
-  scope: Scope,
-  { run, shard, token }: HeldShard,
-  relies: boolean,
-): Transaction<ShardRow> {
+function* requireHeld({ run, shard, token }: HeldShard): Transaction<ShardRow> {
   const place = shardCell(run, shard)
   const [found] = yield* read(place)
-  if (relies) scope.rely(place)
   if (found?.state === 'leased' && found.token === token) return found
   throw new PrestigeError(
     'CLAIM_LOST',
     `The lease of shard ${shard} of run ${JSON.stringify(run)} is lost: it was over, and another took it.`,
   )
-}
-
-/** On engines that validate, what was leased relies on the run and on its own shard only, not on all it looked at. */
-export function* leaseAlone(scope: Scope, run: string, options: LeaseOptions): Transaction<Leased> {
-  return yield* leaseShard(scope, run, options, true)
 }
 
 export function* shardsOf(run: string, from: number, to: number): Transaction<Shard[]> {

@@ -15,6 +15,7 @@ import {
   type Backend,
   type Cell,
   cell,
+  glance,
   read,
   type Scope,
   type Transaction,
@@ -124,7 +125,7 @@ export class NearIndex<Signature> {
 
   /** No search finds it any more, but its row stays, with another payload. */
   *retire(scope: Scope, group: Buffer, id: Buffer, payload: Buffer): Transaction<void> {
-    yield* this.remove(scope, group, id, true)
+    yield* this.remove(scope, group, id)
     this.keep(scope, group, id, payload)
   }
 
@@ -133,20 +134,16 @@ export class NearIndex<Signature> {
     scope.write(this.representative(group, id), { ...old, payload })
   }
 
-  /**
-   * Whether it was there. `relies` is for callers that narrow what they rely on: with it, what is rewritten here is
-   * named as well. Others rely on everything they have read, and naming anything would narrow that.
-   */
-  *remove(scope: Scope, group: Buffer, id: Buffer, relies: boolean): Transaction<boolean> {
+  /** Whether it was there. */
+  *remove(scope: Scope, group: Buffer, id: Buffer): Transaction<boolean> {
     const place = this.representative(group, id)
     const [row] = yield* read(place)
-    if (relies) scope.rely(place)
     if (!row) return false
     scope.remove(place)
     if (row.sequence === 0 && row.signature.byteLength === 0) return true
     if (!this.#options.serial) {
       const signature = this.likeness.fromBytes(row.signature)
-      yield* this.#leaveBuckets(scope, group, id, signature, relies)
+      yield* this.#leaveBuckets(scope, group, id, signature)
       return true
     }
     const nonce = scope.id()
@@ -240,10 +237,12 @@ export class NearIndex<Signature> {
   }
 
   *#findInCells(group: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {
-    const relied = this.bucketsOf(group, signature)
-    const buckets = yield* read(...relied)
+    const cells = this.bucketsOf(group, signature)
+    const buckets = yield* glance(...cells)
+    // A full bucket names nobody for ever, so nothing can rest on it.
+    const relied = cells.filter((_, at) => !buckets[at]?.isFull)
     const { ids, passedOver } = mostShared(buckets, this.#options.candidatesMax)
-    const rows = yield* read(...ids.map((id) => this.representative(group, id)))
+    const rows = yield* glance(...ids.map((id) => this.representative(group, id)))
     const candidates: Candidate[] = []
     for (const [at, row] of rows.entries()) {
       const id = ids[at]
@@ -265,7 +264,7 @@ export class NearIndex<Signature> {
 
   *#fillBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
     const cells = this.bucketsOf(group, signature)
-    const buckets = yield* read(...cells)
+    const buckets = yield* glance(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       const { isFull, ids } = buckets[at] ?? { isFull: false, ids: EMPTY }
       if (isFull) continue
@@ -276,19 +275,13 @@ export class NearIndex<Signature> {
     }
   }
 
-  *#leaveBuckets(
-    scope: Scope,
-    group: Bytes,
-    id: Bytes,
-    signature: Signature,
-    relies: boolean,
-  ): Transaction<void> {
+  *#leaveBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
     const cells = this.bucketsOf(group, signature)
-    const buckets = yield* read(...cells)
+    const buckets = yield* glance(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       // A full bucket names nobody for ever. Of any other, what others have added since must not be written
       // over; and one read before this id came to it does not name it yet.
-      if (relies && !buckets[at]?.isFull) scope.rely(bucketCell)
+      if (!buckets[at]?.isFull) scope.rely(bucketCell)
       const ids = idsOf(buckets[at])
       const left = ids.filter((other) => !equalBytes(other, id))
       if (left.length === ids.length) continue

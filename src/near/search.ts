@@ -7,7 +7,7 @@
  */
 
 import type { Cell, Scope, Transaction } from '../backends/contract.ts'
-import { read } from '../backends/contract.ts'
+import { glance } from '../backends/contract.ts'
 import type { NearIndex } from './index.ts'
 import type { Representative } from './rows.ts'
 
@@ -48,7 +48,7 @@ export interface Searched<Signature> {
   readonly relied: readonly Cell<unknown>[]
 }
 
-/** `scope` is given by those who may write. */
+/** Relies on nothing yet: that is up to who decides by it. `scope` is given by those who may write. */
 export function* search<Signature>(
   wanted: Search<Signature>,
   scope: Scope | undefined,
@@ -70,7 +70,7 @@ export function* search<Signature>(
   let compared = 0
   for (const { look, id, estimate } of ranked) {
     if (index.likeness.similarityMax(estimate) < least) break
-    const [row] = yield* read(index.representative(look.group, id))
+    const [row] = yield* glance(index.representative(look.group, id))
     if (!row) continue
     const candidate = { look, id, estimate, row }
     const similarity = yield* wanted.measure(candidate)

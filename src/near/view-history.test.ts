@@ -62,7 +62,7 @@ class World {
     const { writer } = this
     await this.backend.run(function* (scope: Scope) {
       if (retire) yield* writer.retire(scope, GROUP, id, Buffer.from('retired'))
-      else yield* writer.remove(scope, GROUP, id, false)
+      else yield* writer.remove(scope, GROUP, id)
     })
   }
 

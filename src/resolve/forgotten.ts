@@ -39,11 +39,10 @@ export function* forgetCluster<S>(
 ): Transaction<Buffer | undefined> {
   const place: Cell<Representative> = index.representative(shelf, row)
   const [representative] = yield* read(place)
-  scope.rely(place)
   if (!representative) return undefined
   const payload = decodePayload(representative.payload)
   if (!isDue(payload)) return undefined
-  yield* index.remove(scope, shelf, row, true)
+  yield* index.remove(scope, shelf, row)
   for (let part = 0; part < payload.parts; part++) {
     scope.remove(cell(evidences, evidenceKey(shelf, row, part)))
   }
@@ -52,7 +51,6 @@ export function* forgetCluster<S>(
   }
   const own = cell(resolutions, concat(tenant, payload.id))
   const [resolved] = yield* read(own)
-  scope.rely(own)
   // It may have been resolved anew since, when this one had expired.
   if (resolved?.isRepresentative && equalBytes(resolved.row, row)) scope.remove(own)
   scope.write(cell(leftovers, concat(shelf, row)), { tenant, id: payload.id, kind })

@@ -7,7 +7,15 @@
  */
 
 import { type Bytes, concat } from '../bytes.ts'
-import { cell, read, type ReadScope, type Scope, type Transaction } from '../backends/contract.ts'
+import {
+  cell,
+  type Cell,
+  glance,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
 import type { Representative } from '../near/rows.ts'
 import { type Candidate, type Hit, search, type Searched } from '../near/search.ts'
 import { PrestigeError } from '../errors.ts'
@@ -68,8 +76,9 @@ export function* resolveInput<S>(
   const { tenant, id } = subject
   const resolution = cell(resolutions, concat(tenant, id))
   const [row] = yield* read(resolution)
-  scope.rely(resolution)
-  const known = row && (yield* standing(scope, subject, row))
+  const relied: Cell<unknown>[] = []
+  const known = row && (yield* standing(scope, subject, row, relied))
+  scope.rely(...relied)
   if (row && known) {
     renew(scope, subject, known.at, known.row, rules)
     return known.ended
@@ -81,14 +90,17 @@ export function* resolveInput<S>(
   return yield* join(scope, subject, found, best, rules)
 }
 
-/** An earlier answer that stands and changes nothing, so that no write transaction is needed for it. */
+/**
+ * An earlier answer that stands and changes nothing, so that no write transaction is needed for it. What is gone never
+ * comes back under its id, so each row that was there when it was looked at was there when the first was.
+ */
 export function* answerOf<S>(
   scope: ReadScope,
   subject: Subject<S>,
   rules: Rules,
 ): Transaction<Ended | undefined> {
-  const [row] = yield* read(cell(resolutions, concat(subject.tenant, subject.id)))
-  const known = row && (yield* standing(scope, subject, row))
+  const [row] = yield* glance(cell(resolutions, concat(subject.tenant, subject.id)))
+  const known = row && (yield* standing(scope, subject, row, []))
   if (!known) return undefined
   const { expiresAt } = decodePayload(known.row.payload)
   return isRenewalDue(expiresAt, scope.now(), rules) ? undefined : known.ended
@@ -97,9 +109,8 @@ export function* answerOf<S>(
 /** What it would be, without a write; `undefined`: it would be new. */
 export function* lookUp<S>(scope: ReadScope, subject: Subject<S>): Transaction<Ended | undefined> {
   // Nothing is written, and evidence never changes: no later moment can make the answer wrong.
-  scope.rely()
-  const [row] = yield* read(cell(resolutions, concat(subject.tenant, subject.id)))
-  const known = row && (yield* standing(scope, subject, row))
+  const [row] = yield* glance(cell(resolutions, concat(subject.tenant, subject.id)))
+  const known = row && (yield* standing(scope, subject, row, []))
   if (known) return known.ended
   const found = yield* searchFor(subject, undefined, scope.now())
   const [best] = found.hits
@@ -125,20 +136,21 @@ interface Standing {
   readonly row: Representative
 }
 
-/** An earlier answer, if its representative is still there. */
+/** An earlier answer, if its representative is still there. What it rests on is put into `relied`. */
 function* standing<S>(
   scope: ReadScope,
   subject: Subject<S>,
   resolved: Resolved,
+  relied: Cell<unknown>[],
 ): Transaction<Standing | undefined> {
   const { index } = subject.kind
   let at: Pick<Resolved, 'shelf' | 'row'> = resolved
   let id = resolved.id
   for (let merges = 0; merges <= MERGES_MAX; merges++) {
     const place = index.representative(at.shelf, at.row)
-    const [row] = yield* read(place)
+    const [row] = yield* glance(place)
+    relied.push(place)
     if (!row) return undefined
-    scope.rely(place)
     const payload = decodePayload(row.payload)
     if (payload.expiresAt !== undefined && payload.expiresAt <= scope.now()) return undefined
     if (payload.mergedInto === undefined) {
@@ -156,10 +168,10 @@ function* standing<S>(
     }
     id = payload.mergedInto.id
     const next = cell(resolutions, concat(subject.tenant, id))
-    const [older] = yield* read(next)
+    const [older] = yield* glance(next)
+    relied.push(next)
     // It may have been forgotten, and have come back as a member of another.
     if (!older?.isRepresentative) return undefined
-    scope.rely(next)
     at = older
   }
   return undefined
@@ -322,7 +334,6 @@ function* merge<S>(
   // The row as this transaction has left it: its life may have been renewed just now.
   const place = kind.index.representative(shelf, younger.id)
   const [row] = yield* read(place)
-  scope.rely(place)
   if (!row) return
   const payload = decodePayload(row.payload)
   // From now on it lives as long as the older one, whose life alone is renewed.
@@ -370,7 +381,8 @@ function leave<S>(scope: Scope, { tenant, id }: Subject<S>, old: Resolved): void
 
 function* nameGroup<S>(scope: Scope, { kind, tenant, group }: Subject<S>): Transaction<void> {
   const place = cell(groups, tenant)
-  const [name] = yield* read(place)
+  // Whoever comes second writes the same.
+  const [name] = yield* glance(place)
   if (name === undefined) scope.write(place, `${kind.name}:${group}`)
 }
 

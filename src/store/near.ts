@@ -16,6 +16,7 @@ import {
   type Cell,
   cell,
   first,
+  glance,
   read,
   type Scope,
   type Transaction,
@@ -190,7 +191,7 @@ export class StoreNear {
       scope.add(LINKS, -1)
       return
     }
-    yield* this.index.remove(scope, Buffer.from(link.group), id, false)
+    yield* this.index.remove(scope, Buffer.from(link.group), id)
     const hasLinked = !scope.serial || (yield* first(linked, id)) !== undefined
     if (hasLinked) scope.write(cell(orphaned, id), EMPTY)
   }
@@ -204,7 +205,7 @@ export class StoreNear {
     // What cannot be compared any more has no row of its own.
     scope.remove(place)
     scope.add(LINKS, -1)
-    yield* this.#decide(scope, [place], content, value)
+    yield* this.#decide(scope, content, value)
     return true
   }
 
@@ -214,25 +215,21 @@ export class StoreNear {
     const listing = cell(digests, content.digest)
     const [link, known] = yield* read(place, listing)
     if (link || !known || !equalBytes(known.id, content.id)) return
-    yield* this.#decide(scope, [place, listing], content, value)
+    yield* this.#decide(scope, content, value)
   }
 
-  *#decide(
-    scope: Scope,
-    places: readonly Cell<unknown>[],
-    content: NearContent,
-    value: NearValue,
-  ): Transaction<void> {
+  *#decide(scope: Scope, content: NearContent, value: NearValue): Transaction<void> {
     const { hits, relied, passedOver } = yield* this.search(value, scope)
     const [hit] = hits
-    scope.rely(...places, ...(hit ? [this.relied(hit)] : relied))
+    scope.rely(...(hit ? [this.relied(hit)] : relied))
     const known = hit && (yield* this.knownOf(hit))
     if (hit && known) this.link(scope, value, content, hit, known)
     else yield* this.begin(scope, value, content.id, content, passedOver)
   }
 
+  /** The content of a hit, which is there as long as what the hit rests on. */
   *knownOf(hit: Hit<Uint16Array>): Transaction<Known> {
-    const [known] = yield* read(cell(digests, decodePayload(hit.row.payload).digest))
+    const [known] = yield* glance(cell(digests, decodePayload(hit.row.payload).digest))
     if (known) return known
     throw new PrestigeError(
       'CONTENT_CORRUPT',

@@ -122,7 +122,7 @@ function* look(scope: Scope, prepared: Prepared): Transaction<Scene> {
 
 function* lookNear(
   scope: Scope,
-  { key, digest, form, staged: id, keeping, sharesNear }: Prepared,
+  { keeping, sharesNear }: Prepared,
   value: NearValue,
   scene: Scene,
 ): Transaction<Scene> {
@@ -130,9 +130,6 @@ function* lookNear(
   if (!near) return scene
   const { hits, relied, passedOver } = yield* near.search(value, scope)
   const [hit] = hits
-  scope.rely(cell(entries, key), cell(digests, digest))
-  if (form) scope.rely(cell(forms, form))
-  if (id) scope.rely(cell(staged, id))
   if (hit === undefined) {
     scope.rely(...relied)
     return { ...scene, near: { value, hit, known: undefined, passedOver } }

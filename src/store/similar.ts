@@ -2,7 +2,7 @@
 
 import { equalBytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
-import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, glance, type Transaction } from '../backends/contract.ts'
 import type { StoreNear } from './near.ts'
 import { decodePayload } from './near-rows.ts'
 import { refuseUnknown, type Value, valueBytes } from './prepare.ts'
@@ -55,14 +55,12 @@ export async function similarTo(
         : 'Only texts are compared, and the value is not valid UTF-8.',
     )
   }
-  return backend.read(function* (scope: ReadScope): Transaction<Similar[]> {
+  return backend.read(function* (): Transaction<Similar[]> {
     const { hits } = yield* near.search(prepared, undefined, { similarityMin, hitsMax: limit })
-    // Contents never change, so nothing that is read here has to be unchanged at the end.
-    scope.rely()
     const found: Similar[] = []
     for (const { similarity, id, row } of hits.slice(0, limit)) {
-      const [known] = yield* read(cell(digests, decodePayload(row.payload).digest))
-      // Swept since it was found, where reads are not from one moment.
+      const [known] = yield* glance(cell(digests, decodePayload(row.payload).digest))
+      // Contents never change, so nothing seen here has to be unchanged at the end. Swept since it was found, where reads are not from one moment.
       if (!known || !equalBytes(known.id, id)) continue
       found.push({ similarity, ...originOf(known), bytes: known.bytes })
     }

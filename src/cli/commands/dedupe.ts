@@ -14,6 +14,7 @@ import { summaryText } from '../dedupe-report.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
+import { isHelper, MoreWorkers } from '../more-workers.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { reportOfRun, writeAside, writePage } from '../run-report.ts'
@@ -27,6 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (against !== undefined && invocation.flag('plan')) {
     throw usageFailure('--plan and --against cannot be given together: --against keeps no state.')
   }
+  requireSharable(invocation)
   await requireInputs(invocation.operands)
   const progress = Progress.of(invocation, 'document')
   const work = new Work(invocation, settings, progress, { out, state: against ?? state })
@@ -38,6 +40,17 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     progress.end()
   }
+}
+
+function requireSharable(invocation: Invocation): void {
+  const workers = invocation.wholeNumber('workers') ?? 1
+  if (workers === 0) throw usageFailure('--workers takes a number from 1 on.')
+  if (invocation.wholeNumber('lease') === 0) throw usageFailure('--lease takes seconds from 1 on.')
+  if (workers === 1) return
+  const isRun = !invocation.flag('plan') && !invocation.text('plan') && !invocation.text('against')
+  if (!isRun) throw usageFailure('--workers are for runs, and not for --plan or --against.')
+  if (!invocation.operands.includes('-')) return
+  throw usageFailure('Several workers cannot read stdin. Write it to a file first.')
 }
 
 /** A mistyped name makes no state. */
@@ -62,6 +75,7 @@ class Work {
   readonly #settings: JobConfig
   readonly #progress: Progress
   readonly #places: Places
+  readonly #more: MoreWorkers
   #run: string | undefined
 
   constructor(invocation: Invocation, settings: JobConfig, progress: Progress, places: Places) {
@@ -69,6 +83,7 @@ class Work {
     this.#settings = settings
     this.#progress = progress
     this.#places = places
+    this.#more = new MoreWorkers(invocation.signal)
   }
 
   async do(): Promise<number> {
@@ -80,6 +95,8 @@ class Work {
       if (isAgainst) return await this.#clean(deduper, job)
       return isPlan ? await this.#plan(deduper, job) : await this.#dedupe(deduper, job)
     } finally {
+      const failures = await this.#more.end()
+      for (const failure of failures) tell(`${paint('yellow', failure, process.stderr)}\n`)
       await deduper.close()
     }
   }
@@ -108,6 +125,7 @@ class Work {
   async #job(): Promise<Job> {
     const { listing, reading, strict } = this.#settings
     const name = this.#invocation.text('run')
+    const lease = this.#invocation.wholeNumber('lease')
     return {
       inputs: this.#invocation.operands,
       out: this.#places.out,
@@ -115,6 +133,7 @@ class Work {
       reading,
       strict,
       ...(name !== undefined && { run: name }),
+      sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),
       version: versionOf(),
     }
@@ -129,12 +148,15 @@ class Work {
     const show = (left: number) => progress.reach(documents, before + Math.min(within, left))
     let shardBytes = Infinity
     let all = 0
-    const said = this.#invocation.wholeNumber('workers')
+    const said = this.#invocation.wholeNumber('threads')
+    const workers = this.#invocation.wholeNumber('workers') ?? 1
     return {
       signal: this.#invocation.signal,
       // Threads are not worth their start for little input.
       get threads() {
-        return said ?? (all < THREADS_FROM_BYTES ? 0 : Math.max(1, availableParallelism() - 1))
+        if (said !== undefined) return said
+        if (workers > 1) return Math.floor(Math.max(0, availableParallelism() / workers - 1))
+        return all < THREADS_FROM_BYTES ? 0 : Math.max(1, availableParallelism() - 1)
       },
       onShards: (shards) => {
         all = inputBytes(shards)
@@ -151,8 +173,12 @@ class Work {
         within = 0
         show(shardBytes)
       },
+      onJoin: (run) => {
+        if (progress.isShown) progress.notice(`going on with run ${run} …`)
+      },
       onPhase: (phase, run) => {
         this.#run = run
+        if (phase === 'reading' && workers > 1 && !isHelper()) this.#more.start(workers - 1)
         if (phase !== 'reading' && progress.isShown) progress.notice(`${phase} …`)
       },
     }
@@ -161,8 +187,9 @@ class Work {
   async #dedupe(deduper: Deduper, job: Job): Promise<number> {
     const result = await deduper.run(job)
     const { out, state } = this.#places
-    if (result.status === 'finished') await this.#report(deduper, result.run)
+    if (result.isPublisher) await this.#report(deduper, result.run)
     this.#progress.end()
+    if (isHelper()) return 0
     if (this.#invocation.flag('json')) await printJson({ ...result, out, state })
     else if (!this.#invocation.flag('quiet')) {
       if (result.status === 'nothing') {

@@ -183,6 +183,6 @@ function* removeUnreadable(scope: Scope, key: Buffer): Transaction<boolean> {
 
 function* removeRepresentative(scope: Scope, near: StoreNear, key: Buffer): Transaction<boolean> {
   if ((yield* representativeState(scope, key)) !== 'unaccounted') return true
-  yield* near.index.remove(scope, key.subarray(0, ID_BYTES), key.subarray(ID_BYTES), false)
+  yield* near.index.remove(scope, key.subarray(0, ID_BYTES), key.subarray(ID_BYTES))
   return true
 }

@@ -62,7 +62,7 @@ export function* takeOut(
     const place = cell(rawNear.representatives, Buffer.concat([group, id]))
     const [row] = yield* read(place)
     if (row && !representativeOf(row)) scope.remove(place)
-    else if (row) yield* near.index.remove(scope, Buffer.from(group), id, false)
+    else if (row) yield* near.index.remove(scope, Buffer.from(group), id)
   }
   scope.write(cell(orphaned, id), EMPTY)
   return true
