@@ -68,6 +68,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'decide',
     'dedupe/job-config',
     'dedupe/config-text',
+    'backends/dynamodb/index',
   ],
 }
 

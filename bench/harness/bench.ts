@@ -30,6 +30,8 @@ export interface Sample {
   readonly diskBytes?: number | undefined
   readonly rssBytes?: number | undefined
   readonly commits?: number | undefined
+  /** Requests to a server. */
+  readonly requests?: number | undefined
   /** What the index of a resolver holds, and what its tables in memory take. */
   readonly representatives?: number | undefined
   readonly tableBytes?: number | undefined
@@ -64,6 +66,7 @@ export interface Limits {
   readonly eventLoopDelayP99MsMax?: number
   readonly putsPerCommitMin?: number
   readonly conflictsPerOpMax?: number
+  readonly requestsPerOpMax?: number
 }
 
 export interface Case {
@@ -102,6 +105,7 @@ export const benchNames = [
   'near-store',
   'ledger',
   'redis',
+  'dynamodb',
   'workers',
 ] as const
 

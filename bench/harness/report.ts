@@ -46,6 +46,9 @@ export function lineOf({
     referenceServerBytesPerOp: share(theirs.serverBytes, theirs.ops),
     conflictsPerOp: share(ours.conflicts, ops),
     commits,
+    requestsPerOp: ours.requests === undefined ? undefined : round(ours.requests / ops),
+    referenceRequestsPerOp:
+      theirs.requests === undefined ? undefined : round(theirs.requests / theirs.ops),
     putsPerCommit: commits === undefined || commits === 0 ? undefined : round(ops / commits),
     runs,
   }
@@ -56,7 +59,8 @@ export function lineOf({
 function verdict(line: Line, limits: Limits | undefined): Line {
   if (limits === undefined) return {}
   const { ratioMax, cpuMicrosMax, wallMsMax, wallRatioMax } = limits
-  const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin, conflictsPerOpMax } = limits
+  const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin } = limits
+  const { conflictsPerOpMax, requestsPerOpMax } = limits
   const atMost = (field: string, max: number | undefined) =>
     max === undefined || Number(line[field]) <= max
   return {
@@ -68,6 +72,7 @@ function verdict(line: Line, limits: Limits | undefined): Line {
     eventLoopDelayP99MsMax,
     putsPerCommitMin,
     conflictsPerOpMax,
+    requestsPerOpMax,
     isWithin:
       atMost('ratio', ratioMax) &&
       atMost('cpuMicrosPerOp', cpuMicrosMax) &&
@@ -75,6 +80,7 @@ function verdict(line: Line, limits: Limits | undefined): Line {
       atMost('wallRatio', wallRatioMax) &&
       atMost('p50Ms', p50MsMax) &&
       atMost('conflictsPerOp', conflictsPerOpMax) &&
+      atMost('requestsPerOp', requestsPerOpMax) &&
       atMost('eventLoopDelayP99Ms', eventLoopDelayP99MsMax) &&
       (putsPerCommitMin === undefined || Number(line['putsPerCommit']) >= putsPerCommitMin),
   }
@@ -105,6 +111,7 @@ const COLUMNS = [
   ['loop p99', 9],
   ['disk', 7],
   ['per commit', 11],
+  ['requests', 9],
   ['', 8],
 ] as const
 
@@ -129,6 +136,7 @@ export function tableRow(line: Line): string {
     show(line['eventLoopDelayP99Ms']),
     disk === undefined ? '' : `${Math.round(disk)}M`,
     show(line['putsPerCommit']),
+    show(line['requestsPerOp']),
     line['isWithin'] === undefined ? '' : line['isWithin'] ? 'ok' : 'MISSED',
   ]
   return cells.map((text, at) => pad(text, COLUMNS[at]![1], at)).join('')

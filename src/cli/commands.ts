@@ -7,6 +7,7 @@
 import type { StoreInput } from '../index.ts'
 import { resolverCommands, resolverOptionForms } from './commands-resolver.ts'
 import { corpusCommands, corpusOptionForms } from './commands-corpus.ts'
+import { dynamoCommands, dynamoOptionForms } from './commands-dynamodb.ts'
 
 export interface OptionForm {
   readonly type: 'string' | 'boolean'
@@ -71,6 +72,7 @@ export const optionForms = {
   'recall-min': { type: 'string', value: 'R' },
   ...resolverOptionForms,
   ...corpusOptionForms,
+  ...dynamoOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -357,6 +359,7 @@ export const commands = {
       'prestige ledger stats --source web',
     ],
   },
+  ...dynamoCommands,
 } as const satisfies Readonly<Record<string, Command>>
 
 export type CommandName = keyof typeof commands

@@ -3,9 +3,10 @@
 import { afterAll, beforeAll, describe, it } from 'vitest'
 
 import { describeBackend } from '../../src/backends/conformance.ts'
-import { createTables, openDynamo } from '../../src/backends/dynamodb/index.ts'
+import { openDynamo } from '../../src/backends/dynamodb/index.ts'
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../servers/dynamodb.ts'
 import { subject } from '../subjects.ts'
+import { newTable } from './kit.ts'
 
 describe.skipIf(!dynamoIsHere())('on a server', () => {
   let server: DynamoServer
@@ -14,11 +15,6 @@ describe.skipIf(!dynamoIsHere())('on a server', () => {
   })
   afterAll(() => server.stop())
 
-  const newPlace = (shards: number) => async () => {
-    const location = server.location()
-    await createTables(location, { shards })
-    return location
-  }
-  describeBackend({ describe, it }, subject('dynamodb', newPlace(16), openDynamo))
-  describeBackend({ describe, it }, subject('dynamodb, one shard', newPlace(1), openDynamo))
+  const newPlace = () => newTable(server.location())
+  describeBackend({ describe, it }, subject('dynamodb', newPlace, openDynamo))
 })

@@ -59,14 +59,13 @@ export class FaultyClient implements DynamoClient {
   readonly sent = new Map<string, number>()
   /** The server knows no request again. */
   forgetsTokens = false
+  faults: DynamoFaults = NO_FAULTS
   readonly #client: DynamoClient
-  readonly #faults: DynamoFaults
   readonly #random: () => number
   readonly #late: Promise<unknown>[] = []
 
-  constructor(client: DynamoClient, seed: number, faults: DynamoFaults) {
+  constructor(client: DynamoClient, seed: number) {
     this.#client = client
-    this.#faults = faults
     this.#random = seededRandom(seed)
   }
 
@@ -135,7 +134,7 @@ export class FaultyClient implements DynamoClient {
   }
 
   #happens(fault: keyof DynamoFaults): boolean {
-    if (this.#random() >= this.#faults[fault]) return false
+    if (this.#random() >= this.faults[fault]) return false
     this.happened.set(fault, (this.happened.get(fault) ?? 0) + 1)
     return true
   }

@@ -25,8 +25,9 @@ export async function openFaulty(
   faults: DynamoFaults = ALL_FAULTS,
 ): Promise<Faulty> {
   const own = newClient(await loadSdk(), readLocation(location))
-  const client = new FaultyClient(own, seed, faults)
+  const client = new FaultyClient(own, seed)
   const backend = await openDynamo(location, { ...options, client, sleep: hurriedSleep })
+  client.faults = faults
   return { backend, client }
 }
 

@@ -95,8 +95,8 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
       Array.from({ length: 60 }, (_, at) => stores[at % 2]!.put(`key ${at}`, `text ${at % 5}`)),
     )
     expect(receipts.filter(({ content }) => content === 'new')).toHaveLength(5)
-    expect(await stores[0]!.stats()).toMatchObject({ keys: 60, contents: 5 })
-    expect((await stores[1]!.verify()).problems).toEqual([])
+    expect(await stores[0].stats()).toMatchObject({ keys: 60, contents: 5 })
+    expect((await stores[1].verify()).problems).toEqual([])
     await Promise.all(stores.map((store) => store.close()))
   })
 
@@ -128,16 +128,16 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
   it('keeps a ledger', async () => {
     const location = await newTable(server.location())
     const workers = await Promise.all([openLedger(location), openLedger(location)])
-    await workers[0]!.startRun({ id: 'run' })
+    await workers[0].startRun({ id: 'run' })
     const options = { leaseMs: 60_000, source: 'web', run: 'run' }
     const claims = await Promise.all(
       Array.from({ length: 40 }, (_, at) => workers[at % 2]!.claim(`page ${at % 20}`, options)),
     )
     const won = claims.filter((claim) => claim.ok)
     expect(won).toHaveLength(20)
-    await Promise.all(won.map((claim) => workers[1]!.commit(claim, { status: 'accepted' })))
+    await Promise.all(won.map((claim) => workers[1].commit(claim, { status: 'accepted' })))
     let lines = 0
-    for await (const { status } of workers[0]!.bySource('web')) {
+    for await (const { status } of workers[0].bySource('web')) {
       expect(status).toBe('accepted')
       lines++
     }
