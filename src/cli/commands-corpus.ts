@@ -6,7 +6,8 @@ const formats = ['auto', 'jsonl', 'parquet', 'csv', 'tsv', 'lines', 'files'] as 
 
 export const corpusOptionForms = {
   out: { type: 'string', short: 'o', value: 'DIR' },
-  state: { type: 'string', value: 'DIR' },
+  state: { type: 'string', value: 'LOCATION' },
+  backend: { type: 'string', value: 'LOCATION' },
   config: { type: 'string', value: 'FILE' },
   plan: { type: 'boolean', value: 'FILE', isValueOptional: true },
   against: { type: 'string', value: 'STATE' },
@@ -35,7 +36,8 @@ export const corpusOptionForms = {
   'language-field': { type: 'string', value: 'NAME' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
-const STATE = 'The state: a directory that any number of runs share.'
+const STATE = 'The state that runs share: a directory, or the URL of a server.'
+const BACKEND = 'Another name for --state.'
 
 export const corpusCommands = {
   dedupe: {
@@ -59,7 +61,9 @@ export const corpusCommands = {
     ],
     options: {
       out: 'Where the outputs go.',
-      state: 'The state that runs share (default: state below the outputs).',
+      state:
+        'The state that runs share: a directory (state below the outputs), or the URL of a server.',
+      backend: BACKEND,
       config: 'Settings from a file: prestige config init writes one.',
       plan: 'Only say what a run would do, and tell the duplicates in FILE.',
       against: 'Clean the inputs against this state, adding nothing to it.',
@@ -94,6 +98,7 @@ export const corpusCommands = {
       'prestige dedupe books wiki web -o clean --keep source,longest --source-priority books,wiki',
       'prestige dedupe crawl -o clean --order-independent --workers 4',
       'prestige dedupe train.jsonl -o decontaminated --against benchmarks/state',
+      'prestige dedupe corpus -o clean --backend redis://127.0.0.1:6379 --order-independent',
     ],
   },
   undo: {
@@ -107,6 +112,7 @@ export const corpusCommands = {
     ],
     options: {
       state: STATE,
+      backend: BACKEND,
       cascade: 'Take back those that rely on it, too.',
       quiet: 'Say nothing when all is well.',
     },
@@ -117,7 +123,7 @@ export const corpusCommands = {
     operandsMin: 0,
     operandsMax: 1,
     summary: 'What a run of dedupe came to: the last one, unless said.',
-    options: { state: STATE, html: 'Write one page that needs nothing else.' },
+    options: { state: STATE, backend: BACKEND, html: 'Write one page that needs nothing else.' },
     examples: [
       'prestige report --state clean/state',
       'prestige report 20250101-120000-beef --state clean/state --html report.html',
@@ -128,7 +134,7 @@ export const corpusCommands = {
     operandsMin: 0,
     operandsMax: 0,
     summary: 'List the runs of dedupe in a state.',
-    options: { state: STATE },
+    options: { state: STATE, backend: BACKEND },
     examples: ['prestige runs --state clean/state'],
   },
   config: {

@@ -113,8 +113,9 @@ export class Deduper {
   }
 
   /** What a run would come to. Nothing is kept and, but for `file`, nothing is written. */
-  plan(job: PlanJob): Promise<PlanResult> {
-    const { config } = this.#state
+  async plan(job: PlanJob): Promise<PlanResult> {
+    const { backend, config } = this.#state
+    if (!backend.serial) throw noPlan()
     return withShards(job, (shards) =>
       planJob(this.#overlay(), { ...job, config, shards }, job.file),
     )
@@ -165,6 +166,13 @@ async function withShards<T>(job: Job, use: (shards: Listing['shards']) => Promi
   } finally {
     await listing.close()
   }
+}
+
+function noPlan(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'A plan needs a state in a directory or in memory: it is made on top of rows that stand still. Plan against a state of its own.',
+  )
 }
 
 function needsAll(): PrestigeError {

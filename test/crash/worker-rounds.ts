@@ -24,6 +24,8 @@ export interface CorpusRound {
   /** Milliseconds between kills, at most. */
   readonly betweenMs: number
   readonly orderIndependent: boolean
+  /** Where workers share the state, if not in a directory. One worker alone has a directory. */
+  readonly state?: string | undefined
 }
 
 export interface CorpusRoundReport {
@@ -105,12 +107,13 @@ export async function runCorpusRound(round: CorpusRound): Promise<CorpusRoundRep
   const common = ['--quiet', '--run', 'r', '--lease', '3', ...options]
   const args = (out: string) => ['dedupe', at('in'), '-o', at(out), ...common]
   try {
-    const kills = await untilDone(args('out'), round, random)
+    const shared = round.state === undefined ? [] : ['--backend', round.state]
+    const kills = await untilDone([...args('out'), ...shared], round, random)
     const ids = docs.map(({ id }) => id).toSorted()
     same(documentsIn(at('out')).toSorted(), ids, 'documents lost or doubled')
     const kept = keptIn(at('out'))
     same(kept.map(groupOf).toSorted(), [...new Set(ids.map(groupOf))].toSorted(), 'not one of each')
-    await checkLedger(at('out/state'), ids, kept.toSorted())
+    await checkLedger(round.state ?? at('out/state'), ids, kept.toSorted())
     if (round.orderIndependent) {
       await untilDone(args('alone'), { ...round, workers: 1, killsMax: 0 }, random)
       same(published(at('out')), published(at('alone')), 'not what one worker writes')

@@ -14,6 +14,7 @@ import { summaryText } from '../dedupe-report.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
+import { isDirectory, unsaidDurability } from '../location.ts'
 import { isHelper, MoreWorkers } from '../more-workers.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { Progress } from '../progress.ts'
@@ -109,7 +110,8 @@ class Work {
     const { openDedupe } = await import('../../open-dedupe.ts')
     const { existsSync } = await import('node:fs')
     const { state } = this.#places
-    const durability = this.#invocation.text('durability') === 'fsync' ? 'fsync' : 'os'
+    const said = this.#invocation.text('durability') === 'fsync' ? 'fsync' : undefined
+    const durability = said ?? unsaidDurability(state, 'os')
     const { config } = this.#settings
     const { maxDrop, maxCluster } = config
     if (isAgainst) {
@@ -118,7 +120,8 @@ class Work {
       return openDedupe(state, { ...own, durability, create: false, asBefore: !isSaid })
     }
     // A plan leaves no trace, not even the state that there is not yet.
-    if (isPlan && !existsSync(join(state, 'data.mdb'))) return openDedupe('memory:', config)
+    if (isPlan && isDirectory(state) && !existsSync(join(state, 'data.mdb')))
+      return openDedupe('memory:', config)
     return openDedupe(state, { ...config, durability })
   }
 
