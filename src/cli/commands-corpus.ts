@@ -61,8 +61,7 @@ export const corpusCommands = {
     ],
     options: {
       out: 'Where the outputs go.',
-      state:
-        'The state that runs share: a directory (state below the outputs), or the URL of a server.',
+      state: 'What runs share: a directory or a server (state, below the outputs).',
       backend: BACKEND,
       config: 'Settings from a file: prestige config init writes one.',
       plan: 'Only say what a run would do, and tell the duplicates in FILE.',
