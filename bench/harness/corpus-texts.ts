@@ -50,7 +50,7 @@ export function writeCorpus(directory: string, bytesMax: number, parts: number):
   let bytes = 0
   let file = -1
   let descriptor = 0
-  for (const path of shuffled(ROOTS.flatMap((root) => [...textFiles(root)]))) {
+  for (const path of shuffled(ROOTS.flatMap((root) => Array.from(textFiles(root))))) {
     if (bytes >= bytesMax) break
     const text = textOf(path)
     if (text === undefined) continue

@@ -22,8 +22,8 @@ export interface SketchesAlone {
 }
 
 interface Built {
-  canonicalProfile(name: string): CanonicalProfile
-  sketchOf(text: Uint8Array, options: SketchOptions): SimilaritySketch
+  readonly canonicalProfile: (name: string) => CanonicalProfile
+  readonly sketchOf: (text: Uint8Array, options: SketchOptions) => SimilaritySketch
 }
 
 async function built(): Promise<Built> {

@@ -3,7 +3,7 @@
  * another is plain data.
  */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { asBuffer, type Bytes } from '../bytes.ts'
 import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
@@ -12,10 +12,12 @@ import {
   chunkEnds,
   profilesOf,
   type ShingleProfile,
+  type SimilaritySketch,
   simHashOf,
   sketchOf,
+  sketchWithHashes,
 } from '../fingerprint/index.ts'
-import { evidenceOf } from '../near/evidence.ts'
+import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../near/evidence.ts'
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
 import type { DedupeConfig } from './config.ts'
 
@@ -118,9 +120,8 @@ export class Preparer {
     const looks: PreparedLook[] = []
     if (!this.#config.near.enabled) return looks
     for (const one of profilesOf(form, profile, similarityMin)) {
-      const sketch = sketchOf(form, { profile: one, slots })
+      const { sketch, whole } = sketchAndEvidence(form, { profile: one, slots }, evidence)
       if (sketch.isEmpty) continue
-      const whole = evidenceOf(evidence, form, one)
       const fits = whole.byteLength <= EVIDENCE_BYTES_MAX
       const kept = fits ? whole : evidenceOf('sketch', form, one)
       looks.push({ profile: one, slots: sketch.slots, evidence: kept })
@@ -134,16 +135,28 @@ export class Preparer {
     if (!enabled) return chunks
     let start = 0
     for (const end of chunkEnds(form, { averageBytes: bytes })) {
-      const hash = createHash('sha256').update(form.subarray(start, end)).digest()
-      chunks.push({ start, end, hash: hash.subarray(0, CHUNK_HASH_BYTES) })
+      const digest = hash('sha256', form.subarray(start, end), 'buffer')
+      chunks.push({ start, end, hash: digest.subarray(0, CHUNK_HASH_BYTES) })
       start = end
     }
     return chunks
   }
 }
 
+function sketchAndEvidence(
+  form: Bytes,
+  options: { readonly profile: ShingleProfile; readonly slots: number },
+  kind: EvidenceKind,
+): { readonly sketch: SimilaritySketch; readonly whole: Buffer } {
+  if (kind === 'hashes') {
+    const { sketch, hashes } = sketchWithHashes(form, options)
+    return { sketch, whole: evidenceOfHashes(hashes) }
+  }
+  return { sketch: sketchOf(form, options), whole: evidenceOf(kind, form, options.profile) }
+}
+
 function shortDigest(bytes: Bytes): Uint8Array {
-  return createHash('sha256').update(bytes).digest().subarray(0, DIGEST_BYTES)
+  return hash('sha256', bytes, 'buffer').subarray(0, DIGEST_BYTES)
 }
 
 function simHashBits(
