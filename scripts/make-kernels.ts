@@ -26,7 +26,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LINE_WIDTH = 96
 
 /** Room → the folder of its sources. */
-const MODULES = { fingerprint: 'assembly', canonical: 'assembly/canonical' } as const
+const MODULES = {
+  fingerprint: 'assembly',
+  canonical: 'assembly/canonical',
+  input: 'assembly/input',
+} as const
 
 export type ModuleName = keyof typeof MODULES
 

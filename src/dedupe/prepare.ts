@@ -17,6 +17,7 @@ import {
   sketchOf,
   sketchWithHashes,
 } from '../fingerprint/index.ts'
+import { utf8Of } from '../input/document.ts'
 import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../near/evidence.ts'
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
 import type { DedupeConfig } from './config.ts'
@@ -93,8 +94,9 @@ export class Preparer {
 
   prepare(document: DocumentLike, place?: string): PreparedDocument {
     const { id, source = DEFAULT_SOURCE, time, quality, type } = document
-    requireNames(document, source)
-    const text = Buffer.from(document.text)
+    const known = utf8Of(document)
+    requireNames(document, source, known !== undefined)
+    const text = known ?? Buffer.from(document.text)
     const form = asBuffer(this.#canonical.canonicalise(text))
     const looks = this.#looks(form)
     const { simhash } = this.#config
@@ -171,10 +173,12 @@ function simHashBits(
   return { bits, profile: print.profile }
 }
 
-function requireNames({ id, text }: DocumentLike, source: string): void {
+function requireNames(document: DocumentLike, source: string, hasText: boolean): void {
+  const { id } = document
   const isId = typeof id === 'string' && id.length > 0 && Buffer.byteLength(id) <= 900
   if (!isId) throw refusal('A document has an id of 1 to 900 bytes.')
-  if (typeof text !== 'string') throw refusal(`The text of document ${id} is no string.`)
+  if (!hasText && typeof document.text !== 'string')
+    throw refusal(`The text of document ${id} is no string.`)
   if (typeof source === 'string' && Buffer.byteLength(source) <= 900) return
   throw refusal(`The source of document ${id} is no text of at most 900 bytes.`)
 }

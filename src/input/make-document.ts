@@ -5,7 +5,7 @@
  * null or empty is only a reject if it is the text.
  */
 
-import type { Document, Reject, Shard } from './document.ts'
+import { type Document, type Reject, type Shard, withUtf8 } from './document.ts'
 import type { ReadingOptions } from './options.ts'
 import { sampleOf } from './sample.ts'
 import { requireUtf8, Unfit } from './unfit.ts'
@@ -24,9 +24,14 @@ const SECONDS_MAX = 1e11
 export interface Field {
   readonly name: string
   readonly parts: readonly string[]
+  /** As it stands in JSON, if it has no other form that is likely and is no path. */
+  readonly quoted: Buffer | undefined
 }
 
-const fieldNamed = (name: string): Field => ({ name, parts: name.split('.') })
+function fieldNamed(name: string): Field {
+  const quoted = /^[\w-]+$/.test(name) ? Buffer.from(`"${name}"`) : undefined
+  return { name, parts: name.split('.'), quoted }
+}
 
 export class DocumentMaker {
   readonly text: Field
@@ -35,6 +40,8 @@ export class DocumentMaker {
   readonly extras: ReadonlyMap<'source' | 'language' | 'time' | 'quality' | 'type', Field>
   readonly #shard: Shard
   readonly #source: string
+  /** The field of the text is that of the id or of another, too. */
+  readonly #isTextElsewhere: boolean
 
   constructor(shard: Shard, options: ReadingOptions) {
     const { text, id, ...others } = options.fields
@@ -47,6 +54,8 @@ export class DocumentMaker {
     })
     this.extras = new Map(extras)
     this.#shard = shard
+    const elsewhere = [this.id, ...this.extras.values()]
+    this.#isTextElsewhere = elsewhere.some(({ parts }) => parts[0] === this.text.name)
     this.#source = options.source ?? sourceOf(shard.path)
   }
 
@@ -73,6 +82,24 @@ export class DocumentMaker {
 
   ofText(text: string, place: Place): Document {
     return this.#draft(text, place, undefined)
+  }
+
+  /**
+   * Of an object whose text was read apart, and is in its field as `stand-in`: the rest of its fields are as JSON has
+   * them. `undefined` if the stand-in is not where the text should be.
+   */
+  ofValueAndText(
+    value: unknown,
+    standIn: string,
+    text: Buffer,
+    place: Place,
+    exactId: (field: Field) => string | undefined,
+  ): Document | undefined {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    if (this.#isTextElsewhere || valueAt(value, this.text) !== standIn) return undefined
+    const document = withUtf8(this.#draft('', place, this.#idOf(value, exactId)), text)
+    for (const [name, field] of this.extras) setExtra(document, name, field, valueAt(value, field))
+    return document
   }
 
   reject(place: Place, unfit: Unfit, begins: Uint8Array | string): Reject {
