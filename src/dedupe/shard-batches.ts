@@ -7,7 +7,9 @@ import { readShard, type ReadingInput } from '../input/index.ts'
 import type { PreparedDocument, Preparer } from './prepare.ts'
 import { refusedReject } from './rejected.ts'
 
-const BATCH = 32
+/** A batch is a transaction: the more documents, the fewer; but what waits for its turn stays within bounds. */
+const BATCH_DOCUMENTS = 256
+const BATCH_BYTES = 2 * 1024 * 1024
 
 export interface Placed {
   readonly document: PreparedDocument
@@ -36,11 +38,13 @@ export async function* batchesOf(
   let from = upTo
   let placed: Placed[] = []
   let rejected: Reject[] = []
+  let bytes = 0
   const take = (isLast: boolean): Batch => {
     const batch = { shard: shard.index, placed, rejected, upTo, isLast, from }
     from = upTo
     placed = []
     rejected = []
+    bytes = 0
     return batch
   }
   for await (const items of readShard(shard, reading)) {
@@ -51,10 +55,18 @@ export async function* batchesOf(
         rejected.push(item)
       } else {
         const place = resolve(shard.files?.[item.position]?.file ?? shard.file)
-        placed.push({ document: preparer.prepare(item, place), position: item.position })
+        const document = preparer.prepare(item, place)
+        placed.push({ document, position: item.position })
+        bytes += weightOf(document)
       }
-      if (placed.length + rejected.length === BATCH) yield take(false)
+      const isFull = placed.length + rejected.length >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES
+      if (isFull) yield take(false)
     }
   }
   yield take(true)
+}
+
+/** Most of what is kept of a document until it is decided about. */
+function weightOf({ looks, chunks }: PreparedDocument): number {
+  return looks.reduce((sum, { evidence }) => sum + evidence.byteLength, chunks.length * 128)
 }

@@ -7,14 +7,16 @@
  */
 
 import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 
-import type { Backend } from '../backends/contract.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import { alignTexts, type Span } from '../decide/index.ts'
 import type { Method, Named } from '../dedupe/decision.ts'
 import { named } from '../dedupe/names.ts'
 import { DIGEST_BYTES } from '../dedupe/prepare.ts'
-import { findRun, listRuns } from '../dedupe/runs.ts'
-import { linesOf } from '../dedupe/summary.ts'
+import { documentKey, documents, type DocumentRow } from '../dedupe/rows.ts'
+import { findRun, listRuns, type RunRow } from '../dedupe/runs.ts'
+import { entriesOf } from '../dedupe/summary.ts'
 import { type ErrorCode, PrestigeError } from '../errors.ts'
 import { isReject, type Shard } from '../input/document.ts'
 import { readShard, type ReadingInput } from '../input/index.ts'
@@ -26,6 +28,7 @@ const EDITS_MAX = 2000
 const CLOSEST_MAX = 6
 const CLUSTERS_MAX = 4
 const PASSAGES_MAX = 2
+const READ_AT_ONCE = 1000
 
 /** Failures of an input that is not as it was. Their messages name places of the machine, so they are not told. */
 const GONE: ReadonlySet<ErrorCode> = new Set([
@@ -168,14 +171,68 @@ async function placesOf(backend: Backend, ids: readonly string[]): Promise<Place
   for (const { id } of (await listRuns(backend)).toReversed()) {
     if (wanted.size === 0) break
     const run = await findRun(backend, id)
-    for await (const { row, entry, shard: at } of linesOf(backend, id)) {
-      const shard = run.shards[at]
-      if (!shard || row.run !== id || entry.isRepeated || !wanted.delete(row.id)) continue
-      places.push({ id: row.id, digest: row.digest, shard, position: entry.position })
-      if (wanted.size === 0) break
+    const found = await documentsIn(backend, run, wanted)
+    for (const shard of found.size > 0 ? run.shards : []) {
+      if (!filesOf(shard).some((file) => found.has(file))) continue
+      const own = new Map(filesOf(shard).flatMap((file) => [...(found.get(file) ?? [])]))
+      for await (const { entries } of entriesOf(backend, id, shard.index)) {
+        for (const { key, position, isRepeated } of entries) {
+          const row = isRepeated ? undefined : own.get(key.toString('hex'))
+          if (!row || !wanted.delete(row.id)) continue
+          places.push({ id: row.id, digest: row.digest, shard, position })
+        }
+      }
     }
   }
   return places
+}
+
+function filesOf(shard: Shard): string[] {
+  return (shard.files ?? [shard]).map(({ file }) => resolve(file))
+}
+
+/** File → key → row of the documents of a run with these ids. A row is known by its file and its id. */
+async function documentsIn(
+  backend: Backend,
+  run: RunRow,
+  ids: ReadonlySet<string>,
+): Promise<Map<string, Map<string, DocumentRow>>> {
+  const found = new Map<string, Map<string, DocumentRow>>()
+  const asked = new Map<string, Asked>()
+  for (const shard of run.shards) {
+    for (const { file, path } of shard.files ?? [shard]) {
+      // A file that is a document is called by its path.
+      const own = shard.files ? (ids.has(path) ? [path] : []) : ids
+      for (const id of own) {
+        const name = JSON.stringify([resolve(file), id, 0])
+        asked.set(name, { file: resolve(file), key: documentKey(name) })
+      }
+    }
+  }
+  const all = [...asked.values()]
+  for (let from = 0; from < all.length; from += READ_AT_ONCE) {
+    const page = all.slice(from, from + READ_AT_ONCE)
+    const rows = await backend.read(rowsAt, page)
+    for (const [at, { file, key }] of page.entries()) {
+      const row = rows[at]
+      if (row?.run !== run.id) continue
+      const own = found.get(file) ?? new Map<string, DocumentRow>()
+      found.set(file, own.set(key.toString('hex'), row))
+    }
+  }
+  return found
+}
+
+interface Asked {
+  readonly file: string
+  readonly key: Buffer
+}
+
+function* rowsAt(
+  _scope: unknown,
+  asked: readonly Asked[],
+): Transaction<readonly (DocumentRow | undefined)[]> {
+  return yield* read(...asked.map(({ key }) => cell(documents, key)))
 }
 
 async function readTexts(

@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
-import type { Deduper, Job, JobConfig, Watcher } from '../../index.ts'
+import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText } from '../dedupe-report.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
@@ -161,7 +161,7 @@ class Work {
   async #dedupe(deduper: Deduper, job: Job): Promise<number> {
     const result = await deduper.run(job)
     const { out, state } = this.#places
-    if (result.status === 'finished') await this.#report(deduper, result.run)
+    if (result.status === 'finished') await this.#report(deduper, result)
     this.#progress.end()
     if (this.#invocation.flag('json')) await printJson({ ...result, out, state })
     else if (!this.#invocation.flag('quiet')) {
@@ -172,9 +172,9 @@ class Work {
     return 0
   }
 
-  async #report(deduper: Deduper, run: string): Promise<void> {
+  async #report(deduper: Deduper, { run, summary }: JobResult): Promise<void> {
     const { out } = this.#places
-    const report = await reportOfRun(deduper, run)
+    const report = await reportOfRun(deduper, run, summary)
     await writeAside(join(out, 'report.json'), `${JSON.stringify(report, undefined, 2)}\n`)
     await writePage(deduper, report, join(out, 'report.html'))
   }
