@@ -103,15 +103,11 @@ async function throughput(shop: Workshop, runs: number, workers: number): Promis
   const rounds: { whole: number; kernel: number; job: JobRun }[] = []
   let alone: SketchesAlone | undefined
   for (let round = 0; round < runs; round++) {
-    const before = await sketches(shop.files)
+    alone = await sketches(shop.files)
     const out = shop.out()
     const job = await runJob(shop.files, out, workers)
     shop.drop(out)
-    const after = await sketches(shop.files)
-    alone = after
-    const whole = (before.wholeSeconds + after.wholeSeconds) / 2
-    const kernel = (before.kernelSeconds + after.kernelSeconds) / 2
-    rounds.push({ whole, kernel, job })
+    rounds.push({ whole: alone.wholeSeconds, kernel: alone.kernelSeconds, job })
   }
   const [first] = rounds
   if (!first || !alone) throw new Error('--runs takes a number from 1.')

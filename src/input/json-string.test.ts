@@ -73,6 +73,12 @@ describe.skipIf(process.env['PRESTIGE_KERNELS'] === 'twin')('a JSON string read 
     expect(read('x'.repeat(70_000) + literal)).toBeUndefined()
   })
 
+  it('leaves the texts before it as they were', () => {
+    const texts = Array.from({ length: 3000 }, (_, at) => `${at}`.repeat(1 + (at % 300)))
+    const found = texts.map((text) => readJsonString(Buffer.from(`"${text}"`), 1)?.text)
+    expect(found.map((text) => text?.toString())).toEqual(texts)
+  })
+
   it('refuses what has no end', () => {
     for (const literal of ['', 'abc', 'abc\\', 'abc\\u', 'abc\\"', 'x'.repeat(65_536)]) {
       expect(readJsonString(Buffer.from(`"${literal}`), 1)).toBeUndefined()

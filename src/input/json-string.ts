@@ -3,6 +3,7 @@
  * memory stays small. What cannot be read so, and where there is no WebAssembly, is left to JSON.parse.
  */
 
+import { EMPTY } from '../bytes.ts'
 import { preferredKernels, webAssembly, type WebAssemblyMemory } from '../web-assembly.ts'
 import { kernelsModule } from './kernels-module.ts'
 
@@ -16,6 +17,7 @@ interface Exports {
 }
 
 const BLOCK_BYTES = 64 * 1024
+const SLAB_BYTES = 512 * 1024
 /** An answer of the kernel: the quote at the end was found. */
 const CLOSED = 1
 const REFUSED = 2
@@ -31,6 +33,8 @@ class JsonStrings {
   readonly #input: Uint8Array
   readonly #output: Uint8Array
   readonly #results: Uint32Array
+  #slab: Buffer = EMPTY
+  #used = 0
 
   constructor(exports: Exports) {
     const { buffer } = exports.memory
@@ -41,7 +45,7 @@ class JsonStrings {
   }
 
   read(bytes: Buffer, start: number): JsonString | undefined {
-    const text = Buffer.allocUnsafeSlow(bytes.length - start)
+    const text = this.#room(bytes.length - start)
     let made = 0
     let at = start
     for (;;) {
@@ -54,9 +58,22 @@ class JsonStrings {
       text.set(this.#output.subarray(0, written), made)
       made += written
       at += read
-      if (state === CLOSED) return { text: text.subarray(0, made), end: at }
+      if (state === CLOSED) {
+        if (text.buffer === this.#slab.buffer) this.#used += made
+        return { text: text.subarray(0, made), end: at }
+      }
       if (isLast) return undefined
     }
+  }
+
+  /** Texts that come together share memory: most are gone together, and one piece is cheaper than many. */
+  #room(bytes: number): Buffer {
+    if (bytes > SLAB_BYTES / 8) return Buffer.allocUnsafeSlow(bytes)
+    if (bytes > this.#slab.length - this.#used) {
+      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      this.#used = 0
+    }
+    return this.#slab.subarray(this.#used, this.#used + bytes)
   }
 }
 
