@@ -5,6 +5,7 @@
  */
 
 import { cell, read, type Transaction } from '../backends/contract.ts'
+import { DOCUMENT_ID_BYTES_MAX } from '../ledger/names.ts'
 import { hex } from './names.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { documentKey, documents, type DocumentRow } from './rows.ts'
@@ -15,6 +16,12 @@ const NUMBERED_MAX = 8
 export interface Place {
   readonly key: Buffer
   readonly old: DocumentRow | undefined
+}
+
+/** The key of the first document of this id in a file; `undefined` where there can be none. */
+export function keyInFile(file: string, id: string): Buffer | undefined {
+  const name = JSON.stringify([file, id, 0])
+  return Buffer.byteLength(name) <= DOCUMENT_ID_BYTES_MAX ? documentKey(name) : undefined
 }
 
 export function* placeOf(document: PreparedDocument, session: string): Transaction<Place> {

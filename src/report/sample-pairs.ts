@@ -14,11 +14,12 @@ import { alignTexts, type Span } from '../decide/index.ts'
 import type { Method, Named } from '../dedupe/decision.ts'
 import { named } from '../dedupe/names.ts'
 import { DIGEST_BYTES } from '../dedupe/prepare.ts'
-import { documentKey, documents, type DocumentRow } from '../dedupe/rows.ts'
+import { keyInFile } from '../dedupe/identity.ts'
+import { documents, type DocumentRow } from '../dedupe/rows.ts'
 import { findRun, listRuns, type RunRow } from '../dedupe/runs.ts'
 import { entriesOf } from '../dedupe/summary.ts'
 import { type ErrorCode, PrestigeError } from '../errors.ts'
-import { isReject, type Shard } from '../input/document.ts'
+import { type InputFile, isReject, type Shard } from '../input/document.ts'
 import { readShard, type ReadingInput } from '../input/index.ts'
 import type { Report } from './report.ts'
 
@@ -168,16 +169,16 @@ function gone(id: string, { path, files }: Shard): string {
 async function placesOf(backend: Backend, ids: readonly string[]): Promise<Place[]> {
   const wanted = new Set(ids)
   const places: Place[] = []
-  for (const { id } of (await listRuns(backend)).toReversed()) {
+  for (const head of (await listRuns(backend)).toReversed()) {
     if (wanted.size === 0) break
-    const run = await findRun(backend, id)
+    const run = await findRun(backend, head.id)
     const found = await documentsIn(backend, run, wanted)
-    for (const shard of found.size > 0 ? run.shards : []) {
-      if (!filesOf(shard).some((file) => found.has(file))) continue
-      const own = new Map(filesOf(shard).flatMap((file) => [...(found.get(file) ?? [])]))
-      for await (const { entries } of entriesOf(backend, id, shard.index)) {
+    const files = new Set(Array.from(found.values(), ({ file }) => file))
+    for (const shard of run.shards) {
+      if (!filesOf(shard).some(({ file }) => files.has(resolve(file)))) continue
+      for await (const { entries } of entriesOf(backend, run.id, shard.index)) {
         for (const { key, position, isRepeated } of entries) {
-          const row = isRepeated ? undefined : own.get(key.toString('hex'))
+          const row = isRepeated ? undefined : found.get(key.toString('hex'))?.row
           if (!row || !wanted.delete(row.id)) continue
           places.push({ id: row.id, digest: row.digest, shard, position })
         }
@@ -187,40 +188,42 @@ async function placesOf(backend: Backend, ids: readonly string[]): Promise<Place
   return places
 }
 
-function filesOf(shard: Shard): string[] {
-  return (shard.files ?? [shard]).map(({ file }) => resolve(file))
+function filesOf(shard: Shard): readonly InputFile[] {
+  return shard.files ?? [shard]
 }
 
-/** File → key → row of the documents of a run with these ids. A row is known by its file and its id. */
+/** Key → file and row of the documents of a run with these ids. A row is known by its file and its id. */
 async function documentsIn(
   backend: Backend,
   run: RunRow,
   ids: ReadonlySet<string>,
-): Promise<Map<string, Map<string, DocumentRow>>> {
-  const found = new Map<string, Map<string, DocumentRow>>()
-  const asked = new Map<string, Asked>()
-  for (const shard of run.shards) {
-    for (const { file, path } of shard.files ?? [shard]) {
-      // A file that is a document is called by its path.
-      const own = shard.files ? (ids.has(path) ? [path] : []) : ids
-      for (const id of own) {
-        const name = JSON.stringify([resolve(file), id, 0])
-        asked.set(name, { file: resolve(file), key: documentKey(name) })
-      }
-    }
-  }
-  const all = [...asked.values()]
+): Promise<Map<string, { readonly file: string; readonly row: DocumentRow }>> {
+  const found = new Map<string, { readonly file: string; readonly row: DocumentRow }>()
+  const all = askedOf(run, ids)
   for (let from = 0; from < all.length; from += READ_AT_ONCE) {
     const page = all.slice(from, from + READ_AT_ONCE)
     const rows = await backend.read(rowsAt, page)
     for (const [at, { file, key }] of page.entries()) {
       const row = rows[at]
-      if (row?.run !== run.id) continue
-      const own = found.get(file) ?? new Map<string, DocumentRow>()
-      found.set(file, own.set(key.toString('hex'), row))
+      if (row?.run === run.id) found.set(key.toString('hex'), { file, row })
     }
   }
   return found
+}
+
+function askedOf({ shards }: RunRow, ids: ReadonlySet<string>): Asked[] {
+  const asked = new Map<string, Asked>()
+  for (const shard of shards) {
+    for (const { file, path } of filesOf(shard)) {
+      // A file that is a document is called by its path.
+      const own = shard.files ? (ids.has(path) ? [path] : []) : ids
+      for (const id of own) {
+        const key = keyInFile(resolve(file), id)
+        if (key) asked.set(key.toString('hex'), { file: resolve(file), key })
+      }
+    }
+  }
+  return [...asked.values()]
 }
 
 interface Asked {
