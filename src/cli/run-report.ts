@@ -2,14 +2,18 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 
-import type { Deduper } from '../index.ts'
+import type { Deduper, Summary } from '../index.ts'
 import type { Report } from '../report/index.ts'
 import { fileFailure } from './failure.ts'
 import { versionOf } from './version.ts'
 
-export async function reportOfRun(deduper: Deduper, run: string): Promise<Report> {
+export async function reportOfRun(
+  deduper: Deduper,
+  run: string,
+  summary?: Summary,
+): Promise<Report> {
   const { reportOf } = await import('../report/index.ts')
-  return reportOf(deduper.backend, run, { version: versionOf() })
+  return reportOf(deduper.backend, run, { version: versionOf() }, summary)
 }
 
 /** One page that needs nothing else, with samples side by side. */

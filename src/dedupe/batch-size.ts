@@ -1,8 +1,11 @@
-/** How much is decided about in one transaction: a few documents, and of long ones fewer, since engines have limits. */
+/**
+ * How much is decided about in one transaction: the more documents, the fewer transactions; but engines have limits,
+ * and what waits for its turn stays within bounds.
+ */
 
-const DOCUMENTS_MAX = 32
-/** Some sixteen thousand passages of the shortest kind, each of which is a row. */
-const BYTES_MAX = 4 * 1024 * 1024
+const DOCUMENTS_MAX = 256
+/** Some sixteen thousand passages, each of which is a row. */
+const BYTES_MAX = 2 * 1024 * 1024
 
 export class BatchSize {
   #documents = 0

@@ -35,7 +35,7 @@ import {
   shardKey,
 } from './rows.ts'
 import type { RunRow } from './runs.ts'
-import { type Batch, batchesOf, partsOf } from './shard-batches.ts'
+import { type Batch, batchesOf, partsOf, weightOf } from './shard-batches.ts'
 import { preparedAhead, type Work } from './shard-pool.ts'
 import type { State } from './state.ts'
 import {
@@ -327,7 +327,7 @@ async function decidePending(
   const range = { start: prefix, end: endOfPrefix(prefix) }
   for await (const rows of decodeWaiting(state.backend.scan(pending, range))) {
     page.push(rows)
-    if (size.add(rows.waiting.document.bytes) || !state.backend.serial) await take()
+    if (size.add(weightOf(rows.waiting.document)) || !state.backend.serial) await take()
   }
   if (page.length > 0) await take()
   await state.backend.run(finishShard, held, '')

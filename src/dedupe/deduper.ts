@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
+import type { InputFile } from '../input/document.ts'
 import { type Listing, type ListingInput, listShards, type ReadingInput } from '../input/index.ts'
 import { type AgainstResult, cleanAgainst } from './against.ts'
 import type { DedupeConfig } from './config.ts'
@@ -14,7 +15,7 @@ import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
 import type { Sharing } from './leases.ts'
 import type { DocumentLike } from './prepare.ts'
-import { listRuns, type RunHead, type RunStatus } from './runs.ts'
+import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
 import { beginStream, keepStreamed } from './streams.ts'
 
@@ -107,9 +108,10 @@ export class Deduper {
   }
 
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
-  run(job: Job): Promise<JobResult> {
+  async run(job: Job): Promise<JobResult> {
     const { backend, config } = this.#state
-    return withShards(job, (shards) => runJob(backend, { ...job, config, shards }))
+    const isDone = await doneFiles(backend, await listRuns(backend))
+    return withShards(job, (shards) => runJob(backend, { ...job, config, shards }), isDone)
   }
 
   /** What a run would come to. Nothing is kept and, but for `file`, nothing is written. */
@@ -159,8 +161,12 @@ function infoOf({ id, status, startedAt, finishedAt, out, files }: RunHead): Run
   return { id, status, startedAt, finishedAt, out, files }
 }
 
-async function withShards<T>(job: Job, use: (shards: Listing['shards']) => Promise<T>): Promise<T> {
-  const listing = await listShards(job.inputs, job.listing)
+async function withShards<T>(
+  job: Job,
+  use: (shards: Listing['shards']) => Promise<T>,
+  isDone?: (file: InputFile) => boolean,
+): Promise<T> {
+  const listing = await listShards(job.inputs, job.listing, process.stdin, isDone)
   try {
     return await use(listing.shards)
   } finally {

@@ -21,6 +21,12 @@ export interface Place {
   readonly old: DocumentRow | undefined
 }
 
+/** The key of the first document of this id in a file; `undefined` where there can be none. */
+export function keyInFile(file: string, id: string): Buffer | undefined {
+  const name = JSON.stringify([file, id, 0])
+  return Buffer.byteLength(name) <= DOCUMENT_ID_BYTES_MAX ? documentKey(name) : undefined
+}
+
 export function* placeOf(document: PreparedDocument, session: string): Transaction<Place> {
   const { id, place } = document
   if (place === undefined) return yield* rowAt(documentKey(id))

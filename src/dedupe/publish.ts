@@ -15,7 +15,7 @@ import { type KeptWriter, openWriter, type ReadingInput } from '../input/index.t
 import { removeLeftovers } from './leftovers.ts'
 import { rejects, runPrefix } from './rows.ts'
 import type { RunRow } from './runs.ts'
-import { type Line, linesOf } from './summary.ts'
+import { actionsOf, type Line, linesOf } from './summary.ts'
 import { WholeFile } from './whole-file.ts'
 
 /** A line of `duplicates.jsonl`. */
@@ -114,11 +114,9 @@ function noteOf(error: unknown, { path, format }: Shard, positions: readonly num
 
 async function keptPositions(backend: Backend, run: string, shard: number): Promise<number[]> {
   const positions: number[] = []
-  for await (const line of linesOf(backend, run, shard)) {
-    const { action } = line.row
-    if (!line.entry.isRepeated && (action === 'keep' || action === 'link')) {
-      positions.push(line.entry.position)
-    }
+  for await (const { entry, action } of actionsOf(backend, run, shard)) {
+    if (!entry.isRepeated && (action === 'keep' || action === 'link'))
+      positions.push(entry.position)
   }
   return positions.toSorted((one, other) => one - other)
 }

@@ -251,12 +251,11 @@ interface FileRow {
   readonly run: string
 }
 
-/** Shards of files that no finished run has done, and the names of the others. */
-export async function notDone(
+/** Tells the files that a finished run has done and that are as they were. */
+export async function doneFiles(
   backend: Backend,
-  shards: readonly Shard[],
   runs: readonly RunHead[],
-): Promise<{ readonly todo: Shard[]; readonly skipped: string[] }> {
+): Promise<(file: InputFile) => boolean> {
   const done = new Map<string, FileRow>()
   const finished = new Set(runs.filter((run) => run.status === 'finished').map(({ id }) => id))
   const start = Buffer.from(FILES)
@@ -264,12 +263,24 @@ export async function notDone(
     const row = value as FileRow // safe: only keepFilePage writes these
     if (finished.has(row.run)) done.set(key.toString().slice(FILES.length), row)
   }
+  return (file) => {
+    const row = done.size === 0 ? undefined : done.get(fileHash(file.file))
+    return row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
+  }
+}
+
+/** Shards of files that no finished run has done, and the names of the others. */
+export async function notDone(
+  backend: Backend,
+  shards: readonly Shard[],
+  runs: readonly RunHead[],
+): Promise<{ readonly todo: Shard[]; readonly skipped: string[] }> {
+  const isSame = await doneFiles(backend, runs)
   const skipped: string[] = []
   const isDone = (file: InputFile) => {
-    const row = done.get(fileHash(file.file))
-    const isSame = row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
-    if (isSame) skipped.push(file.path)
-    return isSame
+    const isOld = isSame(file)
+    if (isOld) skipped.push(file.path)
+    return isOld
   }
   const todo: Shard[] = []
   for (const shard of shards) {

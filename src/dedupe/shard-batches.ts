@@ -55,7 +55,7 @@ export async function* batchesOf(
         const place = resolve(shard.files?.[item.position]?.file ?? shard.file)
         const document = preparer.prepare(item, place)
         placed.push({ document, position: item.position })
-        bytes = document.bytes
+        bytes = weightOf(document)
       }
       if (size.add(bytes)) yield take(false)
     }
@@ -98,4 +98,9 @@ export function partsOf(
     from = upTo
     return made
   })
+}
+
+/** Most of what is kept of a document until it is decided about. */
+export function weightOf({ looks, chunks }: PreparedDocument): number {
+  return looks.reduce((sum, { evidence }) => sum + evidence.byteLength, chunks.length * 128)
 }

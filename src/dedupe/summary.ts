@@ -118,22 +118,53 @@ export interface Line {
   readonly similarity: number | undefined
 }
 
-/** Documents of a run, or of one of its shards, in the order of shards and positions. */
-export async function* linesOf(backend: Backend, run: string, only?: number): AsyncGenerator<Line> {
-  const all = runPrefix(run)
-  const prefix = only === undefined ? all : shardKey(run, only)
-  const range = { start: prefix, end: endOfPrefix(prefix) }
-  let rows = 0
-  for await (const { key, value } of backend.scan(batches, range)) {
-    if (++rows % ROWS_A_TURN === 0) await nextTurn()
-    const shard = key.readUInt32BE(all.byteLength)
-    const entries = decodeEntries(value)
+/** Documents of a run in the order of shards and positions. */
+export async function* linesOf(backend: Backend, run: string): AsyncGenerator<Line> {
+  for await (const { shard, entries } of entriesOf(backend, run)) {
     const lines = await backend.read(findLines, entries)
     for (const [at, entry] of entries.entries()) {
       const line = lines[at]
       if (line) yield { shard, entry, ...line }
     }
   }
+}
+
+/** Where the documents of a run, or of one of its shards, are. */
+export async function* entriesOf(
+  backend: Backend,
+  run: string,
+  only?: number,
+): AsyncGenerator<{ readonly shard: number; readonly entries: BatchEntry[] }> {
+  const all = runPrefix(run)
+  const prefix = only === undefined ? all : shardKey(run, only)
+  const range = { start: prefix, end: endOfPrefix(prefix) }
+  let rows = 0
+  for await (const { key, value } of backend.scan(batches, range)) {
+    if (++rows % ROWS_A_TURN === 0) await nextTurn()
+    yield { shard: key.readUInt32BE(all.byteLength), entries: decodeEntries(value) }
+  }
+}
+
+/** What became of the documents of a shard, and nothing else. */
+export async function* actionsOf(
+  backend: Backend,
+  run: string,
+  shard: number,
+): AsyncGenerator<{ readonly entry: BatchEntry; readonly action: DocumentRow['action'] }> {
+  for await (const { entries } of entriesOf(backend, run, shard)) {
+    const rows = await backend.read(findRows, entries)
+    for (const [at, entry] of entries.entries()) {
+      const row = rows[at]
+      if (row) yield { entry, action: row.action }
+    }
+  }
+}
+
+function* findRows(
+  _scope: unknown,
+  entries: readonly BatchEntry[],
+): Transaction<readonly (DocumentRow | undefined)[]> {
+  return yield* read(...entries.map(({ key }) => cell(documents, key)))
 }
 
 function* findLines(

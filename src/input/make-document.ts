@@ -7,7 +7,7 @@
 
 import { createHash } from 'node:crypto'
 
-import type { Document, Reject, Shard } from './document.ts'
+import { type Document, type Reject, type Shard, withUtf8 } from './document.ts'
 import type { ReadingOptions } from './options.ts'
 import { sampleOf } from './sample.ts'
 import { requireUtf8, Unfit } from './unfit.ts'
@@ -26,6 +26,8 @@ const SECONDS_MAX = 1e11
 export interface Field {
   readonly name: string
   readonly parts: readonly string[]
+  /** As it stands in JSON, if it has no other form that is likely and is no path. */
+  readonly quoted: Buffer | undefined
 }
 
 /** What later rooms can keep: longer ones would stop a whole run. */
@@ -33,7 +35,10 @@ export const ID_BYTES_MAX = 900
 export const NAME_BYTES_MAX = 200
 const SHORTENED_HASH_CHARACTERS = 16
 
-const fieldNamed = (name: string): Field => ({ name, parts: name.split('.') })
+function fieldNamed(name: string): Field {
+  const quoted = /^[\w-]+$/.test(name) ? Buffer.from(`"${name}"`) : undefined
+  return { name, parts: name.split('.'), quoted }
+}
 
 export class DocumentMaker {
   readonly text: Field
@@ -42,6 +47,8 @@ export class DocumentMaker {
   readonly extras: ReadonlyMap<'source' | 'language' | 'time' | 'quality' | 'type', Field>
   readonly #shard: Shard
   readonly #source: string
+  /** The field of the text is that of the id or of another, too. */
+  readonly #isTextElsewhere: boolean
 
   constructor(shard: Shard, options: ReadingOptions) {
     const { text, id, ...others } = options.fields
@@ -54,6 +61,8 @@ export class DocumentMaker {
     })
     this.extras = new Map(extras)
     this.#shard = shard
+    const elsewhere = [this.id, ...this.extras.values()]
+    this.#isTextElsewhere = elsewhere.some(({ parts }) => parts[0] === this.text.name)
     this.#source = shortened(options.source ?? sourceOf(shard.path), NAME_BYTES_MAX)
   }
 
@@ -80,6 +89,24 @@ export class DocumentMaker {
 
   ofText(text: string, place: Place): Document {
     return this.#draft(text, place, undefined)
+  }
+
+  /**
+   * Of an object whose text was read apart, and is in its field as `stand-in`: the rest of its fields are as JSON has
+   * them. `undefined` if the stand-in is not where the text should be.
+   */
+  ofValueAndText(
+    value: unknown,
+    standIn: string,
+    text: Buffer,
+    place: Place,
+    exactId: (field: Field) => string | undefined,
+  ): Document | undefined {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    if (this.#isTextElsewhere || valueAt(value, this.text) !== standIn) return undefined
+    const document = withUtf8(this.#draft('', place, this.#idOf(value, exactId)), text)
+    for (const [name, field] of this.extras) setExtra(document, name, field, valueAt(value, field))
+    return document
   }
 
   reject(place: Place, unfit: Unfit, begins: Uint8Array | string): Reject {

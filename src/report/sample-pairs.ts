@@ -7,16 +7,19 @@
  */
 
 import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 
-import type { Backend } from '../backends/contract.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import { alignTexts, type Span } from '../decide/index.ts'
 import type { Method, Named } from '../dedupe/decision.ts'
 import { named } from '../dedupe/names.ts'
 import { DIGEST_BYTES } from '../dedupe/prepare.ts'
-import { findRun, listRuns } from '../dedupe/runs.ts'
-import { linesOf } from '../dedupe/summary.ts'
+import { keyInFile } from '../dedupe/identity.ts'
+import { documents, type DocumentRow } from '../dedupe/rows.ts'
+import { findRun, listRuns, type RunRow } from '../dedupe/runs.ts'
+import { entriesOf } from '../dedupe/summary.ts'
 import { type ErrorCode, PrestigeError } from '../errors.ts'
-import { isReject, type Shard } from '../input/document.ts'
+import { type InputFile, isReject, type Shard } from '../input/document.ts'
 import { readShard, type ReadingInput } from '../input/index.ts'
 import type { Report } from './report.ts'
 
@@ -26,6 +29,7 @@ const EDITS_MAX = 2000
 const CLOSEST_MAX = 6
 const CLUSTERS_MAX = 4
 const PASSAGES_MAX = 2
+const READ_AT_ONCE = 1000
 
 /** Failures of an input that is not as it was. Their messages name places of the machine, so they are not told. */
 const GONE: ReadonlySet<ErrorCode> = new Set([
@@ -175,19 +179,80 @@ function gone(id: string, { path, files }: Shard): string {
 async function placesOf(backend: Backend, names: ReadonlySet<string>): Promise<Place[]> {
   const wanted = new Set(names)
   const places: Place[] = []
-  for (const { id } of (await listRuns(backend)).toReversed()) {
+  for (const head of (await listRuns(backend)).toReversed()) {
     if (wanted.size === 0) break
-    const run = await findRun(backend, id)
-    for await (const { row, entry, shard: at } of linesOf(backend, id)) {
-      const shard = run.shards[at]
-      const name = nameOf(row)
-      if (!shard || row.run !== id || entry.isRepeated || !wanted.delete(name)) continue
-      const { position } = entry
-      places.push({ id: row.id, name, digest: row.digest, shard, position, reading: run.reading })
-      if (wanted.size === 0) break
+    const run = await findRun(backend, head.id)
+    const found = await documentsIn(backend, run, idsIn(wanted))
+    const files = new Set(Array.from(found.values(), ({ file }) => file))
+    for (const shard of run.shards) {
+      if (!filesOf(shard).some(({ file }) => files.has(resolve(file)))) continue
+      for await (const { entries } of entriesOf(backend, run.id, shard.index)) {
+        for (const { key, position, isRepeated } of entries) {
+          const row = isRepeated ? undefined : found.get(key.toString('hex'))?.row
+          const name = row && nameOf(row)
+          if (!row || !name || !wanted.delete(name)) continue
+          const { id, digest } = row
+          places.push({ id, name, digest, shard, position, reading: run.reading })
+        }
+      }
     }
   }
   return places
+}
+
+function idsIn(names: ReadonlySet<string>): Set<string> {
+  // safe: made by nameOf
+  return new Set(Array.from(names, (name) => (JSON.parse(name) as [string, string])[1]))
+}
+
+function filesOf(shard: Shard): readonly InputFile[] {
+  return shard.files ?? [shard]
+}
+
+/** Key → file and row of the documents of a run with these ids. A row is known by its file and its id. */
+async function documentsIn(
+  backend: Backend,
+  run: RunRow,
+  ids: ReadonlySet<string>,
+): Promise<Map<string, { readonly file: string; readonly row: DocumentRow }>> {
+  const found = new Map<string, { readonly file: string; readonly row: DocumentRow }>()
+  const all = askedOf(run, ids)
+  for (let from = 0; from < all.length; from += READ_AT_ONCE) {
+    const page = all.slice(from, from + READ_AT_ONCE)
+    const rows = await backend.read(rowsAt, page)
+    for (const [at, { file, key }] of page.entries()) {
+      const row = rows[at]
+      if (row?.run === run.id) found.set(key.toString('hex'), { file, row })
+    }
+  }
+  return found
+}
+
+function askedOf({ shards }: RunRow, ids: ReadonlySet<string>): Asked[] {
+  const asked = new Map<string, Asked>()
+  for (const shard of shards) {
+    for (const { file, path } of filesOf(shard)) {
+      // A file that is a document is called by its path.
+      const own = shard.files ? (ids.has(path) ? [path] : []) : ids
+      for (const id of own) {
+        const key = keyInFile(resolve(file), id)
+        if (key) asked.set(key.toString('hex'), { file: resolve(file), key })
+      }
+    }
+  }
+  return [...asked.values()]
+}
+
+interface Asked {
+  readonly file: string
+  readonly key: Buffer
+}
+
+function* rowsAt(
+  _scope: unknown,
+  asked: readonly Asked[],
+): Transaction<readonly (DocumentRow | undefined)[]> {
+  return yield* read(...asked.map(({ key }) => cell(documents, key)))
 }
 
 async function readTexts(

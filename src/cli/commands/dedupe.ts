@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import type { Deduper, Job, JobConfig, Watcher } from '../../index.ts'
+import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText } from '../dedupe-report.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
@@ -191,7 +191,7 @@ class Work {
     const result = await deduper.run(job)
     const { out, state } = this.#places
     const isLeft = !isHelper() && (await this.#lacksReport(deduper, result.run))
-    if (result.isPublisher || isLeft) await this.#report(deduper, result.run)
+    if (result.isPublisher || isLeft) await this.#report(deduper, result)
     this.#progress.end()
     if (isHelper()) return 0
     if (this.#invocation.flag('json')) await printJson({ ...result, out, state })
@@ -211,9 +211,9 @@ class Work {
     return known?.out === out && !existsSync(join(out, 'report.html'))
   }
 
-  async #report(deduper: Deduper, run: string): Promise<void> {
+  async #report(deduper: Deduper, { run, summary }: JobResult): Promise<void> {
     const { out } = this.#places
-    const report = await reportOfRun(deduper, run)
+    const report = await reportOfRun(deduper, run, summary)
     await writeAside(join(out, 'report.json'), `${JSON.stringify(report, undefined, 2)}\n`)
     await writePage(deduper, report, join(out, 'report.html'))
   }
