@@ -38,7 +38,7 @@ export function spearman(first: readonly number[], second: readonly number[]): n
 
 function ranksOf(values: readonly number[]): number[] {
   const order = values.map((_, at) => at).toSorted((a, b) => values[a]! - values[b]!)
-  const ranks = new Array<number>(values.length)
+  const ranks = Array.from({ length: values.length }, () => 0)
   for (let from = 0; from < order.length;) {
     let to = from
     while (to < order.length && values[order[to]!] === values[order[from]!]) to++
