@@ -74,8 +74,16 @@ export class DynamoBackend implements Backend {
   readonly #runner: OptimisticRunner
   readonly #clock: () => number
   readonly #gate = new Gate('dynamodb backend')
+  /** What else has to be closed. */
+  readonly #afterwards: () => Promise<void>
 
-  constructor(requests: Requests, shards: number, options: BackendOptions & Tappable) {
+  constructor(
+    requests: Requests,
+    shards: number,
+    options: BackendOptions & Tappable,
+    afterwards: () => Promise<void> = () => Promise.resolve(),
+  ) {
+    this.#afterwards = afterwards
     const random = options.random ?? systemRandom
     this.#requests = requests
     this.#layout = new Layout(namespacePrefix(options.namespace), shards, options.spaces)
@@ -128,7 +136,10 @@ export class DynamoBackend implements Backend {
   }
 
   close(): Promise<void> {
-    return this.#gate.close(async () => this.#requests.destroy())
+    return this.#gate.close(async () => {
+      this.#requests.destroy()
+      await this.#afterwards()
+    })
   }
 
   #engine(): OptimisticEngine {

@@ -1,6 +1,7 @@
 /** The public door `prestige/dynamodb`: a backend that any number of machines can share. */
 
 import { PrestigeError } from '../../errors.ts'
+import { RowCache } from '../cached.ts'
 import type { BackendOptions } from '../contract.ts'
 import { systemRandom } from '../ids.ts'
 import { namespacePrefix } from '../namespace.ts'
@@ -60,10 +61,40 @@ export async function openDynamo(text: string, options: DynamoOptions): Promise<
   }
   try {
     const shards = await openTable(sdk, client, location, patience, options.create)
-    return new DynamoBackend(new Requests(sdk, client, location, patience), shards, options)
+    const cache = await cacheOf(location, options)
+    const own = { ...options, tap: tapOf(cache?.rows, options.tap) }
+    const requests = new Requests(sdk, client, location, patience)
+    return new DynamoBackend(requests, shards, own, cache?.close)
   } catch (error) {
     if (!options.client) client.destroy()
     throw error
+  }
+}
+
+interface Cache {
+  readonly rows: RowCache
+  close(): Promise<void>
+}
+
+async function cacheOf(
+  { cacheBytes, cache, region, table }: DynamoLocation,
+  { namespace = '' }: DynamoOptions,
+): Promise<Cache | undefined> {
+  if (cacheBytes === 0) return undefined
+  if (cache === undefined) {
+    return { rows: new RowCache({ bytesMax: cacheBytes }), close: () => Promise.resolve() }
+  }
+  const { RedisRows } = await import('../redis/shared-rows.ts')
+  const shared = await RedisRows.open(cache, `${region}/${table}/${namespace}`)
+  return { rows: new RowCache({ bytesMax: cacheBytes, shared }), close: () => shared.close() }
+}
+
+/** Whoever taps stands between the decisions and the cache. */
+function tapOf(rows: RowCache | undefined, tap: Tappable['tap']): Tappable['tap'] {
+  if (!rows) return tap
+  return (engine) => {
+    const cached = rows.before(engine)
+    return tap?.(cached) ?? cached
   }
 }
 

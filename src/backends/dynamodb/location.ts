@@ -1,4 +1,7 @@
-/** Reads a location: `dynamodb://region/table-prefix`, with `?endpoint=` where it is not the region's own. */
+/**
+ * Reads a location: `dynamodb://region/table-prefix`, with `?endpoint=` where it is not the region's own, `cacheBytes=`
+ * for a cache of what never changes, and `cache=redis://…` for one that machines share.
+ */
 
 import { PrestigeError } from '../../errors.ts'
 
@@ -8,11 +11,16 @@ export interface DynamoLocation {
   /** The one table there is: all spaces of all namespaces of all stores below this prefix. */
   readonly table: string
   readonly endpoint: string | undefined
+  /** How much of what never changes is kept in this process; 0: nothing. */
+  readonly cacheBytes: number
+  /** A Redis with what never changes, before the table. */
+  readonly cache: string | undefined
   /** As it was given, for messages that say what to type. */
   readonly text: string
 }
 
 const SCHEME = 'dynamodb:'
+const SETTINGS: ReadonlySet<string> = new Set(['endpoint', 'cacheBytes', 'cache'])
 const PREFIX = /^[A-Za-z0-9_.-]{1,200}$/
 const REGION = /^[a-z0-9-]{2,40}$/
 
@@ -32,13 +40,23 @@ export function readLocation(text: string): DynamoLocation {
     throw invalid(text, 'credentials come from the environment, and a port belongs to the endpoint')
   }
   for (const name of url.searchParams.keys()) {
-    if (name !== 'endpoint') throw invalid(text, `there is no setting ${JSON.stringify(name)}`)
+    if (!SETTINGS.has(name)) throw invalid(text, `there is no setting ${JSON.stringify(name)}`)
   }
   const endpoint = url.searchParams.get('endpoint') ?? undefined
   if (endpoint !== undefined && !/^https?:\/\/[^/]+\/?$/.test(endpoint)) {
     throw invalid(text, 'an endpoint is http://HOST:PORT or https://HOST')
   }
-  return { region: url.hostname, prefix, table: `${prefix}-rows`, endpoint, text }
+  const said = url.searchParams.get('cacheBytes') ?? '0'
+  const cacheBytes = Number(said)
+  if (!/^\d+$/.test(said) || !Number.isSafeInteger(cacheBytes)) {
+    throw invalid(text, 'cacheBytes is a whole number of bytes')
+  }
+  const cache = url.searchParams.get('cache') ?? undefined
+  if (cache !== undefined && cacheBytes === 0) {
+    throw invalid(text, 'cache needs cacheBytes: what comes from it is kept here as well')
+  }
+  const table = `${prefix}-rows`
+  return { region: url.hostname, prefix, table, endpoint, cacheBytes, cache, text }
 }
 
 function invalid(text: string, why: string): PrestigeError {
