@@ -32,6 +32,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   fingerprint: ['canonical'],
   decide: ['canonical', 'fingerprint'],
   near: ['canonical', 'fingerprint', ...CONTRACT],
+  semantic: ['fingerprint', 'decide', ...CONTRACT],
   store: ['canonical', 'fingerprint', 'near', ...CONTRACT],
   resolve: ['canonical', 'fingerprint', 'decide', 'near', 'store', ...CONTRACT],
   dedupe: ['canonical', 'fingerprint', 'near', 'store', 'input', 'ledger', ...CONTRACT],

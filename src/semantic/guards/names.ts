@@ -1,0 +1,134 @@
+/**
+ * Names: capitalised words, and codes such as `B52`. Two texts conflict where one has a name in the place in which
+ * the other has a different one, or where two names have changed places.
+ *
+ * A name that only one text mentions is no conflict: texts tell more or less of the same thing. A place is the word
+ * before or the word after; an acronym and a short form are the same name.
+ */
+
+import type { Reading } from './reading.ts'
+
+const START = '^'
+const END = '$'
+/** Texts that share so much of their words say the same thing in the same way: there one neighbour is a place. */
+const CLOSE = 0.6
+
+interface Place {
+  readonly before: string
+  readonly after: string
+}
+
+export interface NamePair {
+  readonly a: string
+  readonly b: string
+}
+
+/** Names that stand in each other's place. */
+export function replacedNames(first: Reading, second: Reading): NamePair[] {
+  const own = strangers(first, second)
+  const others = strangers(second, first)
+  if (own.length === 0 || others.length === 0) return []
+  const isClose = shareOf(first.plain, second.plain) >= CLOSE
+  const places = placesOf(first, own)
+  const otherPlaces = placesOf(second, others)
+  return own.flatMap((a) =>
+    others
+      .filter((b) => !isSameName(a, b, first, second))
+      .filter(
+        (b) =>
+          (isCode(a) && isCode(b)) ||
+          (places.get(a) ?? []).some((one) => isAmong(one, otherPlaces.get(b) ?? [], isClose)),
+      )
+      .map((b) => ({ a, b })),
+  )
+}
+
+/** The names of one text that the other does not have at all. */
+function strangers({ names }: Reading, { plain }: Reading): string[] {
+  return [...new Set(names)].filter((name) => !plain.has(name))
+}
+
+function placesOf({ words }: Reading, names: readonly string[]): ReadonlyMap<string, Place[]> {
+  const places = new Map<string, Place[]>(names.map((name) => [name, []]))
+  words.forEach(({ plain, isFirst }, at) => {
+    const known = places.get(plain)
+    if (!known) return
+    const next = words[at + 1]
+    known.push({
+      before: isFirst ? START : (words[at - 1]?.plain ?? START),
+      after: next === undefined || next.isFirst ? END : next.plain,
+    })
+  })
+  return places
+}
+
+function isAmong(place: Place, others: readonly Place[], isClose: boolean): boolean {
+  return others.some(({ before, after }) => {
+    const isBehind = place.before !== START && place.before === before
+    const isBefore = place.after !== END && place.after === after
+    const isBetween = place.before === before && place.after === after
+    return (isClose || isBetween) && (isBehind || isBefore)
+  })
+}
+
+function shareOf(own: ReadonlySet<string>, others: ReadonlySet<string>): number {
+  let shared = 0
+  for (const word of own) if (others.has(word)) shared++
+  return shared / Math.max(1, own.size + others.size - shared)
+}
+
+/** Letters and digits in one word: a model, a version, a flight. */
+function isCode(name: string): boolean {
+  return /\p{L}/u.test(name) && /\p{Nd}/u.test(name)
+}
+
+/** A short form (Adm., Fallujah), or the initials of neighbouring words (SEC). */
+function isSameName(a: string, b: string, first: Reading, second: Reading): boolean {
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a]
+  if (long.startsWith(short)) return true
+  return hasInitials(first, b) || hasInitials(second, a)
+}
+
+function hasInitials({ words }: Reading, name: string): boolean {
+  const letters = name.replaceAll('.', '')
+  if (letters.length < 2 || letters.length > 5) return false
+  const initials = words.filter(({ isCapitalised }) => isCapitalised).map(({ plain }) => plain[0])
+  return initials.join('').includes(letters)
+}
+
+/** Pairs of names of both texts that stand in each other's place: from Bob to Alice, from Alice to Bob. */
+export function swappedNames(first: Reading, second: Reading): NamePair[] {
+  const capitals = capitalsOf(first)
+  const otherCapitals = capitalsOf(second)
+  const shared = [...new Set([...first.names, ...second.names])].filter(
+    (name) => capitals.has(name) && otherCapitals.has(name),
+  )
+  return swapped(befores(first, shared), befores(second, shared))
+}
+
+function capitalsOf({ words }: Reading): ReadonlySet<string> {
+  return new Set(words.filter(({ isCapitalised }) => isCapitalised).map(({ plain }) => plain))
+}
+
+/** The word before each name that is mentioned once. */
+function befores(reading: Reading, names: readonly string[]): ReadonlyMap<string, string> {
+  const once = [...placesOf(reading, names)].filter(([, places]) => places.length === 1)
+  return new Map(once.map(([name, places]) => [name, places[0]?.before ?? START]))
+}
+
+/** Things that were behind each other's words in the other text. */
+export function swapped(
+  first: ReadonlyMap<string, string>,
+  second: ReadonlyMap<string, string>,
+): NamePair[] {
+  const pairs: NamePair[] = []
+  const behind = new Map([...first].map(([name, before]) => [before, name]))
+  for (const [a, before] of first) {
+    const now = second.get(a)
+    if (now === undefined || now === before) continue
+    // Whoever stood there before, if it stands now where this one stood.
+    const b = behind.get(now)
+    if (b !== undefined && a < b && second.get(b) === before) pairs.push({ a, b })
+  }
+  return pairs
+}
