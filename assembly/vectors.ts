@@ -93,3 +93,27 @@ function butterfly(vector: usize, bytes: usize, half: usize): void {
     }
   }
 }
+
+/**
+ * Products of one vector with many, of codes of eight bits. The one comes as numbers of 16 bits; `stride` codes make
+ * a vector (a multiple of 16), of which there are `count`. Sums are whole numbers, so nothing hangs on their order.
+ */
+export function codeDots(query: usize, stride: u32, codes: usize, count: u32, out: usize): void {
+  const bytes = <usize>stride
+  for (let vector: u32 = 0; vector < count; vector++) {
+    let even = i32x4.splat(0)
+    let odd = i32x4.splat(0)
+    for (let at: usize = 0; at < bytes; at += 16) {
+      const wide = query + (at << 1)
+      const low = v128.load_ext<i8>(codes + at)
+      const high = v128.load_ext<i8>(codes + at, 8)
+      even = i32x4.add(even, i32x4.dot_i16x8_s(low, v128.load(wide)))
+      odd = i32x4.add(odd, i32x4.dot_i16x8_s(high, v128.load(wide, 16)))
+    }
+    const four = i32x4.add(even, odd)
+    const two = i32x4.add(four, v128.shuffle<i32>(four, four, 2, 3, 0, 1))
+    store<i32>(out, i32x4.extract_lane(two, 0) + i32x4.extract_lane(two, 1))
+    codes += bytes
+    out += 4
+  }
+}

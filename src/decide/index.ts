@@ -10,7 +10,7 @@ export type { Alignment, Span } from './align.ts'
 export { compareTexts } from './compare.ts'
 export type { Comparison } from './compare.ts'
 export type { AlignOptions, CompareOptions, TuneOptions } from './options.ts'
-export { chooseThreshold, tune } from './tune.ts'
+export { chooseThreshold, scoreThresholds, tune } from './tune.ts'
 export type {
   Goal,
   HistogramBin,
@@ -18,6 +18,7 @@ export type {
   MeasuredPair,
   TextTuning,
   ThresholdScore,
+  ThresholdTuning,
   Tuning,
 } from './tune.ts'
 export { thresholdSvg } from './threshold-svg.ts'

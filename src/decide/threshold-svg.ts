@@ -1,12 +1,13 @@
 /**
- * A tuning as one picture: precision, recall and F1 over the threshold, and the curve of the chosen bands.
+ * A tuning as one picture: precision, recall and F1 over the threshold, and the curve of the chosen bands
+ * where bands find the pairs.
  *
  * The SVG stands by itself: nothing is loaded, nothing runs, and it is legible on light and dark pages. The same
  * tuning gives the same bytes.
  */
 
-import { collisionProbability } from '../fingerprint/bands.ts'
-import type { ThresholdScore, Tuning } from './tune.ts'
+import { type Banding, collisionProbability } from '../fingerprint/bands.ts'
+import type { ThresholdScore, ThresholdTuning } from './tune.ts'
 
 const WIDTH = 720
 const HEIGHT = 460
@@ -37,17 +38,14 @@ const STYLE = `
 
 type Point = readonly [x: number, y: number]
 
-export function thresholdSvg(tuning: Tuning): string {
+export function thresholdSvg(
+  tuning: ThresholdTuning & { readonly banding?: Banding | undefined },
+): string {
   const { pairs, threshold, banding } = tuning
-  const { bands, rows } = banding
   const title = 'Which threshold tells duplicates from the rest?'
   const summary =
     `${pairs} pairs, ${tuning.duplicates} of them duplicates. Threshold ${threshold}: ` +
     `precision ${decimal(tuning.chosen.precision.value)}, recall ${decimal(tuning.chosen.recall.value)}.`
-  const collisions = Array.from({ length: 101 }, (_, percent): Point => [
-    percent / 100,
-    collisionProbability(percent / 100, bands, rows),
-  ])
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" ` +
       `height="${HEIGHT}" role="img" aria-labelledby="title summary">`,
@@ -58,7 +56,7 @@ export function thresholdSvg(tuning: Tuning): string {
     `  <text class="title" x="${LEFT}" y="30">${title}</text>`,
     `  <text class="small" x="${LEFT}" y="52">${summary}</text>`,
     ...grid(),
-    curve('found', collisions),
+    ...(banding ? [curve('found', collisions(banding))] : []),
     ...(['precision', 'recall', 'f1'] as const).map((kind) =>
       curve(kind, scorePoints(tuning.thresholds, kind)),
     ),
@@ -67,11 +65,20 @@ export function thresholdSvg(tuning: Tuning): string {
       ['precision', 'precision'],
       ['recall', 'recall'],
       ['f1', 'F1'],
-      ['found', `found by ${bands} bands of ${rows} rows`],
+      ...(banding
+        ? ([['found', `found by ${banding.bands} bands of ${banding.rows} rows`]] as const)
+        : []),
     ]),
     '</svg>',
     '',
   ].join('\n')
+}
+
+function collisions({ bands, rows }: Banding): Point[] {
+  return Array.from({ length: 101 }, (_, percent): Point => [
+    percent / 100,
+    collisionProbability(percent / 100, bands, rows),
+  ])
 }
 
 function scorePoints(

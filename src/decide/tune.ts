@@ -56,7 +56,8 @@ export type Goal =
   | { readonly kind: 'f1' }
   | { readonly kind: 'precision' | 'recall'; readonly min: number }
 
-export interface Tuning {
+/** What a threshold is chosen by, however pairs are found. */
+export interface ThresholdTuning {
   readonly pairs: number
   readonly duplicates: number
   readonly different: number
@@ -64,13 +65,16 @@ export interface Tuning {
   readonly threshold: number
   /** The scores of that threshold. */
   readonly chosen: ThresholdScore
+  /** By similarity, ascending. */
+  readonly thresholds: readonly ThresholdScore[]
+  readonly histogram: readonly HistogramBin[]
+}
+
+export interface Tuning extends ThresholdTuning {
   readonly slots: number
   readonly banding: Banding
   /** Recall with bands: a duplicate is found if it is similar enough and happens to share a band. */
   readonly expectedRecall: number
-  /** By similarity, ascending. */
-  readonly thresholds: readonly ThresholdScore[]
-  readonly histogram: readonly HistogramBin[]
 }
 
 export interface TextTuning extends Tuning {
@@ -104,11 +108,26 @@ export function chooseThreshold(
 ): Tuning {
   const read = readOptions(tuneOptions, options, 'How to tune')
   const slots = requireSlots(read.slots)
-  const goal = goalOf(read)
+  const scored = scoreThresholds(measured, read)
+  const { threshold, duplicates } = scored
+  const banding = chooseBands({ slots, threshold })
+  return {
+    ...scored,
+    slots,
+    banding,
+    expectedRecall: expectedRecall(measured, duplicates, threshold, banding),
+  }
+}
+
+/** The same where no bands find the pairs, as of meaning. */
+export function scoreThresholds(
+  measured: readonly MeasuredPair[],
+  wanted: Wanted = {},
+): ThresholdTuning {
+  const goal = goalOf(wanted)
   const duplicates = requireBothLabels(measured)
   const thresholds = scoresOf(measured)
   const chosen = choose(thresholds, goal)
-  const banding = chooseBands({ slots, threshold: chosen.threshold })
   return {
     pairs: measured.length,
     duplicates,
@@ -116,15 +135,12 @@ export function chooseThreshold(
     goal,
     threshold: chosen.threshold,
     chosen,
-    slots,
-    banding,
-    expectedRecall: expectedRecall(measured, duplicates, chosen.threshold, banding),
     thresholds,
     histogram: histogramOf(measured),
   }
 }
 
-interface Wanted {
+export interface Wanted {
   readonly precisionMin?: number | undefined
   readonly recallMin?: number | undefined
 }

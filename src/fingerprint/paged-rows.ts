@@ -11,7 +11,12 @@ const PAGE_BITS = 12
 const PAGE_ROWS = 1 << PAGE_BITS
 const FIRST_ROWS = 2
 
-type Numbers = Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>
+type Numbers =
+  | Float64Array<ArrayBuffer>
+  | Float32Array<ArrayBuffer>
+  | Int32Array<ArrayBuffer>
+  | Uint32Array<ArrayBuffer>
+  | Uint16Array<ArrayBuffer>
 
 /** Rows are numbered in 31 bits, so that engines keep their numbers in registers. */
 export const ROWS_MAX = 2 ** 31 - 2
@@ -74,4 +79,12 @@ export function uint32Rows(width: number): PagedRows<Uint32Array<ArrayBuffer>> {
 
 export function uint16Rows(width: number): PagedRows<Uint16Array<ArrayBuffer>> {
   return new PagedRows(width, (length) => new Uint16Array(length))
+}
+
+export function float32Rows(width: number): PagedRows<Float32Array<ArrayBuffer>> {
+  return new PagedRows(width, (length) => new Float32Array(length))
+}
+
+export function float64Rows(width: number): PagedRows<Float64Array<ArrayBuffer>> {
+  return new PagedRows(width, (length) => new Float64Array(length))
 }

@@ -29,6 +29,7 @@ export interface KernelExports {
   xxhash64(at: number, length: number): void
   denseBits(vector: number, stride: number, planes: number, count: number, out: number): void
   hadamardBits(vector: number, size: number, flips: number, out: number): void
+  codeDots(query: number, stride: number, codes: number, count: number, out: number): void
   gear(): number
   cut(
     bytes: number,

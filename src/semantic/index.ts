@@ -16,3 +16,29 @@ export { MODEL_DEFAULT } from './embedding/models.ts'
 export type { RuntimeName } from './embedding/runtime.ts'
 export { documentOf, documentSimilarity, embedDocuments, vectorCosine } from './document.ts'
 export type { DocumentVectors } from './document.ts'
+
+export { CachedEmbedder, cachedEmbedder } from './embedding/embedding-cache.ts'
+export { decodeVector, encodeVector, semanticSpaces } from './embedding/embedding-rows.ts'
+
+export { guardNames, veto, vetoesOf } from './guards/veto.ts'
+export type { GuardInput, GuardName, GuardOptions, Veto } from './guards/veto.ts'
+export { readingOf } from './guards/reading.ts'
+export type { Reading } from './guards/reading.ts'
+
+export { openVectorIndex, openVectorView, VectorView } from './vectors/vector-view.ts'
+export type {
+  StoredVector,
+  VectorChange,
+  VectorSource,
+  ViewOptions,
+} from './vectors/vector-view.ts'
+export { loadIndex, saveIndex } from './vectors/index-file.ts'
+export type { LoadedIndex, SavableIndex, Standing, Unusable } from './vectors/index-file.ts'
+export { readIndexOptions } from './vectors/options.ts'
+export type { IndexInput, IndexOptions } from './vectors/options.ts'
+export { ScanIndex } from './vectors/scan-index.ts'
+export type { SearchOptions, VectorIndex, VectorMatch } from './vectors/vector-index.ts'
+
+export { readGuards, requireSimilarityMin, tuneSemantic } from './tune.ts'
+export type { SemanticPair, SemanticTuneOptions, SemanticTuning, VetoCount } from './tune.ts'
+export { thresholdSvg } from '../decide/threshold-svg.ts'

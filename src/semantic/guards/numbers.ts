@@ -49,7 +49,9 @@ export function numbersOf(text: string): FoundNumber[] {
   for (const { 0: word, index } of text.matchAll(lettersOf())) {
     const value = NUMBER_WORDS.get(word.toLowerCase())
     if (value === undefined) continue
-    const { scale, unit } = suffixOf(text.slice(index + word.length, index + word.length + BESIDE_MAX))
+    const { scale, unit } = suffixOf(
+      text.slice(index + word.length, index + word.length + BESIDE_MAX),
+    )
     const before = text.slice(Math.max(0, index - BESIDE_MAX), index)
     found.push({ value: scaled(value, scale), unit, before: wordBefore(before), index })
   }

@@ -29,7 +29,7 @@ export interface Reading {
 const ISO_DATE = /(?<!\p{Nd})(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\p{Nd})/gu
 const MONTHS = [...new Set([...CALENDAR.values()].filter((one) => one.startsWith('month ')))]
 const CODE = /^(?=.*\p{L})(?=.*\p{Nd})[\p{L}].*$/u
-const FOREIGN = /[\p{L}\p{So}\p{Extended_Pictographic}]/u
+const FOREIGN = /[\p{L}\p{Extended_Pictographic}\p{RI}]/u
 const LATIN = /\p{Script=Latin}/u
 
 export function readingOf(text: string): Reading {
@@ -92,10 +92,11 @@ function namesOf(words: readonly Word[]): string[] {
   return names
 }
 
+const RUN =
+  /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}])+|(?![©®])[\p{Extended_Pictographic}\p{RI}]/gu
+
 /** Letters and pictures outside Latin: a run of them is a word, of Han a character is. */
 function foreignOf(text: string): string[] {
-  const runs = text.match(/[\p{L}\p{M}]+|[\p{So}\p{Extended_Pictographic}]/gu) ?? []
-  return runs
-    .filter((run) => FOREIGN.test(run) && !LATIN.test(run))
-    .flatMap((run) => (/\p{Script=Han}/u.test(run) ? [...run] : [run.toLowerCase()]))
+  const runs = text.match(RUN) ?? []
+  return runs.filter((run) => FOREIGN.test(run) && !LATIN.test(run)).map((run) => run.toLowerCase())
 }

@@ -1,0 +1,107 @@
+/**
+ * The threshold for likeness in meaning, by example: labelled pairs in, and out comes what every threshold would have
+ * got right with this embedder and these guards.
+ *
+ * A pair that a guard keeps apart is never called a duplicate, so it counts with a similarity of 0. There is no
+ * threshold that fits all models and all texts, which is why none is a default.
+ */
+
+import { PrestigeError } from '../errors.ts'
+import { readOptions } from '../options.ts'
+import {
+  type MeasuredPair,
+  scoreThresholds,
+  type ThresholdTuning,
+  type Wanted,
+} from '../decide/tune.ts'
+import { documentSimilarity, embedDocuments } from './document.ts'
+import type { Embedder } from './embedding/embedder.ts'
+import { type GuardInput, type GuardName, guardNames, guardOptions, veto } from './guards/veto.ts'
+
+export interface SemanticPair {
+  readonly a: string
+  readonly b: string
+  /** What a person says. */
+  readonly isDuplicate: boolean
+}
+
+export interface SemanticTuneOptions extends Wanted {
+  /** Which guards are asked; `false`: none. */
+  readonly guards?: GuardInput | false | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface VetoCount {
+  /** Duplicates that it kept apart: recall that was lost. */
+  readonly duplicates: number
+  readonly different: number
+}
+
+export interface SemanticTuning extends ThresholdTuning {
+  readonly embedder: string
+  /** Of all pairs, whatever their similarity. */
+  readonly vetoes: Readonly<Record<GuardName, VetoCount>>
+}
+
+const BATCH = 64
+
+export async function tuneSemantic(
+  pairs: Iterable<SemanticPair>,
+  embedder: Embedder,
+  options: SemanticTuneOptions = {},
+): Promise<SemanticTuning> {
+  const all = [...pairs]
+  const measured: MeasuredPair[] = []
+  const vetoes = Object.fromEntries(
+    guardNames.map((name) => [name, { duplicates: 0, different: 0 }]),
+  ) as Record<GuardName, { duplicates: number; different: number }> // safe: a key for every guard
+  for (let from = 0; from < all.length; from += BATCH) {
+    const some = all.slice(from, from + BATCH)
+    const similarities = await similaritiesOf(some, embedder, options.signal)
+    some.forEach(({ a, b, isDuplicate }, at) => {
+      const found = options.guards === false ? [] : veto(a, b, options.guards)
+      for (const { guard } of found) vetoes[guard][isDuplicate ? 'duplicates' : 'different']++
+      const similarity = found.length > 0 ? 0 : Math.max(0, similarities[at] ?? 0)
+      measured.push({ similarity, isDuplicate })
+    })
+  }
+  const { precisionMin, recallMin } = options
+  return {
+    ...scoreThresholds(measured, { precisionMin, recallMin }),
+    embedder: embedder.id,
+    vetoes,
+  }
+}
+
+async function similaritiesOf(
+  pairs: readonly SemanticPair[],
+  embedder: Embedder,
+  signal: AbortSignal | undefined,
+): Promise<number[]> {
+  const texts = pairs.flatMap(({ a, b }) => [a, b])
+  const documents = await embedDocuments(embedder, texts, { signal })
+  return pairs.map((_, at) => {
+    const [first, second] = [documents[at * 2], documents[at * 2 + 1]]
+    return first && second ? documentSimilarity(first, second) : 0
+  })
+}
+
+/** The least similarity that counts as the same. There is no default: it is given, or tuned. */
+export function requireSimilarityMin(value: unknown): number {
+  if (typeof value === 'number' && value > 0 && value <= 1) return value
+  const what =
+    value === undefined
+      ? 'is missing'
+      : `is a number above 0 and at most 1, not ${JSON.stringify(value)}`
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `semanticSimilarityMin ${what}. No value fits all models and texts: find yours with tuneSemantic.`,
+  )
+}
+
+/** Reads which guards are asked, once, at the edge. */
+export function readGuards(input: GuardInput | false = {}): Readonly<Record<GuardName, boolean>> {
+  if (input !== false) return readOptions(guardOptions, input, 'Which guards to ask')
+  // safe: a key for every guard.
+  return Object.fromEntries(guardNames.map((name) => [name, false])) as Record<GuardName, boolean>
+}

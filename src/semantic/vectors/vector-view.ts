@@ -1,0 +1,162 @@
+/**
+ * An index kept beside the vectors it is a view of: loaded from its file if that can be trusted, brought up to date
+ * from the journal, or made again from rows. It is never a second truth.
+ *
+ * The source is whoever keeps the vectors: a store, later. It says what there is, and what has changed since a
+ * position that it gave out itself.
+ */
+
+import { setImmediate } from 'node:timers/promises'
+
+import type { Bytes } from '../../bytes.ts'
+import { openGraph, GraphIndex } from './graph-index.ts'
+import { engineFor, loadIndex, type SavableIndex, saveIndex, type Unusable } from './index-file.ts'
+import { type IndexInput, type IndexOptions, readIndexOptions } from './options.ts'
+import { ScanIndex } from './scan-index.ts'
+import type { SearchOptions, VectorMatch } from './vector-index.ts'
+
+export interface StoredVector {
+  /** 16 bytes. */
+  readonly id: Bytes
+  readonly vector: Float32Array
+}
+
+/** A vector came (or became another), or went. */
+export type VectorChange = StoredVector | { readonly id: Bytes; readonly vector: undefined }
+
+export interface VectorSource {
+  /** The id of the embedder of all these vectors. */
+  readonly embedder: string
+  readonly dimensions: number
+  /** How many there are, about: with engine auto it chooses the engine. */
+  count(): Promise<number>
+  /** Where the journal ends now. */
+  position(): Promise<string>
+  /** Everything there is. */
+  all(): AsyncIterable<StoredVector>
+  /** What changed since, in order; `undefined` where the journal does not reach back so far, or was another. */
+  since(position: string): Promise<AsyncIterable<VectorChange> | undefined>
+}
+
+export interface ViewOptions extends IndexInput {
+  /** Where the index is kept. Without it, in memory alone. */
+  readonly path?: string | undefined
+}
+
+export async function openVectorIndex(
+  dimensions: number,
+  options: IndexInput & { readonly expected?: number } = {},
+): Promise<SavableIndex> {
+  const { expected = 0, ...rest } = options
+  return newIndex(dimensions, readIndexOptions(rest), expected)
+}
+
+async function newIndex(
+  dimensions: number,
+  options: IndexOptions,
+  count: number,
+): Promise<SavableIndex> {
+  if (engineFor(options, count) === 'scan') return new ScanIndex({ dimensions })
+  return new GraphIndex(dimensions, await openGraph(dimensions, options), options)
+}
+
+export async function openVectorView(
+  source: VectorSource,
+  options: ViewOptions = {},
+): Promise<VectorView> {
+  const { path, ...rest } = options
+  const read = readIndexOptions(rest)
+  const { embedder, dimensions } = source
+  const loaded =
+    path === undefined ? undefined : await loadIndex(path, { embedder, dimensions, options: read })
+  if (loaded && 'index' in loaded) {
+    // The end first: what changes meanwhile lies behind it, is seen twice, and does no harm.
+    const end = await source.position()
+    const changes = await source.since(loaded.position)
+    if (changes) {
+      const view = new VectorView(source, path, loaded.index, loaded.position, undefined)
+      await view.follow(changes, end)
+      return view
+    }
+  }
+  const why = loaded && ('unusable' in loaded ? loaded.unusable : 'other journal')
+  // The end of the journal first: what changes while rows are read is in the journal behind it, and seen again.
+  const position = await source.position()
+  const index = await newIndex(dimensions, read, await source.count())
+  const view = new VectorView(source, path, index, position, why)
+  await view.follow(source.all(), position)
+  const end = await source.position()
+  const behind = await source.since(position)
+  if (behind) await view.follow(behind, end)
+  return view
+}
+
+export class VectorView {
+  readonly index: SavableIndex
+  /** Why the saved index was not used; `undefined` where it was, or where there is no file. */
+  readonly rebuiltBecause: Unusable | 'other journal' | undefined
+  readonly #source: VectorSource
+  readonly #path: string | undefined
+  #position: string
+  #saving: Promise<void> = Promise.resolve()
+
+  constructor(
+    source: VectorSource,
+    path: string | undefined,
+    index: SavableIndex,
+    position: string,
+    rebuiltBecause: Unusable | 'other journal' | undefined,
+  ) {
+    this.#source = source
+    this.#path = path
+    this.index = index
+    this.#position = position
+    this.rebuiltBecause = rebuiltBecause
+  }
+
+  /** Up to where in the journal it knows everything. A decision looks at what is behind it by itself. */
+  get position(): string {
+    return this.#position
+  }
+
+  /** Takes in changes up to a position. A change that is known already does no harm. */
+  apply(changes: Iterable<VectorChange>, position: string): void {
+    for (const change of changes) this.#take(change)
+    this.#position = position
+  }
+
+  async follow(
+    changes: AsyncIterable<VectorChange> | Iterable<VectorChange>,
+    position: string,
+  ): Promise<void> {
+    let since = performance.now()
+    for await (const change of changes) {
+      this.#take(change)
+      if (performance.now() - since < 10) continue
+      await setImmediate()
+      since = performance.now()
+    }
+    this.#position = position
+  }
+
+  #take({ id, vector }: VectorChange): void {
+    if (vector === undefined) this.index.remove(id)
+    else this.index.add(id, vector)
+  }
+
+  search(vector: Float32Array, k: number, options?: SearchOptions): Promise<VectorMatch[]> {
+    return this.index.search(vector, k, options)
+  }
+
+  /** Writes the index to its file, one time after another. Without a path nothing is written. */
+  save(): Promise<void> {
+    const path = this.#path
+    if (path === undefined) return Promise.resolve()
+    const { embedder } = this.#source
+    const saved = this.#saving.then(() =>
+      saveIndex(this.index, path, { embedder, position: this.#position }),
+    )
+    this.#saving = saved.catch(() => undefined)
+    return saved
+  }
+}
