@@ -1,5 +1,7 @@
 /** Opens a store: chooses the backend, reads the options, and checks what the store was written with. */
 
+import { join } from 'node:path'
+
 import type { Backend } from './backends/contract.ts'
 import { openBackend } from './backends/open.ts'
 import { PrestigeError } from './errors.ts'
@@ -20,7 +22,9 @@ export async function openStore(
   const options = readOptions(storeOptions, input, 'Store options')
   const backend = await backendOf(location, options)
   try {
-    const store = new Store(backend, await openSettings(backend, options), options)
+    const opened = await openSettings(backend, options)
+    const path = opened.semantic && indexPath(location, options.namespace)
+    const store = new Store(backend, opened, options, path)
     await store.load()
     return store
   } catch (error) {
@@ -28,6 +32,13 @@ export async function openStore(
     if (typeof location === 'string') await backend.close().catch(() => {})
     throw error
   }
+}
+
+/** Of meanings: beside the rows of a directory, one a namespace. What is elsewhere has no file. */
+function indexPath(location: string | Backend, namespace = ''): string | undefined {
+  if (typeof location !== 'string' || location === 'memory:') return undefined
+  const name = Buffer.from(namespace).toString('hex').slice(0, 128)
+  return join(location, `prestige-semantic${name === '' ? '' : `-${name}`}.index`)
 }
 
 const OF_A_LOCATION = ['namespace', 'clock', 'random', 'durability', 'create'] as const

@@ -33,7 +33,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   decide: ['canonical', 'fingerprint'],
   near: ['canonical', 'fingerprint', ...CONTRACT],
   semantic: ['fingerprint', 'decide', ...CONTRACT],
-  store: ['canonical', 'fingerprint', 'near', ...CONTRACT],
+  store: ['canonical', 'fingerprint', 'near', 'semantic', ...CONTRACT],
   resolve: ['canonical', 'fingerprint', 'decide', 'near', 'store', ...CONTRACT],
   dedupe: ['canonical', 'fingerprint', 'near', 'store', 'input', 'ledger', ...CONTRACT],
   report: ['canonical', 'fingerprint', 'decide', 'input', 'dedupe', ...CONTRACT],
