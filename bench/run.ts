@@ -39,7 +39,8 @@ async function list(): Promise<void> {
     const { question } = await loadBench(name)
     say(`${name.padEnd(15)}${question}`)
   }
-  for (const [name, { question }] of Object.entries(pure)) say(`${name.padEnd(15)}${question}`)
+  for (const [name, { question }] of Object.entries({ ...pure, ...figures }))
+    say(`${name.padEnd(15)}${question}`)
 }
 
 function header(): string {
@@ -87,9 +88,30 @@ const pure: Record<
       await benchNearTables(Math.round(1_000_000 * positive('scale')), print)
     },
   },
+  vectors: {
+    question: 'What does a search among vectors cost and miss, beside one in floats through all?',
+    run: async (print) => {
+      const { benchVectors } = await import('./vectors.ts')
+      await benchVectors(Math.round(100_000 * positive('scale')), print)
+    },
+  },
   input: {
     question: 'What does reading documents cost beside JSON.parse and the usual libraries?',
     run: async (print) => (await import('./input.ts')).benchInput(positive('scale'), print),
+  },
+}
+
+/** What is counted, not timed. */
+const figures: Record<
+  string,
+  { question: string; run(print: (line: Readonly<Record<string, unknown>>) => void): Promise<void> }
+> = {
+  'semantic-quality': {
+    question: 'How well does the built-in model judge meaning, with and without guards?',
+    run: async (print) => {
+      const { benchSemanticQuality } = await import('./semantic-quality.ts')
+      await benchSemanticQuality(positive('scale'), print)
+    },
   },
 }
 
@@ -108,7 +130,12 @@ async function main(): Promise<void> {
   const [wanted] = positionals
   if (wanted === undefined) return list()
   for (const name of Object.keys(pure)) if (wanted === name || wanted === 'all') await runPure(name)
-  if (wanted in pure) return
+  for (const name of Object.keys(figures)) {
+    if (wanted === name || wanted === 'all') {
+      await figures[name]?.run((line) => say(JSON.stringify(line)))
+    }
+  }
+  if (wanted in pure || wanted in figures) return
   const names = wanted === 'all' ? benchNames : benchNames.filter((name) => name === wanted)
   if (names.length === 0) throw new Error(`There is no benchmark ${wanted}. Run without a name.`)
   const profiles = flags.profile === undefined ? undefined : resolve(flags.profile)

@@ -48,7 +48,7 @@ function idOf(plan: ModelPlan, facts: ModelFacts, { overlapTokens }: EmbedderOpt
     plan.precision,
     facts.runtime,
     plan.pooling,
-    `window=${plan.tokensMax}-${overlapTokens}`,
+    `windows=${plan.tokensMax}-${overlapTokens}-end`,
     ...(plan.prefix === '' ? [] : [`prefix=${JSON.stringify(plan.prefix)}`]),
     `weights=${facts.weightsSha256.slice(0, 16)}`,
     `tokenizer=${facts.tokenizerSha256.slice(0, 16)}`,

@@ -1,8 +1,9 @@
 /**
  * Text to windows of token ids, by the tokenizer the model was trained with.
  *
- * A text is tokenised once, as a whole; then its tokens are cut into windows that overlap. Every window gets the
- * model's prefix and the marks of beginning and end.
+ * A text is tokenised once, as a whole; then its tokens are cut into windows that overlap. A text of several windows
+ * has a short one more for its end, since another ending may be a small part of the window it falls into. Every window
+ * gets the model's prefix and the marks of beginning and end.
  */
 
 import { PrestigeError } from '../../errors.ts'
@@ -38,6 +39,9 @@ export async function openEncoder(tokenizer: object, config: object): Promise<En
     })
   }
 }
+
+/** The last window is so many times shorter than the others. */
+const END_SHARE = 4
 
 export class TokenWindows {
   readonly #encoder: Encoder
@@ -76,11 +80,11 @@ export class TokenWindows {
         `A text of ${ids.length} tokens has ${count} windows, and windowsMax is ${windowsMax}. Split it, or raise windowsMax.`,
       )
     }
-    return Array.from({ length: count }, (_, at) => [
-      ...this.#before,
-      ...ids.slice(at * step, at * step + this.#room),
-      ...this.#after,
-    ])
+    const parts = Array.from({ length: count }, (_, at) =>
+      ids.slice(at * step, at * step + this.#room),
+    )
+    if (count > 1) parts.push(ids.slice(-Math.ceil(this.#room / END_SHARE)))
+    return parts.map((part) => this.#before.concat(part, this.#after))
   }
 
   #tokens(text: string): readonly number[] {

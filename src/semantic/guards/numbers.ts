@@ -117,13 +117,23 @@ function unitOf(word: string): string | undefined {
   return UNITS.get(word) ?? UNITS.get(word.toLowerCase())
 }
 
-/** Any decimal digit as 0 to 9. Blocks of ten digits begin at a code point that ends in 0 or in 6. */
+const DIGIT = /\p{Nd}/u
+const known = new Map<number, string>()
+
+/** Any decimal digit as 0 to 9. */
 function western(text: string): string {
   return text.replaceAll(/\p{Nd}/gu, (digit) => {
     const point = digit.codePointAt(0) ?? 0
     if (point < 0x80) return digit
-    const low = point & 15
-    const startsAtZero = /\p{Nd}/u.test(String.fromCodePoint(point - low))
-    return String(startsAtZero ? low : low - 6)
+    const value = known.get(point) ?? String(digitAt(point))
+    known.set(point, value)
+    return value
   })
+}
+
+/** Digits stand in rows of ten from zero on, and where rows follow each other the first begins with a zero too. */
+function digitAt(point: number): number {
+  let start = point
+  while (DIGIT.test(String.fromCodePoint(start - 1))) start--
+  return (point - start) % 10
 }

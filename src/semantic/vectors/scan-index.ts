@@ -22,12 +22,18 @@ import {
   VectorRows,
 } from './vector-index.ts'
 
-/** A search lets others have their turn after this long. */
 const TURN_MS = 5
 /** Room for what is lost in single and double precision. */
 const SLACK = 1e-6
 /** Candidates are sifted when there are so many. */
 const SIFT_AT = 16_384
+
+export interface ScanOptions {
+  readonly dimensions: number
+  readonly kernels?: KernelsName
+  /** A search lets others have their turn after this long. */
+  readonly turnMs?: number
+}
 
 export class ScanIndex implements VectorIndex {
   readonly engine = 'scan'
@@ -37,12 +43,14 @@ export class ScanIndex implements VectorIndex {
   /** Of every slot: what one step of its codes is worth, and how far its codes are off; NaN where it is free. */
   readonly #worth = float32Rows(2)
   readonly #scratch: Int8Array
+  readonly #turnMs: number
   /** Vectors that went or became others. */
   #changes = 0
 
-  constructor(options: { readonly dimensions: number; readonly kernels?: KernelsName }) {
+  constructor(options: ScanOptions) {
     this.rows = new VectorRows(options.dimensions)
     this.dimensions = options.dimensions
+    this.#turnMs = options.turnMs ?? TURN_MS
     this.#codes = codeRows(options.dimensions, options.kernels)
     this.#scratch = new Int8Array(options.dimensions)
   }
@@ -97,7 +105,7 @@ export class ScanIndex implements VectorIndex {
       const { done, value } = steps.next()
       // What went meanwhile may have kept others out of the answer.
       if (done) return changes === this.#changes ? value : this.searchNow(own, k, options)
-      if (performance.now() - since < TURN_MS) continue
+      if (performance.now() - since < this.#turnMs) continue
       await setImmediate()
       options.signal?.throwIfAborted()
       since = performance.now()

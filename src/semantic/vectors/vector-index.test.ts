@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+
+import { idOf, UnitVectors } from '../../../test/texts/unit-vectors.ts'
+import { vectorCosine } from '../document.ts'
+import { readIndexOptions } from './options.ts'
+import { ScanIndex } from './scan-index.ts'
+import type { VectorIndex, VectorMatch } from './vector-index.ts'
+import { openVectorIndex } from './vector-view.ts'
+
+const DIMENSIONS = 48
+
+const engines: readonly [string, () => Promise<VectorIndex>][] = [
+  ['scan', () => openVectorIndex(DIMENSIONS)],
+  ['scan by the twin', async () => new ScanIndex({ dimensions: DIMENSIONS, kernels: 'twin' })],
+  ['hnsw', () => openVectorIndex(DIMENSIONS, { engine: 'hnsw', searchK: 200, efSearch: 256 })],
+]
+
+function expected(
+  model: ReadonlyMap<number, Float32Array>,
+  query: Float32Array,
+  k: number,
+  similarityMin = -1,
+): VectorMatch[] {
+  return [...model]
+    .map(([number, vector]) => ({ id: idOf(number), similarity: vectorCosine(query, vector) }))
+    .filter(({ similarity }) => similarity >= similarityMin)
+    .toSorted((a, b) => b.similarity - a.similarity || Buffer.compare(a.id, b.id))
+    .slice(0, k)
+}
+
+describe.each(engines)('an index of vectors: %s', (name, open) => {
+  it('answers as a list that is looked through, whatever comes and goes', async () => {
+    const vectors = new UnitVectors(7, DIMENSIONS, 20)
+    const model = new Map<number, Float32Array>()
+    const index = await open()
+    for (let step = 0; step < 3000; step++) {
+      const number = vectors.below(600)
+      const kind = vectors.below(10)
+      if (kind < 5) {
+        const vector = vectors.member()
+        model.set(number, vector)
+        index.add(idOf(number), vector)
+      } else if (kind < 8) {
+        expect(index.remove(idOf(number))).toBe(model.delete(number))
+      } else if (step % 5 === 0) {
+        const query = vectors.member()
+        const k = 1 + vectors.below(12)
+        const found = index.searchNow(query, k)
+        if (name !== 'hnsw') expect(found).toEqual(expected(model, query, k))
+        // A graph may miss one, but what it finds is there and is measured exactly.
+        for (const { id, similarity } of found) {
+          expect(similarity).toBe(vectorCosine(query, model.get(id.readUInt32BE(12))!))
+        }
+        expect(await index.search(query, k)).toEqual(found)
+      }
+      expect(index.size).toBe(model.size)
+    }
+  })
+
+  it('never finds what was removed, and finds all others', async () => {
+    const vectors = new UnitVectors(8, DIMENSIONS, 5)
+    const index = await open()
+    const all = Array.from({ length: 400 }, () => vectors.member())
+    all.forEach((vector, at) => index.add(idOf(at), vector))
+    for (let at = 0; at < 400; at += 2) index.remove(idOf(at))
+    all.forEach((vector, at) => {
+      const [best] = index.searchNow(vector, 1)
+      if (at % 2 === 1) expect(best).toEqual({ id: idOf(at), similarity: 1 })
+      else expect(best!.id.readUInt32BE(12) % 2).toBe(1)
+    })
+    for (let at = 0; at < 400; at += 2) index.add(idOf(at), all[at]!)
+    expect(index.searchNow(all[0]!, 1)).toEqual([{ id: idOf(0), similarity: 1 }])
+  })
+
+  it('takes vectors of any length, and gives equals the lowest id first', async () => {
+    const index = await open()
+    const vector = new UnitVectors(9, DIMENSIONS, 1).any()
+    index.add(
+      idOf(2),
+      vector.map((number) => number * 1e15),
+    )
+    index.add(idOf(1), vector)
+    index.add(
+      idOf(3),
+      vector.map((number) => -number),
+    )
+    const found = index.searchNow(vector, 3)
+    expect(found.map(({ similarity }) => similarity.toFixed(6))).toEqual([
+      '1.000000',
+      '1.000000',
+      '-1.000000',
+    ])
+    expect(index.searchNow(vector, 3, { similarityMin: 0.5 })).toHaveLength(2)
+  })
+
+  it('is empty at first', async () => {
+    const index = await open()
+    expect(index.searchNow(new Float32Array(DIMENSIONS).fill(1), 5)).toEqual([])
+    expect(index.remove(idOf(1))).toBe(false)
+  })
+
+  it('refuses what has no direction or other dimensions, and stays as it was', async () => {
+    const index = await open()
+    const good = new Float32Array(DIMENSIONS).fill(1)
+    index.add(idOf(1), good)
+    for (const bad of [
+      new Float32Array(DIMENSIONS),
+      new Float32Array(DIMENSIONS).fill(NaN),
+      new Float32Array(DIMENSIONS).fill(Infinity),
+    ]) {
+      expect(() => index.add(idOf(1), bad)).toThrow(/no direction/)
+      expect(() => index.searchNow(bad, 1)).toThrow(/no direction/)
+    }
+    expect(() => index.add(idOf(2), new Float32Array(3).fill(1))).toThrow(
+      expect.objectContaining({ code: 'EMBEDDER_MISMATCH' }),
+    )
+    expect(() => index.searchNow(good, 0)).toThrow(/k is a whole number/)
+    expect(() => index.searchNow(good, 1, { similarityMin: 2 })).toThrow(/similarityMin/)
+    expect(index.searchNow(good, 9)).toEqual([{ id: idOf(1), similarity: 1 }])
+  })
+})
+
+describe('a scan', () => {
+  it('finds the best of more vectors than one step takes, as a list does', async () => {
+    const vectors = new UnitVectors(11, 32, 300)
+    const index = new ScanIndex({ dimensions: 32 })
+    const model = new Map<number, Float32Array>()
+    for (let at = 0; at < 10_000; at++) {
+      const vector = vectors.member()
+      model.set(at, vector)
+      index.add(idOf(at), vector)
+    }
+    for (let at = 0; at < 20; at++) {
+      const query = vectors.near(model.get(at * 499)!, 0.8)
+      expect(index.searchNow(query, 10)).toEqual(expected(model, query, 10))
+    }
+  })
+
+  it('is right about vectors whose codes are the same', () => {
+    const index = new ScanIndex({ dimensions: 64 })
+    const base = new UnitVectors(12, 64, 1).any()
+    // Moved by less than a step of a code, so that only floats tell them apart.
+    const all = Array.from({ length: 50 }, (_, at) =>
+      base.map((number, dimension) => (dimension === at ? number * 1.001 : number)),
+    )
+    all.forEach((vector, at) => index.add(idOf(at), vector))
+    all.forEach((vector, at) => expect(index.searchNow(vector, 1)[0]!.id).toEqual(idOf(at)))
+  })
+
+  it('is not led astray by what goes while it waits for its turn', async () => {
+    const index = new ScanIndex({ dimensions: 8, turnMs: 0 })
+    const next = new UnitVectors(13, 8, 1)
+    const best = next.any()
+    const second = next.near(best, 0.9999)
+    index.add(idOf(0), best)
+    for (let at = 1; at < 9000; at++) index.add(idOf(at), next.any())
+    index.add(idOf(9000), second)
+    const searched = index.search(best, 1)
+    // The first step is done, and has seen the best, which keeps all others out.
+    index.remove(idOf(0))
+    expect((await searched)[0]!.id).toEqual(idOf(9000))
+  })
+
+  it('stops when it is told to', async () => {
+    const index = new ScanIndex({ dimensions: 8 })
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(index.search(new Float32Array(8).fill(1), 1, { signal })).rejects.toThrow('enough')
+  })
+})
+
+describe('the options of an index', () => {
+  it('are understood under the names they once had', () => {
+    expect(
+      readIndexOptions({ hnsw_m: 8, hnsw_ef_construction: 200, hnsw_ef_search: 100 }),
+    ).toMatchObject({ m: 8, efConstruction: 200, efSearch: 100, searchK: 50 })
+    expect(readIndexOptions({ semantic_search_k: 10 }).searchK).toBe(10)
+  })
+
+  it('are refused where they are unknown, doubled or out of bounds', () => {
+    expect(() => readIndexOptions({ ef: 1 })).toThrow(/ef: is not an option/)
+    expect(() => readIndexOptions({ m: 8, hnsw_m: 9 })).toThrow(/given twice/)
+    expect(() => readIndexOptions({ m: 1.5 })).toThrow(/whole number/)
+  })
+
+  it('choose the engine by how many vectors are expected', async () => {
+    expect((await openVectorIndex(8)).engine).toBe('scan')
+    expect((await openVectorIndex(8, { expected: 200_001 })).engine).toBe('hnsw')
+    expect((await openVectorIndex(8, { expected: 11, scanMax: 10 })).engine).toBe('hnsw')
+    expect((await openVectorIndex(8, { expected: 11, scanMax: 10, engine: 'scan' })).engine).toBe(
+      'scan',
+    )
+  })
+})
