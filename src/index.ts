@@ -1,6 +1,6 @@
 /** The front door: all that is public. */
 
-export { openStore } from './open-store.ts'
+export { openStore, reembedStore } from './open-store.ts'
 export { openResolver } from './open-resolver.ts'
 export { dedupe, openDedupe } from './open-dedupe.ts'
 export type { DedupeOptions } from './open-dedupe.ts'
@@ -54,6 +54,7 @@ export type { Stats } from './store/stats.ts'
 export type { SemanticInput, Judge, Rerank } from './store/semantic-options.ts'
 export type { SemanticVeto } from './store/semantic-arbiter.ts'
 export type { Refused } from './store/semantic.ts'
+export type { Reembedded, ReembedInput } from './store/reembed.ts'
 export type { ListOptions } from './store/list.ts'
 export type { Similar, SimilarOptions } from './store/similar.ts'
 export type { StoreInput } from './store/options.ts'

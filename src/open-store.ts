@@ -7,6 +7,7 @@ import { openBackend } from './backends/open.ts'
 import { PrestigeError } from './errors.ts'
 import { readOptions } from './options.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './store/options.ts'
+import type { ReembedInput, Reembedded } from './store/reembed.ts'
 import { storeSpaces } from './store/rows.ts'
 import { openSettings } from './store/settings.ts'
 import { Store } from './store/store.ts'
@@ -31,6 +32,23 @@ export async function openStore(
     // A backend that was given is not ours to close, and no failure to close may hide the reason.
     if (typeof location === 'string') await backend.close().catch(() => {})
     throw error
+  }
+}
+
+/** Gives a store that compares meanings another embedder. Its bytes and keys stay as they are. */
+export async function reembedStore(
+  location: string | Backend,
+  input: ReembedInput & { readonly namespace?: string | undefined } = {},
+): Promise<Reembedded> {
+  const { namespace, ...wanted } = input
+  const options = readOptions(storeOptions, { namespace, create: false }, 'Store options')
+  const isPlace = typeof location === 'string'
+  const backend = isPlace ? await backendOf(location, options) : location
+  try {
+    const { reembed } = await import('./store/reembed.ts')
+    return await reembed(backend, wanted)
+  } finally {
+    if (isPlace) await backend.close()
   }
 }
 

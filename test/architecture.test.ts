@@ -67,6 +67,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'open-dedupe',
     'report',
     'decide',
+    'semantic',
     'dedupe/job-config',
     'dedupe/config-text',
   ],

@@ -189,9 +189,23 @@ function make(
 }
 
 /** Readers need not wait for a writer. */
-function* findSettings(_scope: ReadScope): Transaction<StoreSettings | undefined> {
+export function* findSettings(_scope: ReadScope): Transaction<StoreSettings | undefined> {
   const [found] = yield* read(SETTINGS)
   return found && readSettings(Buffer.from(found).toString())
+}
+
+/** Puts other settings in the place of those that were found. */
+export function* replaceSettings(
+  scope: Scope,
+  found: StoreSettings,
+  wanted: StoreSettings,
+): Transaction<void> {
+  const [now] = yield* read(SETTINGS)
+  if (now && Buffer.from(now).toString() === JSON.stringify(found)) {
+    scope.write(SETTINGS, Buffer.from(JSON.stringify(wanted)))
+    return
+  }
+  throw new PrestigeError('CONTENDED', 'Somebody else is changing the settings of this store.')
 }
 
 function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSettings> {
