@@ -20,10 +20,14 @@ export class VectorRows {
   readonly #dimensions: number
   readonly #windowsARow: number
 
-  constructor(embedder: string, dimensions: number) {
+  /** `rowBytesMax`: what the engine keeps in one value. */
+  constructor(embedder: string, dimensions: number, rowBytesMax: number) {
     this.scope = scopeOf(embedder)
     this.#dimensions = dimensions
-    this.#windowsARow = Math.max(1, Math.floor(ROW_BYTES / (dimensions * 4)))
+    this.#windowsARow = Math.max(
+      1,
+      Math.floor((Math.min(ROW_BYTES, rowBytesMax) - 3) / (dimensions * 4)),
+    )
   }
 
   /** `of`: a content's id, or the digest of a text. Relies on nothing: vectors never change. */

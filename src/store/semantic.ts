@@ -119,7 +119,7 @@ export class StoreSemantic {
     this.#partBytes = partBytes
     const { embedder: id, dimensions } = settings
     const { index } = options
-    this.vectors = new VectorRows(id, dimensions)
+    this.vectors = new VectorRows(id, dimensions, backend.limits.valueBytesMax)
     this.view = new SemanticView(backend, this.vectors, { embedder: id, dimensions, index, path })
     this.arbiter = new Arbiter(settings.similarityMin, guards, options)
   }
