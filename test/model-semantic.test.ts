@@ -214,7 +214,13 @@ describe('workers on an engine they share', () => {
       expect(await insist(() => stores[1]!.stats())).toMatchObject({
         semantic: { representatives: meanings, links: 24 - meanings },
       })
-      await Promise.all([0, 1, 2, 3].map((at) => insist(() => stores[at % 3]!.delete(`key ${at}`))))
+      // Representatives go while others come that are like them.
+      await Promise.all([
+        ...[0, 1, 2, 3].map((at) => insist(() => stores[at % 3]!.delete(`key ${at}`))),
+        ...[0, 1, 2, 3].map((at) =>
+          insist(() => stores[(at + 1) % 3]!.put(`late ${at}`, sentence(at + 1, 20))),
+        ),
+      ])
       await insist(() => stores[2]!.collect())
       world.faults = { conflict: 0, lostReply: 0, failure: 0 }
       await stores[2]!.collect()

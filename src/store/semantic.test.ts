@@ -11,7 +11,7 @@ import { textOf, edited } from '../../test/texts/near-texts.ts'
 import { cell, type Scope } from '../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../backends/memory.ts'
 import { SimulatedWorld } from '../backends/simulated.ts'
-import { openStore, type Store, type StoreInput } from '../index.ts'
+import { openStore, reembedStore, type Store, type StoreInput } from '../index.ts'
 import { vectorCosine } from '../semantic/index.ts'
 import { meant, meantVectors } from './semantic-rows.ts'
 
@@ -375,6 +375,86 @@ describe('a restart', () => {
     await second.put('more', sentence(7))
     expect(await third.put('same', sentence(7, 1))).toMatchObject({ content: 'linked' })
     await expectLinks(third)
+  })
+})
+
+describe('another embedder', () => {
+  it('is given to a store without touching its bytes, and can be cut off at any point', async () => {
+    const engine = new MemoryEngine()
+    const backend = () => new MemoryBackend({}, engine)
+    const first = await open(inputOf(), engine)
+    for (let at = 0; at < 8; at++)
+      await first.put(`key ${at}`, sentence(at % 4, Math.floor(at / 4)))
+    await first.put('none', '!')
+    await first.close()
+    let calls = 0
+    const flaky = wordEmbedder('other-16', 16)
+    const failing = {
+      ...flaky,
+      embed: async (texts: readonly string[]) => {
+        if (++calls === 4) throw new Error('power failure')
+        return flaky.embed(texts, {})
+      },
+    }
+    const options = { embedder: failing, similarityMin: 0.7 }
+    await expect(reembedStore(backend(), options)).rejects.toThrow('power failure')
+    // Nothing has been switched yet.
+    const still = await open(inputOf(), engine)
+    expect(await still.put('old', sentence(1, 3))).toMatchObject({ content: 'linked' })
+    await still.delete('old')
+    await still.close()
+    const done = await reembedStore(backend(), options)
+    expect(done).toMatchObject({ from: 'words-32', to: 'other-16', texts: 9, similarityMin: 0.7 })
+    expect(flaky.asked).toHaveLength(8)
+    await expect(open(inputOf(), engine)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
+    const store = await open({ semantic: { embedder: wordEmbedder('other-16', 16) } }, engine)
+    await expectSound(store)
+    for (let at = 0; at < 8; at++) {
+      expect(await store.getText(`key ${at}`)).toBe(sentence(at % 4, Math.floor(at / 4)))
+    }
+    expect(await store.explain('key 5')).toMatchObject({ embedder: 'other-16', threshold: 0.7 })
+  })
+
+  it('refuses to open a store on its way, and goes on where it was cut off', async () => {
+    const engine = new MemoryEngine()
+    const first = await open(inputOf(), engine)
+    for (let at = 0; at < 6; at++)
+      await first.put(`key ${at}`, sentence(at % 3, Math.floor(at / 3)))
+    await first.close()
+    for (let runsMax = 1; ; runsMax++) {
+      let runs = 0
+      const inner = new MemoryBackend({}, engine)
+      const cutOff = new Proxy(inner, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name, target)
+          if (typeof member !== 'function') return member
+          return (...args: unknown[]) => {
+            if (name === 'run' && ++runs > runsMax) throw new Error('killed')
+            return Reflect.apply(member, target, args)
+          }
+        },
+      })
+      const embedder = wordEmbedder('other-16', 16)
+      const end = await reembedStore(cutOff, { embedder }).catch((error: unknown) => String(error))
+      if (typeof end === 'object') break
+      expect(end).toContain('killed')
+      const [opening] = await Promise.allSettled([
+        openStore(new MemoryBackend({}, engine), { create: undefined }),
+      ])
+      if (opening?.status === 'rejected')
+        expect(String(opening.reason)).toContain('prestige reembed')
+    }
+    const store = await open({ semantic: { embedder: wordEmbedder('other-16', 16) } }, engine)
+    await expectSound(store)
+    expect(await store.stats()).toMatchObject({ keys: 6, contents: 6 })
+  })
+
+  it('is refused to a store that compares no meanings', async () => {
+    const store = new MemoryBackend()
+    await (await openStore(new MemoryBackend())).close()
+    await expect(reembedStore(store, { embedder: wordEmbedder() })).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    })
   })
 })
 
