@@ -30,7 +30,7 @@ export const semanticCommands = {
       quiet: 'Say nothing when all is well.',
     },
     examples: [
-      'prestige reembed --model gte-small --semantic-similarity-min 0.95',
+      'prestige reembed --model gte-small --semantic-min 0.95',
       'prestige reembed',
     ],
   },

@@ -41,7 +41,7 @@ export const optionForms = {
   dedup: { type: 'string', value: 'NAME', choices: dedup },
   'similarity-min': { type: 'string', value: 'N' },
   model: { type: 'string', value: 'NAME' },
-  'semantic-similarity-min': { type: 'string', value: 'N' },
+  'semantic-min': { type: 'string', value: 'N' },
   semantic: { type: 'boolean' },
   fidelity: { type: 'string', value: 'NAME', choices: fidelity },
   'on-unreadable': { type: 'string', value: 'NAME', choices: onUnreadable },
@@ -87,7 +87,7 @@ export const globalOptions = {
   dedup: 'exact: identical bytes. near: texts alike too; semantic: in meaning; hybrid: both.',
   'similarity-min': 'How alike, with near: above 0, up to 1 (a new store: 0.85).',
   model: 'Model of meanings: a name of `prestige models`, or a directory.',
-  'semantic-similarity-min':
+  'semantic-min':
     'How alike in meaning: above 0, up to 1. Find yours with tune --semantic.',
   fidelity: 'own: every key keeps its own bytes. representative: the first bytes win.',
   'on-unreadable': 'Values --canonical cannot read: error (default), bytes (as they are).',

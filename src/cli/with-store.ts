@@ -54,7 +54,7 @@ function storeInput(invocation: Invocation): StoreInput {
 
 function semanticInput(invocation: Invocation): StoreInput['semantic'] {
   const embedder = invocation.text('model')
-  const similarityMin = invocation.share('semantic-similarity-min')
+  const similarityMin = invocation.share('semantic-min')
   const isNew = ['semantic', 'hybrid'].includes(invocation.text('dedup') ?? '')
   if (embedder === undefined && similarityMin === undefined && !isNew) return undefined
   return { embedder, similarityMin }

@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const done = await reembedStore(location, {
     namespace: invocation.text('namespace'),
     embedder: invocation.text('model'),
-    similarityMin: invocation.share('semantic-similarity-min'),
+    similarityMin: invocation.share('semantic-min'),
     signal: invocation.signal,
     onProgress({ texts }) {
       if (!shows || Date.now() - toldAt < PROGRESS_MS) return
