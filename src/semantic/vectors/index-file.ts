@@ -7,8 +7,8 @@
  */
 
 import { createHash, randomUUID } from 'node:crypto'
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 
 import { ID_BYTES } from '../../fingerprint/slot-ids.ts'
 import { GraphIndex, openGraph } from './graph-index.ts'
@@ -20,6 +20,7 @@ const MAGIC = Buffer.from('prstvec1')
 const VERSION = 1
 const DIGEST_BYTES = 32
 const PIECE_BYTES = 4 * 1024 * 1024
+const LEFT_AFTER_MS = 60 * 60 * 1000
 
 export type SavableIndex = ScanIndex | GraphIndex
 
@@ -73,6 +74,18 @@ export async function saveIndex(
     await rm(graphAside, { force: true })
   }
   await syncDirectory(dirname(path))
+  await removeLeftovers(path)
+}
+
+/** What a process that was killed had begun to write aside, so long ago that it cannot be at it any more. */
+async function removeLeftovers(path: string): Promise<void> {
+  for (const name of await readdir(dirname(path))) {
+    if (!name.startsWith(`${basename(path)}.`) || !name.endsWith('.part')) continue
+    const left = join(dirname(path), name)
+    // Another process may take it away first.
+    const found = await stat(left).catch(() => undefined)
+    if (found && Date.now() - found.mtimeMs > LEFT_AFTER_MS) await rm(left, { force: true })
+  }
 }
 
 function partsOf(index: SavableIndex, standing: Standing): Buffer[] {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { idOf, UnitVectors } from '../../../test/texts/unit-vectors.ts'
 import { vectorCosine } from '../document.ts'
+import { GraphIndex } from './graph-index.ts'
 import { readIndexOptions } from './options.ts'
 import { ScanIndex } from './scan-index.ts'
 import type { VectorIndex, VectorMatch } from './vector-index.ts'
@@ -72,6 +73,16 @@ describe.each(engines)('an index of vectors: %s', (name, open) => {
     expect(index.searchNow(all[0]!, 1)).toEqual([{ id: idOf(0), similarity: 1 }])
   })
 
+  it('does not find what was removed where all else is far away', async () => {
+    const index = await open()
+    const vector = new UnitVectors(14, DIMENSIONS, 1).any()
+    const away = vector.map((number) => -number)
+    index.add(idOf(1), vector)
+    index.add(idOf(2), away)
+    index.remove(idOf(1))
+    expect(index.searchNow(vector, 5)).toEqual([{ id: idOf(2), similarity: -1 }])
+  })
+
   it('takes vectors of any length, and gives equals the lowest id first', async () => {
     const index = await open()
     const vector = new UnitVectors(9, DIMENSIONS, 1).any()
@@ -120,6 +131,22 @@ describe.each(engines)('an index of vectors: %s', (name, open) => {
   })
 })
 
+describe('a graph', () => {
+  it('is not crowded by what was removed', async () => {
+    const vectors = new UnitVectors(15, DIMENSIONS, 1)
+    const index = await openVectorIndex(DIMENSIONS, { engine: 'hnsw', searchK: 5, efSearch: 8 })
+    const query = vectors.any()
+    for (let at = 0; at < 300; at++) index.add(idOf(at), vectors.near(query, 0.99))
+    index.add(idOf(300), vectors.near(query, 0.6))
+    for (let at = 0; at < 300; at++) index.remove(idOf(at))
+    expect(index.searchNow(query, 1)[0]!.id).toEqual(idOf(300))
+    if (!(index instanceof GraphIndex)) throw new Error('not a graph')
+    expect(index.graph.size()).toBe(1)
+    index.add(idOf(300), query)
+    expect(index.graph.size()).toBe(1)
+  })
+})
+
 describe('a scan', () => {
   it('finds the best of more vectors than one step takes, as a list does', async () => {
     const vectors = new UnitVectors(11, 32, 300)
@@ -148,10 +175,10 @@ describe('a scan', () => {
   })
 
   it('is not led astray by what goes while it waits for its turn', async () => {
-    const index = new ScanIndex({ dimensions: 8, turnMs: 0 })
-    const next = new UnitVectors(13, 8, 1)
+    const index = new ScanIndex({ dimensions: 64, turnMs: 0 })
+    const next = new UnitVectors(13, 64, 1)
     const best = next.any()
-    const second = next.near(best, 0.9999)
+    const second = next.near(best, 0.9)
     index.add(idOf(0), best)
     for (let at = 1; at < 9000; at++) index.add(idOf(at), next.any())
     index.add(idOf(9000), second)
