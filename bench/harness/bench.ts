@@ -93,6 +93,7 @@ export const benchNames = [
   'canonical',
   'resolver',
   'near-store',
+  'semantic-store',
   'ledger',
 ] as const
 

@@ -7,7 +7,7 @@ export const semanticCommands = {
     operands: '',
     operandsMin: 0,
     operandsMax: 0,
-    summary: 'List models of meaning: which are installed, and whether they are sound.',
+    summary: 'List models of meaning, and whether they are installed and sound.',
     details: [
       'Models come with npm packages, and nothing is ever downloaded. The digests of those that are',
       'installed are checked: a file that is not what its authors published is never used.',
@@ -29,9 +29,6 @@ export const semanticCommands = {
       progress: 'Show progress even when stderr is not a terminal.',
       quiet: 'Say nothing when all is well.',
     },
-    examples: [
-      'prestige reembed --model gte-small --semantic-min 0.95',
-      'prestige reembed',
-    ],
+    examples: ['prestige reembed --model gte-small --semantic-min 0.95', 'prestige reembed'],
   },
 } as const satisfies Readonly<Record<string, Command>>

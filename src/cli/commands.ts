@@ -84,11 +84,10 @@ export const globalOptions = {
   store: 'Directory of the store; or set PRESTIGE_STORE.',
   namespace: 'Part of the store to use; namespaces never see each other.',
   canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
-  dedup: 'exact: identical bytes. near: texts alike too; semantic: in meaning; hybrid: both.',
+  dedup: 'What is found: exact bytes, near (texts alike), semantic (in meaning), hybrid.',
   'similarity-min': 'How alike, with near: above 0, up to 1 (a new store: 0.85).',
   model: 'Model of meanings: a name of `prestige models`, or a directory.',
-  'semantic-min':
-    'How alike in meaning: above 0, up to 1. Find yours with tune --semantic.',
+  'semantic-min': 'How alike in meaning: above 0, up to 1. Find yours with tune --semantic.',
   fidelity: 'own: every key keeps its own bytes. representative: the first bytes win.',
   'on-unreadable': 'Values --canonical cannot read: error (default), bytes (as they are).',
   gc: 'Content nobody refers to goes: immediate (default), manual (by collect).',

@@ -6,9 +6,6 @@
  * by the transaction that decides.
  */
 
-import { readdir, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-
 import type { Bytes } from '../bytes.ts'
 import {
   type Backend,
@@ -39,8 +36,6 @@ export const REPRESENTATIVES = cell(meantTallies, Buffer.from('representatives')
 /** Indexes that are this many changes behind are made anew. */
 const JOURNAL_KEPT = 10_000
 const PAGE = 100
-/** No save takes so long. */
-const LEFTOVER_MS = 60 * 60 * 1000
 const NO_NONCE = Buffer.alloc(16)
 
 /** Up to where in the journal something is known. */
@@ -114,7 +109,6 @@ export class SemanticView implements VectorSource {
     const { position } = view
     await view.save()
     this.#saved = position
-    await removeLeftovers(this.#wanted.path)
     return true
   }
 
@@ -250,17 +244,6 @@ function* readChanges(
 // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
 function* removeChanges(scope: Scope, keys: readonly Bytes[]): Transaction<void> {
   for (const key of keys) scope.remove(cell(meantJournal, key))
-}
-
-/** Files that writers who were killed left behind. */
-async function removeLeftovers(path: string): Promise<void> {
-  const directory = dirname(path)
-  for (const name of await readdir(directory)) {
-    if (!name.startsWith(basename(path)) || !name.endsWith('.part')) continue
-    const file = join(directory, name)
-    const found = await stat(file).catch(() => undefined)
-    if (found && Date.now() - found.mtimeMs > LEFTOVER_MS) await rm(file, { force: true })
-  }
 }
 
 function nameOf({ sequence, nonce }: Position): string {
