@@ -7,6 +7,8 @@
  * that an index in memory, or a file of it, can catch up; whoever is too far behind reads all links.
  */
 
+import { endianness } from 'node:os'
+
 import { asBuffer, type Bytes, concat } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
@@ -91,16 +93,25 @@ const vectorsCodec: Codec<VectorsRow> = {
     const row = Buffer.allocUnsafe(3 + numbers.length * 4)
     row[0] = FORMAT
     row.writeUInt16BE(windows, 1)
-    for (let at = 0; at < numbers.length; at++) row.writeFloatLE(numbers[at] ?? 0, 3 + at * 4)
+    row.set(littleEndian(numbers), 3)
     return row
   },
   decode(bytes) {
     const row = checked('vectors', bytes, 7)
     if ((row.byteLength - 3) % 4 !== 0) throw unreadable('vectors')
     const numbers = new Float32Array((row.byteLength - 3) >> 2)
-    for (let at = 0; at < numbers.length; at++) numbers[at] = row.readFloatLE(3 + at * 4)
+    const into = Buffer.from(numbers.buffer)
+    row.copy(into, 0, 3)
+    if (!IS_LITTLE_ENDIAN) into.swap32()
     return { windows: row.readUInt16BE(1), numbers }
   },
+}
+
+const IS_LITTLE_ENDIAN = endianness() === 'LE'
+
+function littleEndian({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
+  return IS_LITTLE_ENDIAN ? bytes : Buffer.from(bytes).swap32()
 }
 
 /** `10` number of the last journal row (6) its nonce (16). */
