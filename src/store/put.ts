@@ -9,7 +9,7 @@ import { hex, type KeyOutcome, type Receipt } from './receipt.ts'
 import type { Hit } from '../near/search.ts'
 import type { NearValue, NotCompared } from './near.ts'
 import { decodePayload, encodeSimilarity } from './near-rows.ts'
-import { type Gc, type Keeping, release, removeReference } from './release.ts'
+import { type Gc, type Keeping, forgetReference, release } from './release.ts'
 import {
   contents,
   type ContentOutcome,
@@ -120,9 +120,14 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   if (isAsItWas && entry?.expiresAt === undefined && expiresAt === undefined) {
     return { receipt, released: undefined, stagedInVain, swept: false }
   }
+  const { semantic } = prepared.keeping
+  if (entry && semantic && prepared.sharesNear) {
+    const text = scene.meant?.meaning.text
+    yield* forgetReference(scope, entry.id, prepared.key, semantic, text)
+  }
   pointKey(scope, prepared, scene, content, expiresAt)
   if (!entry || isSame) return { receipt, released: undefined, stagedInVain, swept: false }
-  yield* removeReference(scope, entry.id, prepared.key, prepared.keeping)
+  scope.remove(cell(refs, refKey(entry.id, prepared.key)))
   const end = yield* release(scope, entry, prepared.gc, prepared.keeping)
   const old = end === 'released' ? entry.digest : undefined
   return { receipt, released: old, stagedInVain, swept: end === 'swept' }

@@ -49,16 +49,16 @@ export interface Swept {
   readonly partsLeft: boolean
 }
 
-/** A key does not point at the content any more. */
-export function* removeReference(
+/** Where a key shares the bytes of what its text means, its reference is about to go, or to become another. */
+export function* forgetReference(
   scope: Scope,
   id: Bytes,
   key: Bytes,
-  { semantic }: Keeping,
+  semantic: StoreSemantic,
+  text?: Bytes,
 ): Transaction<void> {
-  const reference = cell(refs, refKey(id, key))
-  if (semantic) yield* semantic.forget(scope, (yield* read(reference))[0])
-  scope.remove(reference)
+  const [reference] = yield* read(cell(refs, refKey(id, key)))
+  yield* semantic.forget(scope, reference, text)
 }
 
 /**

@@ -69,7 +69,9 @@ async function meaningOf(
   if (text === undefined) return 'not-text'
   const kept = await backend.read(() => semantic.vectors.read(id))
   if (!kept && !semantic.embedder.isThere) return undefined
-  const vectors = kept ?? (await semantic.vectorsFor(text))
+  // A delete that has been done must not fail for want of a model: the content stays noted, and verify tells.
+  const vectors = kept ?? (await semantic.vectorsFor(text).catch(() => null))
+  if (vectors === null) return undefined
   return vectors === 'too-large' ? vectors : semantic.look(text, digest, vectors, id)
 }
 

@@ -8,12 +8,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import { sentence, vectorOf, wordEmbedder } from '../../test/texts/meanings.ts'
 import { textOf, edited } from '../../test/texts/near-texts.ts'
-import { cell, type Scope } from '../backends/contract.ts'
+import { cell, rows, type Scope } from '../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../backends/memory.ts'
 import { SimulatedWorld } from '../backends/simulated.ts'
 import { openStore, reembedStore, type Store, type StoreInput } from '../index.ts'
 import { vectorCosine } from '../semantic/index.ts'
-import { meant, meantVectors } from './semantic-rows.ts'
+import { meant, meantVectors, semanticStoreSpaces } from './semantic-rows.ts'
 
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -137,6 +137,10 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a semantic store on %s'
     await store.put('c', A_ONE)
     expect(embedder.asked).toEqual([A, A_ONE])
     expect(await store.stats()).toMatchObject({ contents: 1, keys: 3 })
+    // Another text under a key takes the vectors of the one before it away.
+    await store.put('c', A_TWO)
+    await store.put('c', A_TWO)
+    expect(embedder.asked).toEqual([A, A_ONE, A_TWO])
     await expectSound(store)
     for (const key of ['a', 'b', 'c']) await store.delete(key)
     await store.collect()
@@ -458,6 +462,25 @@ describe('another embedder', () => {
   })
 })
 
+describe('a hybrid store whose embedder fails', () => {
+  it('deletes all the same, and compares what is left when it can', async () => {
+    const engine = new MemoryEngine()
+    const near = textOf(1)
+    const hybrid = { dedup: 'hybrid', similarityMin: 0.85 } as const
+    const store = await open(inputOf({}, hybrid), engine)
+    await store.put('one', near)
+    await store.put('two', edited(near, 1))
+    const embed = () => Promise.reject(new Error('out of memory'))
+    const failing = await open(inputOf({ embedder: { ...wordEmbedder(), embed } }, hybrid), engine)
+    expect(await failing.delete('one')).toBe(true)
+    expect((await failing.verify()).notes).toEqual([expect.stringContaining('wait to be compared')])
+    expect(await failing.stats()).toMatchObject({ semantic: { representatives: 0 } })
+    await store.collect()
+    expect(await store.stats()).toMatchObject({ semantic: { representatives: 1 } })
+    await expectSound(store)
+  })
+})
+
 describe('verify', () => {
   const damage = (engine: MemoryEngine, body: (scope: Scope) => void) =>
     new MemoryBackend({}, engine).run(function* (scope: Scope) {
@@ -479,6 +502,42 @@ describe('verify', () => {
     expect((await store.verify({ repair: true })).isSound).toBe(true)
     await expectSound(store)
     expect(await store.put('d', A_TWO)).toMatchObject({ content: 'linked' })
+  })
+
+  it('reports and mends whatever row is damaged', async () => {
+    for (const space of semanticStoreSpaces) {
+      if (space.kind === 'tallies') continue
+      const raw = rows(
+        space.name,
+        { encode: (bytes: Uint8Array) => bytes, decode: (bytes) => bytes },
+        { ordered: space.ordered },
+      )
+      const engine = new MemoryEngine()
+      const store = await open(inputOf(), engine)
+      for (const [at, text] of [A, A_ONE, A_TWO, OTHER, '!'].entries())
+        await store.put(`key ${at}`, text)
+      const keys: Buffer[] = space.ordered ? [] : [Buffer.from('journal')]
+      if (space.ordered) {
+        for await (const { key } of new MemoryBackend({}, engine).scan(raw)) keys.push(key)
+      }
+      for (const key of keys) {
+        await damage(engine, (scope) => scope.write(cell(raw, key), Buffer.of(0xee, 1, 2)))
+        const name = `${space.name} ${key.toString('hex')}`
+        expect((await store.verify()).problemCount, name).toBeGreaterThan(0)
+        const repaired = await store.verify({ repair: true })
+        expect(
+          repaired.problems.filter((problem) => !problem.repaired),
+          name,
+        ).toEqual([])
+        expect((await store.verify()).problems, name).toEqual([])
+        for (const [at, text] of [A, A_ONE, A_TWO, OTHER, '!'].entries()) {
+          expect(await store.getText(`key ${at}`)).toBe(text)
+        }
+        expect(await store.stats()).toMatchObject({ semantic: { links: 2, representatives: 2 } })
+        expect(await store.put('probe', sentence(2, 9)), name).toMatchObject({ content: 'linked' })
+        await store.delete('probe')
+      }
+    }
   })
 
   it('embeds again what lost its vectors', async () => {

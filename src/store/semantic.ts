@@ -357,10 +357,11 @@ export class StoreSemantic {
     if (hasLinked) scope.write(cell(meantOrphaned, id), EMPTY)
   }
 
-  /** A key's reference goes, and with it the vectors of a text whose bytes are not kept. */
-  *forget(scope: Scope, reference: Bytes | undefined): Transaction<void> {
+  /** A key's reference goes, and with it the vectors of a text whose bytes are not kept; but for those of `text`. */
+  *forget(scope: Scope, reference: Bytes | undefined, text?: Bytes): Transaction<void> {
     const told = decodeReference(reference)
-    if (told) yield* this.vectors.remove(scope, told.text)
+    if (!told || (text && equalBytes(told.text, text))) return
+    yield* this.vectors.remove(scope, told.text)
   }
 
   *stats(): Transaction<{ readonly links: number; readonly representatives: number }> {

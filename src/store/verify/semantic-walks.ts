@@ -95,6 +95,11 @@ export async function walkMeantNotes(walk: Walk): Promise<void> {
       await walk.foundUnaccounted(space, key, 'is not the id of a content.')
     }
   }
+  if (await walk.firstKey(rawMeant.pending, EMPTY)) {
+    walk.findings.note(
+      'Some texts wait to be compared by meaning: collect does it, with the embedder.',
+    )
+  }
 }
 
 /** Vectors of contents that are gone, of other embedders, or that cannot be read. */
