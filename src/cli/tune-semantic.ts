@@ -31,7 +31,7 @@ export async function tuneMeanings(
   const { signal } = invocation
   const options = { precisionMin, recallMin, signal }
   const embedder = await openEmbedder(invocation.text('model') ?? MODEL_DEFAULT)
-  const tuning = await tuneSemantic(textPairs(pairs), embedder, options).finally(() =>
+  const tuning = await tuneSemantic(textPairs(pairs), embedder, options).finally(async () =>
     embedder.close(),
   )
   const svg = invocation.text('svg')

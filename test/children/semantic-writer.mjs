@@ -32,7 +32,7 @@ const store = await openStore(directory, {
   durability: 'os',
   semantic: { embedder, similarityMin: 0.8 },
 })
-const letters = (number) => [...String(number)].map((digit) => 'abcdefghij'[digit]).join('')
+const letters = (number) => String(number).replaceAll(/\d/g, (digit) => 'abcdefghij'[digit])
 for (let at = Number(first); ; at++) {
   const words = Array.from(
     { length: 12 },
