@@ -4,7 +4,9 @@ import {
   MODEL_DEFAULT,
   openEmbedder,
   type SemanticPair,
+  type SemanticTuneOptions,
   type SemanticTuning,
+  type SentenceEmbedder,
   thresholdSvg,
   tuneSemantic,
 } from '../semantic/index.ts'
@@ -31,14 +33,24 @@ export async function tuneMeanings(
   const { signal } = invocation
   const options = { precisionMin, recallMin, signal }
   const embedder = await openEmbedder(invocation.text('model') ?? MODEL_DEFAULT)
-  const tuning = await tuneSemantic(textPairs(pairs), embedder, options).finally(async () =>
-    embedder.close(),
-  )
+  const tuning = await tuned(pairs, embedder, options)
   const svg = invocation.text('svg')
   if (svg !== undefined) await writeWhole(svg, thresholdSvg(tuning))
   if (invocation.flag('json')) await printJson(tuning)
   else await print(textOf(tuning))
   return 0
+}
+
+async function tuned(
+  pairs: Iterable<LabelledPair>,
+  embedder: SentenceEmbedder,
+  options: SemanticTuneOptions,
+): Promise<SemanticTuning> {
+  try {
+    return await tuneSemantic(textPairs(pairs), embedder, options)
+  } finally {
+    await embedder.close()
+  }
 }
 
 function* textPairs(pairs: Iterable<LabelledPair>): Generator<SemanticPair> {
