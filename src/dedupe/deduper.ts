@@ -105,14 +105,20 @@ export class Deduper {
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
   run(job: Job): Promise<JobResult> {
     const { backend, config } = this.#state
-    return withShards(job, (shards) => runJob(backend, { ...job, config, shards }))
+    return withShards(job, (shards) =>
+      runJob(backend, { ...job, config, shards, embedder: this.#state.engine.meaning?.embedder }),
+    )
   }
 
   /** What a run would come to. Nothing is kept and, but for `file`, nothing is written. */
   plan(job: PlanJob): Promise<PlanResult> {
     const { config } = this.#state
     return withShards(job, (shards) =>
-      planJob(this.#overlay(), { ...job, config, shards }, job.file),
+      planJob(
+        this.#overlay(),
+        { ...job, config, shards, embedder: this.#state.engine.meaning?.embedder },
+        job.file,
+      ),
     )
   }
 

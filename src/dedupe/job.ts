@@ -14,6 +14,7 @@ import { runName } from '../ledger/names.ts'
 import { finishRun, runCell } from '../ledger/runs.ts'
 import { dropRun } from '../ledger/undo.ts'
 import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
+import type { Embedder } from '../semantic/embedding/embedder.ts'
 import type { DedupeConfig } from './config.ts'
 import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
 import { stopped, violations } from './guards.ts'
@@ -37,6 +38,7 @@ import { type Summary, summarise } from './summary.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
 
 export interface JobOptions {
+  readonly embedder?: Embedder | undefined
   readonly config: DedupeConfig
   readonly shards: readonly Shard[]
   /** The directory of all outputs. */
@@ -88,7 +90,17 @@ export interface Manifest {
 }
 
 export async function runJob(backend: Backend, options: JobOptions): Promise<JobResult> {
-  const state = await State.open(backend, options.config)
+  const { config, embedder } = options
+  const state = await State.open(backend, config, { embedder })
+  try {
+    return await runOn(state, options)
+  } finally {
+    await state.release()
+  }
+}
+
+async function runOn(state: State, options: JobOptions): Promise<JobResult> {
+  const { backend } = state
   const run = await beginRun(backend, options)
   if (run === undefined) return nothingToDo(backend, options)
   await decideOrTakeBack(state, run, options)
@@ -117,7 +129,20 @@ export async function planJob(
   options: JobOptions,
   file: string | undefined,
 ): Promise<PlanResult> {
-  const state = await State.open(backend, options.config)
+  const state = await State.open(backend, options.config, { embedder: options.embedder })
+  try {
+    return await planOn(state, options, file)
+  } finally {
+    await state.release()
+  }
+}
+
+async function planOn(
+  state: State,
+  options: JobOptions,
+  file: string | undefined,
+): Promise<PlanResult> {
+  const { backend } = state
   const run = await beginRun(backend, options)
   if (run === undefined) {
     if (file !== undefined) await writeLines(file, [])
@@ -267,7 +292,7 @@ export async function undoJob(backend: Backend, id: string, cascade: boolean): P
 async function takeBack(backend: Backend, run: RunRow): Promise<number> {
   await backend.run(keepRun, { ...run, status: 'undoing' })
   await backend.run(endRun, run.id, 'undone')
-  const state = await State.open(backend, run.config)
+  const state = await State.open(backend, run.config, { compares: false })
   const documents = await undoRun(backend, state.engine, run.id)
   await dropFiles(backend, run)
   await clearRun(backend, run.id)

@@ -38,6 +38,7 @@ export interface Centre {
   readonly near?: readonly [shelf: string, row: string]
   readonly simhash?: readonly [shelf: string, row: string]
   readonly chunks?: readonly string[]
+  readonly semantic?: readonly [shelf: string, row: string]
 }
 
 /** What decides who survives, as numbers of which more is better, in the order of the rules. */
@@ -63,6 +64,8 @@ export interface DocumentRow {
   readonly cluster?: string
   readonly centre?: Centre
   readonly spans?: readonly (readonly [start: number, end: number, of: string])[]
+  /** Key of the document it means the same as, in hex. */
+  readonly like?: string
   readonly supersededBy?: string
   readonly supersedes?: readonly string[]
   readonly possibleMiss?: true
@@ -77,6 +80,7 @@ export interface ClusterRow {
 
 export const near = nearSpaces('dedupe.near')
 export const simhash = nearSpaces('dedupe.simhash')
+export const meanings = nearSpaces('dedupe.semantic')
 /** Document key → DocumentRow. */
 export const documents: Space<DocumentRow> = rows('dedupe.documents', jsonCodec('documents'), {
   ordered: true,
@@ -113,6 +117,7 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   ...ledgerSpaces,
   ...spacesOf(near),
   ...spacesOf(simhash),
+  ...spacesOf(meanings),
   documents,
   forms,
   evidences,
