@@ -92,7 +92,7 @@ const pure: Record<
     question: 'What does a search among vectors cost and miss, beside one in floats through all?',
     run: async (print) => {
       const { benchVectors } = await import('./vectors.ts')
-      await benchVectors(Math.round(100_000 * positive('scale')), print)
+      await benchVectors(Math.round(100_000 * positive('scale')), print, flags.case)
     },
   },
   input: {
