@@ -84,7 +84,7 @@ export const globalOptions = {
   store: 'Directory of the store; or set PRESTIGE_STORE.',
   namespace: 'Part of the store to use; namespaces never see each other.',
   canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
-  dedup: 'Find exact bytes, near (texts alike), semantic (meaning) or hybrid (both).',
+  dedup: 'Find exact bytes, near (texts alike), semantic (meaning) or hybrid.',
   'similarity-min': 'How alike, with near: above 0, up to 1 (a new store: 0.85).',
   model: 'Model of meanings: a name of `prestige models`, or a directory.',
   'semantic-min': 'How alike in meaning: above 0, up to 1. Find yours with tune --semantic.',
