@@ -1,8 +1,8 @@
 /** What the module offers. Every call is complete in itself and leaves nothing behind but its answer. */
 
-import { closeSet, insertAll, membersOfSet, openSet, sortMembers } from './distinct'
+import { closeSet, insertAll, membersOfSet, openSet } from './distinct'
 import { behind, HASHES, HIGH_PLANES, LOW_PLANES, RESULTS } from './memory'
-import { shinglesKept, shinglesMade, TO_SET, TO_SIMHASH, TO_SKETCH } from './shingles'
+import { shinglesKept, shinglesMade, TO_BOTH, TO_SET, TO_SIMHASH, TO_SKETCH } from './shingles'
 import { majorityOf, openPlanes } from './simhash'
 import { emptySlots, fillRest, fold, openSlots } from './sketch'
 import { feed } from './text'
@@ -36,7 +36,7 @@ function distinctOf(text: usize, length: u32, kind: u32, width: u32, beside: usi
   while (places < kept << 1) places <<= 1
   openSet(beside, places)
   if (kept > 0) insertAll(HASHES, kept)
-  else collect(text, length, kind, width, beside, 4096)
+  else collect(text, length, kind, width, TO_SET, beside, 4096)
   return closeSet()
 }
 
@@ -45,24 +45,44 @@ function collect(
   length: u32,
   kind: u32,
   width: u32,
+  sink: u32,
   beside: usize,
   places: u32,
 ): void {
   const bits = behind(text + length)
   const free = beside > bits ? beside : behind(bits + (length >> 3))
   openSet(free, places)
-  feed(text, length, kind, width, TO_SET, bits)
+  feed(text, length, kind, width, sink, bits)
+}
+
+/** Places for the distinct shingles of a text of this length, most likely. */
+function placesFor(length: u32): u32 {
+  let places: u32 = 256
+  while (places < length >> 1 && places < 65536) places <<= 1
+  return places
 }
 
 /** The distinct shingles of a text in ascending order; the results say where. */
 export function shingleSet(text: usize, length: u32, kind: u32, width: u32): u32 {
-  let places: u32 = 256
-  while (places < length >> 1 && places < 65536) places <<= 1
-  collect(text, length, kind, width, 0, places)
+  collect(text, length, kind, width, TO_SET, 0, placesFor(length))
   const count = closeSet()
-  sortMembers(count)
   store<u32>(RESULTS, <u32>membersOfSet())
   return count
+}
+
+/** Both of one pass. Results: as of `sketch`, then where the distinct shingles are and how many. */
+export function sketchAndSet(text: usize, length: u32, kind: u32, width: u32, slots: u32): u32 {
+  openSlots(slots)
+  collect(text, length, kind, width, TO_BOTH, 0, placesFor(length))
+  const made = shinglesMade()
+  const count = closeSet()
+  const isCounted = made > 0 && emptySlots() > 0
+  if (isCounted) fillRest(membersOfSet(), count)
+  store<f64>(RESULTS, fold())
+  store<u32>(RESULTS + 8, isCounted ? count : 0)
+  store<u32>(RESULTS + 12, <u32>membersOfSet())
+  store<u32>(RESULTS + 16, count)
+  return made
 }
 
 /** SimHash of all shingles of a text, repeated ones counted as often as they come. Results: low, high. */

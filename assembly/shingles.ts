@@ -2,7 +2,7 @@
  * Units in, shingle hashes out: every `width` consecutive units are one shingle.
  *
  * A shingle's hash is the sum of its units, each times its own power of a multiplier, mixed. Four are
- * made at once. Units wait in a block; when it is full, its hashes go to one of three sinks.
+ * made at once. Units wait in a block; when it is full, its hashes go to a sink, or to two.
  */
 
 import { insertAll } from './distinct'
@@ -14,6 +14,7 @@ import { scatter } from './sketch'
 export const TO_SKETCH: u32 = 0
 export const TO_SET: u32 = 1
 export const TO_SIMHASH: u32 = 2
+export const TO_BOTH: u32 = 3
 
 let width: u32 = 0
 let sink: u32 = 0
@@ -103,9 +104,9 @@ function flush(): void {
 
 function deliver(count: u32): void {
   const from = HASHES + ((<usize>kept) << 2)
-  if (sink == TO_SKETCH) scatter(from, count)
-  else if (sink == TO_SET) insertAll(from, count)
-  else countBits(from, count)
+  if (sink == TO_SIMHASH) countBits(from, count)
+  if (sink == TO_SKETCH || sink == TO_BOTH) scatter(from, count)
+  if (sink == TO_SET || sink == TO_BOTH) insertAll(from, count)
   made += count
   kept += count
 }

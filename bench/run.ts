@@ -41,6 +41,9 @@ async function list(): Promise<void> {
   }
   for (const [name, { question }] of Object.entries({ ...pure, ...figures }))
     say(`${name.padEnd(15)}${question}`)
+  say(
+    `${'corpus'.padEnd(15)}What does deduplicating a corpus cost, beside sketching its documents?`,
+  )
 }
 
 function header(): string {
@@ -126,9 +129,18 @@ async function runPure(name: string): Promise<void> {
   await pure[name]?.run((result) => say(flags.json ? JSON.stringify(result) : pureRow(result)))
 }
 
+/** A whole corpus takes minutes, so `all` leaves it out. */
+async function runCorpus(): Promise<void> {
+  const { benchCorpus } = await import('./corpus.ts')
+  const effort = { scale: positive('scale'), runs: positive('runs'), only: flags.case }
+  note(header())
+  await benchCorpus(effort, (line) => say(JSON.stringify(line, undefined, flags.json ? 0 : 2)))
+}
+
 async function main(): Promise<void> {
   const [wanted] = positionals
   if (wanted === undefined) return list()
+  if (wanted === 'corpus') return runCorpus()
   for (const name of Object.keys(pure)) if (wanted === name || wanted === 'all') await runPure(name)
   for (const name of Object.keys(figures)) {
     if (wanted === name || wanted === 'all') {

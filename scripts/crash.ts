@@ -1,6 +1,6 @@
 /**
  * `npm run crash -- --rounds 50 --seed 1 [--dedup near]`: kills a writing process at random moments and checks what
- * is left.
+ * is left. With `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,21 +8,41 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '50' },
+    kind: { type: 'string', default: 'store' },
+    rounds: { type: 'string' },
     dedup: { type: 'string', default: 'exact' },
+    documents: { type: 'string', default: '6000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 })
-const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
-console.log(`seed ${values.seed}`)
-const report = await crashRounds(directory, {
-  rounds: Number(values.rounds),
-  seed: Number(values.seed),
-  dedup: values.dedup === 'near' ? 'near' : 'exact',
-})
-console.log(JSON.stringify({ ...report, lost: 0, unsound: 0 }))
-await rm(directory, { recursive: true })
+const seed = Number(values.seed)
+console.log(`seed ${seed}`)
+if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
+else await killWriters(Number(values.rounds ?? 50))
+
+async function killWriters(rounds: number): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
+  const dedup = values.dedup === 'near' ? 'near' : 'exact'
+  const report = await crashRounds(directory, { rounds, seed, dedup })
+  console.log(JSON.stringify({ ...report, lost: 0, unsound: 0 }))
+  await rm(directory, { recursive: true })
+}
+
+async function killCorpusJobs(rounds: number): Promise<void> {
+  for (const format of corpusFormats) {
+    for (const orderIndependent of [false, true]) {
+      const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-corpus-'))
+      // A file a document is synced one by one.
+      const documents = Math.ceil(Number(values.documents) / (format === 'files' ? 4 : 1))
+      const options = { rounds, seed, format, orderIndependent, documents }
+      const report = await corpusRounds(directory, options)
+      console.log(JSON.stringify({ format, orderIndependent, documents, ...report, differing: 0 }))
+      await rm(directory, { recursive: true })
+    }
+  }
+}

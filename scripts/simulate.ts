@@ -1,11 +1,12 @@
 /**
- * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near|resolver]`, of both
- * kinds of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can
+ * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near|resolver|corpus]`, of
+ * both kinds of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can
  * be replayed.
  */
 
 import { parseArgs } from 'node:util'
 
+import { runCorpusSchedule } from '../test/simulation/corpus-schedule.ts'
 import { runResolverSchedule } from '../test/simulation/resolver-schedule.ts'
 import { runSchedule } from '../test/simulation/schedule.ts'
 
@@ -21,17 +22,19 @@ const schedules = Number(values.schedules)
 const started = performance.now()
 const sum = { schedules: 0, steps: 0, crashes: 0 }
 
-const kinds =
-  values.kind === 'resolver'
-    ? (['resolver'] as const)
-    : (['exact', 'near'] as const).filter((kind) => [kind, 'both'].includes(values.kind))
+const all = ['exact', 'near', 'resolver', 'corpus'] as const
+const stores = ['exact', 'near'] as const
+const kinds = values.kind === 'both' ? stores : all.filter((kind) => kind === values.kind)
+
+function run(kind: (typeof all)[number], seed: number) {
+  if (kind === 'corpus') return runCorpusSchedule(seed)
+  return kind === 'resolver' ? runResolverSchedule(seed) : runSchedule(seed, kind)
+}
 
 for (let seed = first; seed < first + schedules; seed++) {
   for (const kind of kinds) {
     try {
-      const report = await (kind === 'resolver'
-        ? runResolverSchedule(seed)
-        : runSchedule(seed, kind))
+      const report = await run(kind, seed)
       sum.schedules++
       sum.steps += report.steps
       sum.crashes += report.crashes

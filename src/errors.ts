@@ -17,6 +17,9 @@ const KIND_OF = {
   UNREADABLE_VALUE: 'invalid',
   SETTINGS_MISMATCH: 'invalid',
   FORMAT_UNSUPPORTED: 'invalid',
+  SERVER_UNFIT: 'invalid',
+  ACCESS_DENIED: 'invalid',
+  PACKAGE_MISSING: 'invalid',
   TARGET_NOT_EMPTY: 'invalid',
   INPUT_CHANGED: 'invalid',
   INPUT_REJECTED: 'invalid',
@@ -39,6 +42,7 @@ const KIND_OF = {
   INPUT_UNREADABLE: 'unavailable',
   OUTPUT_FAILED: 'unavailable',
   CONTENT_CORRUPT: 'corrupt',
+  ARCHIVE_BROKEN: 'corrupt',
 } as const
 
 export type ErrorCode = keyof typeof KIND_OF

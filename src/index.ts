@@ -1,6 +1,7 @@
 /** The front door: all that is public. */
 
-export { openStore, reembedStore } from './open-store.ts'
+export { archiveStore, openStore, reembedStore, restoreStore } from './open-store.ts'
+export type { Restored } from './open-store.ts'
 export { openResolver } from './open-resolver.ts'
 export { dedupe, openDedupe } from './open-dedupe.ts'
 export type { DedupeOptions } from './open-dedupe.ts'
@@ -8,6 +9,7 @@ export type { Deduper, DedupeStreamOptions, Job, PlanJob, RunInfo } from './dedu
 export type { AgainstResult } from './dedupe/against.ts'
 export type { Action, Decision, Named } from './dedupe/decision.ts'
 export type { DedupeConfig, KeepRule } from './dedupe/config.ts'
+export type { Sharing, Timers } from './dedupe/leases.ts'
 export type { DocumentLike } from './dedupe/prepare.ts'
 export type { JobResult, Manifest, PlanResult, Undone } from './dedupe/job.ts'
 export type { Prefer, Ranked } from './dedupe/rank.ts'

@@ -44,7 +44,10 @@ async function backendOf(location: string | Backend, options: LedgerOptions): Pr
     })
   }
   if (typeof location !== 'object' || location === null || !('run' in location)) {
-    throw new PrestigeError('INVALID_LOCATION', 'Give a directory, "memory:", or a backend.')
+    throw new PrestigeError(
+      'INVALID_LOCATION',
+      'Give a directory, "memory:", a redis:// location, or a backend.',
+    )
   }
   const vain = Object.entries({ namespace, clock, random, durability }).filter(([, value]) => value)
   if (vain.length === 0) return location

@@ -6,14 +6,15 @@ import type { Backend } from './backends/contract.ts'
 import { openBackend } from './backends/open.ts'
 import { PrestigeError } from './errors.ts'
 import { readOptions } from './options.ts'
+import { readArchive, writeArchive } from './store/archive.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './store/options.ts'
 import type { ReembedInput, Reembedded } from './store/reembed.ts'
 import { storeSpaces } from './store/rows.ts'
 import { openSettings } from './store/settings.ts'
-import { Store } from './store/store.ts'
+import { type PutItem, Store } from './store/store.ts'
 
 /**
- * Opens the store at a location: a directory, `memory:`, or a backend of one's own. A backend that is
+ * Opens the store at a location: a directory, `memory:`, `redis://…`, or a backend of one's own. A backend that is
  * given brings its own namespace, clock and durability, and is closed with the store.
  */
 export async function openStore(
@@ -54,7 +55,8 @@ export async function reembedStore(
 
 /** Of meanings: beside the rows of a directory, one a namespace. What is elsewhere has no file. */
 function indexPath(location: string | Backend, namespace = ''): string | undefined {
-  if (typeof location !== 'string' || location === 'memory:') return undefined
+  // A name such as memory: or redis: is no directory.
+  if (typeof location !== 'string' || /^[a-z][a-z0-9+.-]+:/i.test(location)) return undefined
   const name = Buffer.from(namespace).toString('hex').slice(0, 128)
   return join(location, `prestige-semantic${name === '' ? '' : `-${name}`}.index`)
 }
@@ -71,7 +73,10 @@ async function backendOf(location: string | Backend, options: StoreOptions): Pro
     return openBackend(location, { spaces, namespace, clock, random, durability, create })
   }
   if (typeof location !== 'object' || location === null || !('run' in location)) {
-    throw new PrestigeError('INVALID_LOCATION', 'Give a directory, "memory:", or a backend.')
+    throw new PrestigeError(
+      'INVALID_LOCATION',
+      'Give a directory, "memory:", a redis:// location, or a backend.',
+    )
   }
   refuse(options, OF_A_LOCATION, 'a backend that is given brings its own')
   return location
@@ -82,4 +87,54 @@ function refuse(options: StoreOptions, names: readonly (keyof StoreOptions)[], w
   const vain = names.filter((name) => options[name] !== undefined)
   if (vain.length === 0) return
   throw new PrestigeError('INVALID_OPTIONS', `${vain.join(', ')} cannot be used here: ${why}.`)
+}
+
+export interface Restored {
+  /** Keys that were put. */
+  readonly keys: number
+  /** Keys that had expired since the archive was made. */
+  readonly expired: number
+}
+
+/** A whole store as one stream of bytes, each content once: to carry it to another engine, or to put it aside. */
+export async function* archiveStore(
+  location: string | Backend,
+  input: Pick<StoreInput, 'namespace' | 'clock'> = {},
+): AsyncGenerator<Buffer> {
+  const options = readOptions(storeOptions, { ...input, create: false }, 'Archive options')
+  const backend = typeof location === 'string' ? await backendOf(location, options) : location
+  try {
+    const { settings } = await openSettings(backend, { create: false })
+    yield* writeArchive(backend, settings)
+  } finally {
+    if (typeof location === 'string') await backend.close()
+  }
+}
+
+/** Puts everything of an archive into a store, which may hold other keys already. */
+export async function restoreStore(
+  store: Store,
+  archive: AsyncIterable<Uint8Array>,
+  options: {
+    readonly clock?: () => number
+    readonly signal?: AbortSignal | undefined
+    readonly onKey?: (bytes: number) => void
+  } = {},
+): Promise<Restored> {
+  const { clock = Date.now, signal, onKey } = options
+  let keys = 0
+  let expired = 0
+  const items = async function* (): AsyncGenerator<PutItem> {
+    for await (const { key, value, expiresAt } of readArchive(archive)) {
+      const ttlMs = expiresAt === undefined ? undefined : expiresAt - clock()
+      if (ttlMs !== undefined && ttlMs <= 0) expired++
+      else yield { key, value, ttlMs }
+    }
+  }
+  for await (const outcome of store.putMany(items(), { signal })) {
+    if (!outcome.ok) throw outcome.error
+    keys++
+    onKey?.(outcome.result.bytes)
+  }
+  return { keys, expired }
 }

@@ -15,6 +15,7 @@ const FOUNDATION = new Set([
   'nearest',
   'options',
   'units',
+  'web-assembly',
 ])
 const CONTRACT = ['backends/contract', 'backends/gate', 'backends/ids']
 
@@ -27,6 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   nearest: [],
   options: ['errors'],
   units: [],
+  'web-assembly': [],
   canonical: [],
   input: [],
   fingerprint: ['canonical'],
@@ -70,6 +72,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'semantic',
     'dedupe/job-config',
     'dedupe/config-text',
+    'backends/dynamodb/index',
   ],
 }
 

@@ -1,10 +1,9 @@
-/** `prestige dedupe` as a user runs it: what it reads, writes and refuses, and how it goes on when it was killed. */
+/** `prestige dedupe` as a user runs it: what it reads, writes and refuses, and how it goes on when it was stopped. */
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
@@ -226,39 +225,8 @@ describe('ceilings', () => {
 })
 
 describe('a run that is cut off', () => {
-  it.each([[[]], [['--order-independent', '--keep', 'longest']]])(
-    'by kill -9 is gone on with, to the same bytes: %j',
-    async (options) => {
-      writeFiles(at('in'), {
-        'a.jsonl': jsonl(corpus(1500)) + '{"bad\n',
-        'b.jsonl': jsonl(corpus(1500, 2)),
-        'c.txt': textMaker(9)(),
-      })
-      const whole = await dedupe(at('in'), '-o', at('whole'), '-q', ...options)
-      expect(whole.code).toBe(0)
-      let kills = 0
-      for (let attempt = 0; attempt < 12; attempt++) {
-        const killed = await prestige(['dedupe', at('in'), '-o', at('out'), '-q', ...options], {
-          meanwhile: async (child) => {
-            await Promise.race([
-              setTimeout(150 + Math.random() * 700),
-              new Promise((resolve) => child.once('exit', resolve)),
-            ])
-            child.kill('SIGKILL')
-            child.stdin.end()
-          },
-        })
-        if (killed.code === 0) break
-        kills++
-      }
-      expect(kills).toBeGreaterThan(0)
-      expect((await dedupe(at('in'), '-o', at('out'), '-q', ...options)).code).toBe(0)
-      expect(published(at('out'))).toEqual(published(at('whole')))
-    },
-  )
-
   it('by Ctrl-C says how to go on, and does; another job is refused until then', async () => {
-    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(30_000)) })
+    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(12_000)) })
     const run = await prestige(['dedupe', at('in'), '-o', at('out'), '--progress'], {
       meanwhile: async (child) => {
         await new Promise((resolve) => child.stderr.once('data', resolve))
@@ -275,7 +243,7 @@ describe('a run that is cut off', () => {
     expect([other.code, other.err]).toEqual([2, expect.stringContaining(`Run ${id} was cut off`)])
     renameSync(at('in/b.jsonl'), at('b.jsonl'))
     const on = await dedupe(at('in'), '-o', at('out'), '--json')
-    expect(on.json).toMatchObject({ run: id, summary: { documents: 30_000 } })
+    expect(on.json).toMatchObject({ run: id, summary: { documents: 12_000 } })
   })
 })
 

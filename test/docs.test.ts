@@ -28,7 +28,9 @@ const TIMEOUT_MS = 30_000
 const namesIn = (folder: string) =>
   readdirSync(join(ROOT, folder)).filter((name) => !name.startsWith('.'))
 const guides = ['README.md']
-for (const name of namesIn('docs')) if (name.endsWith('.md')) guides.push(`docs/${name}`)
+for (const folder of ['docs', 'docs/guides']) {
+  for (const name of namesIn(folder)) if (name.endsWith('.md')) guides.push(`${folder}/${name}`)
+}
 const documents = [
   ...guides,
   'CHANGELOG.md',

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
 import { SimulatedWorld } from '../src/backends/simulated.ts'
 import { canonicalProfile, openStore, type Store, type StoreInput } from '../src/index.ts'
+import { redisIsHere, type RedisServer, startRedis } from './servers/redis.ts'
 
 const KEYS = ['a', 'a/b', 'ключ', '鍵', '🔑', 'e\u0301', 'é', '\0', 'z'.repeat(900)]
 const VALUES = ['', 'x', 'X', ' x ', 'नमस्ते', 'e\u0301', 'é', '🎩', 'long '.repeat(300)]
@@ -162,6 +163,31 @@ const simulated: Subject = {
   },
 }
 
+let server: Promise<RedisServer> | undefined
+let prefixes = 0
+afterAll(async () => (await server)?.stop())
+
+function onRedis(name: string, options: StoreInput): Subject {
+  return {
+    name,
+    options,
+    runs: 15,
+    async setUp(clock) {
+      const { url } = await (server ??= startRedis())
+      const location = `${url}?prefix=model-${prefixes++}`
+      const all = { ...options, clock: () => clock.time }
+      return { open: () => openStore(location, all), tearDown: async () => {} }
+    },
+  }
+}
+
+const redis = redisIsHere()
+  ? [
+      onRedis('redis', {}),
+      onRedis('redis, a namespace, unicode', { namespace: 'आ}{', canonical: 'unicode' }),
+    ]
+  : []
+
 const subjects: readonly Subject[] = [
   inMemory('memory', {}),
   inMemory('memory, unicode', { canonical: 'unicode' }),
@@ -169,6 +195,7 @@ const subjects: readonly Subject[] = [
   onDisk('lmdb', {}),
   onDisk('lmdb, a namespace, ascii-case', { namespace: 'other', canonical: 'ascii-case' }),
   simulated,
+  ...redis,
 ]
 
 async function compare(subject: Subject, operations: readonly Operation[]): Promise<void> {

@@ -9,6 +9,7 @@ import type { Backend } from '../src/backends/contract.ts'
 import type { Durability } from '../src/backends/lmdb-environment.ts'
 import { openLmdb } from '../src/backends/lmdb.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { openRedis } from '../src/backends/redis/index.ts'
 import { NO_FAULTS, type SimulatedFaults, SimulatedWorld } from '../src/backends/simulated.ts'
 
 export const FAULTS: SimulatedFaults = { conflict: 0.1, lostReply: 0.1, failure: 0.01 }
@@ -27,7 +28,7 @@ export async function removeTemporaryDirectories(): Promise<void> {
 }
 
 /** Remembers where the data of each backend is, so that a second one can be opened on it. */
-function subject<Place>(
+export function subject<Place>(
   name: string,
   newPlace: () => Promise<Place>,
   openAt: (place: Place, ...options: Parameters<Subject['open']>) => Promise<Backend>,
@@ -73,4 +74,15 @@ export function simulated(
       async (world, options) => world.open(`worker-${workers++}`, options),
     ),
   }
+}
+
+let prefixes = 0
+
+/** Every subject has a prefix of its own on the server whose location is asked for. */
+export function redis(name: string, location: () => string): Subject {
+  return subject(
+    name,
+    async () => `${location()}?prefix=test-${process.pid}-${prefixes++}`,
+    (url, options) => openRedis(url, options),
+  )
 }

@@ -30,9 +30,17 @@ export interface Sample {
   readonly diskBytes?: number | undefined
   readonly rssBytes?: number | undefined
   readonly commits?: number | undefined
+  /** Requests to a server. */
+  readonly requests?: number | undefined
   /** What the index of a resolver holds, and what its tables in memory take. */
   readonly representatives?: number | undefined
   readonly tableBytes?: number | undefined
+  /** Of `cpuMicros`, what a server took. */
+  readonly serverCpuMicros?: number | undefined
+  /** Memory that a server took for all of it. */
+  readonly serverBytes?: number | undefined
+  /** Commits that had to be tried again because of others. */
+  readonly conflicts?: number | undefined
 }
 
 /** A store that is made once for a benchmark and used by many runs. */
@@ -57,6 +65,8 @@ export interface Limits {
   readonly p50MsMax?: number
   readonly eventLoopDelayP99MsMax?: number
   readonly putsPerCommitMin?: number
+  readonly conflictsPerOpMax?: number
+  readonly requestsPerOpMax?: number
 }
 
 export interface Case {
@@ -95,6 +105,9 @@ export const benchNames = [
   'near-store',
   'semantic-store',
   'ledger',
+  'redis',
+  'dynamodb',
+  'workers',
 ] as const
 
 /** Every bench file exports its `bench`, and is named like it. */

@@ -40,7 +40,15 @@ export function lineOf({
     representatives,
     diskBytesPerRepresentative: each(ours.diskBytes),
     tableBytesPerRepresentative: each(ours.tableBytes),
+    serverCpuMicrosPerOp: share(ours.serverCpuMicros, ops),
+    referenceServerCpuMicrosPerOp: share(theirs.serverCpuMicros, theirs.ops),
+    serverBytesPerOp: share(ours.serverBytes, ops),
+    referenceServerBytesPerOp: share(theirs.serverBytes, theirs.ops),
+    conflictsPerOp: share(ours.conflicts, ops),
     commits,
+    requestsPerOp: ours.requests === undefined ? undefined : round(ours.requests / ops),
+    referenceRequestsPerOp:
+      theirs.requests === undefined ? undefined : round(theirs.requests / theirs.ops),
     putsPerCommit: commits === undefined || commits === 0 ? undefined : round(ops / commits),
     runs,
   }
@@ -52,6 +60,7 @@ function verdict(line: Line, limits: Limits | undefined): Line {
   if (limits === undefined) return {}
   const { ratioMax, cpuMicrosMax, wallMsMax, wallRatioMax } = limits
   const { p50MsMax, eventLoopDelayP99MsMax, putsPerCommitMin } = limits
+  const { conflictsPerOpMax, requestsPerOpMax } = limits
   const atMost = (field: string, max: number | undefined) =>
     max === undefined || Number(line[field]) <= max
   return {
@@ -62,15 +71,23 @@ function verdict(line: Line, limits: Limits | undefined): Line {
     p50MsMax,
     eventLoopDelayP99MsMax,
     putsPerCommitMin,
+    conflictsPerOpMax,
+    requestsPerOpMax,
     isWithin:
       atMost('ratio', ratioMax) &&
       atMost('cpuMicrosPerOp', cpuMicrosMax) &&
       atMost('wallMs', wallMsMax) &&
       atMost('wallRatio', wallRatioMax) &&
       atMost('p50Ms', p50MsMax) &&
+      atMost('conflictsPerOp', conflictsPerOpMax) &&
+      atMost('requestsPerOp', requestsPerOpMax) &&
       atMost('eventLoopDelayP99Ms', eventLoopDelayP99MsMax) &&
       (putsPerCommitMin === undefined || Number(line['putsPerCommit']) >= putsPerCommitMin),
   }
+}
+
+function share(sum: number | undefined, ops: number): number | undefined {
+  return sum === undefined ? undefined : round(sum / ops)
 }
 
 /** Three digits are more than such machines can tell apart. */
@@ -94,6 +111,7 @@ const COLUMNS = [
   ['loop p99', 9],
   ['disk', 7],
   ['per commit', 11],
+  ['requests', 9],
   ['', 8],
 ] as const
 
@@ -118,6 +136,7 @@ export function tableRow(line: Line): string {
     show(line['eventLoopDelayP99Ms']),
     disk === undefined ? '' : `${Math.round(disk)}M`,
     show(line['putsPerCommit']),
+    show(line['requestsPerOp']),
     line['isWithin'] === undefined ? '' : line['isWithin'] ? 'ok' : 'MISSED',
   ]
   return cells.map((text, at) => pad(text, COLUMNS[at]![1], at)).join('')

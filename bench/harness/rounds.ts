@@ -101,8 +101,12 @@ function medianSample(samples: readonly Sample[]): Sample {
     diskBytes: of('diskBytes'),
     rssBytes: of('rssBytes'),
     commits: of('commits'),
+    requests: of('requests'),
     representatives: of('representatives'),
     tableBytes: of('tableBytes'),
+    serverCpuMicros: of('serverCpuMicros'),
+    serverBytes: of('serverBytes'),
+    conflicts: of('conflicts'),
   }
 }
 

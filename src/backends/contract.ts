@@ -35,6 +35,11 @@ export interface Space<V> {
   readonly ordered: boolean
   /** A key is written at most once before it is removed for ever, so its value need not be validated. */
   readonly immutable: boolean
+  /**
+   * Ordered rows are mostly scanned by this many first bytes of their keys, all of which a scan then names. Engines
+   * that spread a space keep what shares them together.
+   */
+  readonly gatherBytes?: number
 }
 
 /** The address of one value. */
@@ -109,6 +114,8 @@ export interface BackendLimits {
   readonly valueBytesMax: number
   /** Cells relied on or written by one transaction. */
   readonly cellsMax: number
+  /** Keys and values that one transaction writes, where there is such a limit. */
+  readonly transactionBytesMax?: number
 }
 
 export interface Backend {
@@ -181,10 +188,14 @@ export function cell<V>(space: Space<V>, key: Bytes): Cell<V> {
 export function rows<V>(
   name: string,
   codec: Codec<V>,
-  traits: { readonly ordered?: boolean; readonly immutable?: boolean } = {},
+  traits: {
+    readonly ordered?: boolean
+    readonly immutable?: boolean
+    readonly gatherBytes?: number
+  } = {},
 ): Space<V> {
-  const { ordered = false, immutable = false } = traits
-  return Object.freeze({ name, codec, kind: 'rows' as const, ordered, immutable })
+  const { ordered = false, immutable = false, ...rest } = traits
+  return Object.freeze({ name, codec, kind: 'rows' as const, ordered, immutable, ...rest })
 }
 
 /** Counters as eight bytes; engines that count by themselves need no codec. */

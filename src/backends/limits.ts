@@ -20,6 +20,7 @@ interface Recorded {
 export function checkWrites(recorded: Recorded, limits: BackendLimits): void {
   checkCells(recorded, limits.cellsMax)
   for (const addition of recorded.additions) checkKey(addition, limits)
+  checkBytes(recorded, limits)
   for (const write of recorded.writes) {
     checkKey(write, limits)
     const { space, bytes } = write
@@ -40,6 +41,17 @@ function checkCells({ writes, additions, checks = [] }: Recorded, cellsMax: numb
   throw new PrestigeError(
     'BODY_MISUSE',
     `A transaction here relies on and writes at most ${cellsMax} cells; this one takes ${count}.`,
+  )
+}
+
+function checkBytes({ writes }: Recorded, { transactionBytesMax }: BackendLimits): void {
+  if (transactionBytesMax === undefined) return
+  let sum = 0
+  for (const { key, bytes } of writes) sum += key.byteLength + (bytes?.byteLength ?? 0)
+  if (sum <= transactionBytesMax) return
+  throw new PrestigeError(
+    'INVALID_VALUE',
+    `A transaction here writes at most ${transactionBytesMax} bytes; this one writes ${sum}. Make it of smaller values.`,
   )
 }
 

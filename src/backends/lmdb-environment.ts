@@ -299,7 +299,7 @@ export class LmdbEnvironment {
 
   #apply(draft: Draft): number {
     let written = 0
-    for (const { space, key, bytes } of draft.writes) {
+    for (const { space, key, bytes } of draft.finalWrites()) {
       const table = this.table(space)
       if (bytes === undefined) {
         table.removeSync(key)

@@ -3,8 +3,10 @@
 import { PrestigeError } from '../errors.ts'
 import type { Backend, BackendOptions } from './contract.ts'
 import type { Durability } from './lmdb-environment.ts'
+import type { Tappable } from './optimistic.ts'
+import { withoutSecrets } from './secrets.ts'
 
-export interface LocationOptions extends BackendOptions {
+export interface LocationOptions extends BackendOptions, Tappable {
   readonly durability?: Durability | undefined
   readonly create?: boolean | undefined
 }
@@ -20,10 +22,18 @@ export async function openBackend(location: string, options: LocationOptions): P
     const { MemoryBackend } = await import('./memory.ts')
     return new MemoryBackend(options)
   }
+  if (/^rediss?(\+cluster)?:/i.test(location)) {
+    const { openRedis } = await import('./redis/redis.ts')
+    return openRedis(location, options)
+  }
+  if (/^dynamodb:/i.test(location)) {
+    const { openDynamo } = await import('./dynamodb/index.ts')
+    return openDynamo(location, options)
+  }
   if (location === '' || /^[a-z][a-z0-9+.-]+:/i.test(location)) {
     throw new PrestigeError(
       'INVALID_LOCATION',
-      `${JSON.stringify(location)} is not a location this prestige knows. Give a directory, or 'memory:'.`,
+      `${JSON.stringify(withoutSecrets(location))} is not a location this prestige knows. Give a directory, 'memory:', 'redis://host:port', or 'dynamodb://region/table-prefix'.`,
     )
   }
   const { openLmdb } = await import('./lmdb.ts')

@@ -42,14 +42,24 @@ export interface Commit {
 export type Fresh = ReadonlyMap<string, Versioned | undefined>
 export type CommitOutcome =
   | { readonly applied: true }
-  | { readonly applied: false; readonly fresh: Fresh }
+  | {
+      readonly applied: false
+      readonly fresh: Fresh
+      /** All that is fresh is of one moment, and it is everything that was checked. */
+      readonly isOneMoment?: boolean
+    }
 
 export interface OptimisticEngine {
-  /** The cells of one fetch are from one moment. */
-  readonly fetchIsAtomic: boolean
+  /** The cells of one fetch are from one moment: always, never, or those of this one. */
+  readonly fetchIsAtomic: boolean | ((cells: readonly Cell<unknown>[]) => boolean)
   fetch(cells: readonly Cell<unknown>[]): Promise<readonly (Versioned | undefined)[]>
   /** Checks everything, then applies everything. A version seen before was applied already. */
   commit(commit: Commit): Promise<CommitOutcome>
+}
+
+/** What can be opened with something between the decisions and the engine: for tests of what may go wrong there. */
+export interface Tappable {
+  readonly tap?: ((engine: OptimisticEngine) => OptimisticEngine) | undefined
 }
 
 export interface OptimisticOptions {
@@ -97,16 +107,18 @@ export class OptimisticRunner {
 
   async #untilValid<T>(start: Start<T>): Promise<T> {
     let known: ReadonlyMap<string, Versioned | undefined> = new Map()
+    let knownIsOneMoment = false
     let lost = ''
     let leaveQueue: (() => void) | undefined
     try {
       for (let attempts = 1; attempts <= this.#options.attemptsMax; attempts++) {
         const attempt = await attemptOnce(start, known, (cells) => this.#fetch(cells))
-        const plan = this.#planOf(attempt)
-        const outcome = await this.#validate(plan)
+        const plan: Plan<T> = this.#planOf(attempt, knownIsOneMoment)
+        const outcome: CommitOutcome = await this.#validate(plan)
         if (outcome.applied) return this.#endOf(start, attempt, plan)
         lost = lostCell(attempt.seen, outcome.fresh)
         known = knownAfter(attempt.seen, outcome.fresh)
+        knownIsOneMoment = outcome.isOneMoment ?? false
         if (attempts > 1) await this.#backOff(attempts)
         if (leaveQueue !== undefined) continue
         const place = this.#enqueue(lost)
@@ -114,6 +126,7 @@ export class OptimisticRunner {
         if (place.before === undefined) continue
         await place.before
         known = new Map()
+        knownIsOneMoment = false
       }
     } finally {
       leaveQueue?.()
@@ -129,23 +142,30 @@ export class OptimisticRunner {
   }
 
   /** What cannot be committed ends in an error, which is validated like any other before it leaves. */
-  #planOf<T>(attempt: Attempt<T>): Plan<T> {
+  #planOf<T>(attempt: Attempt<T>, knownIsOneMoment: boolean): Plan<T> {
     try {
       const { writes, additions, end } = attempt
       const checks = checksOf(attempt)
-      if (this.#isValid(attempt, checks)) return { commit: undefined, end }
+      if (this.#isValid(attempt, checks, knownIsOneMoment)) return { commit: undefined, end }
       if (!('error' in end)) checkWrites({ writes, additions, checks }, this.#options.limits)
       return { commit: { checks, writes, additions }, end }
     } catch (error) {
-      return this.#planOf({ ...attempt, writes: [], additions: [], end: { error } })
+      const failed = { ...attempt, writes: [], additions: [], end: { error } }
+      return this.#planOf(failed, knownIsOneMoment)
     }
   }
 
   /** Nothing to write, and nothing that could have changed. */
-  #isValid<T>({ writes, additions, fetches, usedKnown }: Attempt<T>, checks: readonly Check[]) {
+  #isValid<T>(attempt: Attempt<T>, checks: readonly Check[], knownIsOneMoment: boolean): boolean {
+    const { writes, additions, seen, fetches, usedKnown } = attempt
     if (writes.length > 0 || additions.length > 0) return false
-    const oneMoment = fetches <= 1 && this.#options.engine.fetchIsAtomic
-    return checks.length === 0 || (oneMoment && !usedKnown)
+    // What relies on a single cell is right of the moment at which that was read.
+    if (checks.length <= 1) return true
+    if (fetches === 0) return knownIsOneMoment
+    if (fetches > 1 || usedKnown) return false
+    const { fetchIsAtomic } = this.#options.engine
+    if (typeof fetchIsAtomic === 'boolean') return fetchIsAtomic
+    return fetchIsAtomic([...seen.values()].map(({ cell }) => cell))
   }
 
   async #validate<T>({ commit }: Plan<T>): Promise<CommitOutcome> {

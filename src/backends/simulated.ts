@@ -76,11 +76,17 @@ export class SimulatedWorld {
   faults: SimulatedFaults
   /** Called after every commit that was applied. */
   onChange: () => void = () => {}
+  /** Of the backends that are opened from now on. */
+  limits: BackendLimits = LIMITS
+  /** No step is taken while a file is read or written, so that files do not decide what happens either. */
+  waitsForFiles = false
   readonly random: () => number
   readonly #rows = new Map<string, Map<string, SimulatedRow>>()
   readonly #applied = new Set<string>()
   readonly #crashed = new Set<string>()
   #waiting: Waiter[] = []
+  /** Of crashed workers. Held, so that what they had open is not swept away from under them. */
+  readonly #gone: Waiter[] = []
   #pumping = false
   #versions = 0
 
@@ -96,6 +102,7 @@ export class SimulatedWorld {
   /** Nothing this worker has under way ever goes on; what it has committed stays. */
   crash(worker: string): void {
     this.#crashed.add(worker)
+    this.#gone.push(...this.#waiting.filter((waiter) => waiter.worker === worker))
     this.#waiting = this.#waiting.filter((waiter) => waiter.worker !== worker)
   }
 
@@ -108,8 +115,12 @@ export class SimulatedWorld {
   /** One step of a worker: resolves when the seed says so. */
   pause(worker: string): Promise<void> {
     return new Promise((resume) => {
-      if (this.#crashed.has(worker)) return
-      this.#waiting.push({ worker, resume })
+      const waiter = { worker, resume }
+      if (this.#crashed.has(worker)) {
+        this.#gone.push(waiter)
+        return
+      }
+      this.#waiting.push(waiter)
       this.#pump()
     })
   }
@@ -156,6 +167,7 @@ export class SimulatedWorld {
     this.#pumping = true
     setImmediate(() => {
       this.#pumping = false
+      if (this.waitsForFiles && areFilesInUse()) return this.#pump()
       const at = Math.floor(this.random() * this.#waiting.length)
       const [chosen] = this.#waiting.splice(at, 1)
       this.steps++
@@ -165,10 +177,14 @@ export class SimulatedWorld {
   }
 }
 
+function areFilesInUse(): boolean {
+  return process.getActiveResourcesInfo().some((name) => /^(?:FS|Close|Dir)/.test(name))
+}
+
 type NameOf = (key: Bytes) => string
 
 export class SimulatedBackend implements Backend {
-  readonly limits: BackendLimits = LIMITS
+  readonly limits: BackendLimits
   readonly serial = false
   readonly #world: SimulatedWorld
   readonly #worker: string
@@ -179,6 +195,7 @@ export class SimulatedBackend implements Backend {
 
   constructor(world: SimulatedWorld, worker: string, options: Partial<BackendOptions>) {
     this.#world = world
+    this.limits = world.limits
     this.#worker = worker
     this.#prefix = namespacePrefix(options.namespace)
     this.#clock = checkedClock(options.clock ?? (() => world.time))
@@ -187,7 +204,7 @@ export class SimulatedBackend implements Backend {
     const random = (count: number) => nameDigest(opening).subarray(0, count)
     this.#runner = new OptimisticRunner({
       engine: this.#engine(),
-      limits: LIMITS,
+      limits: world.limits,
       ids: new IdSource(this.#clock, options.random ?? random),
       now: this.#clock,
       newVersion: () => world.newVersion(),

@@ -24,6 +24,7 @@
 
 import { isAscii } from 'node:buffer'
 import { PrestigeError } from '../errors.ts'
+import { type BlockKernel, blockKernel, INERT, NOT_INERT } from './block-kernel.ts'
 import { hasBit, unicodeTables, type UnicodeTables } from './unicode-tables.ts'
 import { unreadable } from './unreadable.ts'
 import { decodeUtf8, requireUtf8, textBytesMax } from './utf8.ts'
@@ -31,6 +32,9 @@ import { collapseSpaceAndLower } from './white-space.ts'
 
 /** Small enough for ASCII parts of a text to skip the string work, large enough to batch it. */
 const spanBytesMin = 1024
+/** Of spans between what is inert: a lone sign is a short one, a text of such signs makes long ones. */
+const spanBytesLeast = 16
+const spanBytesMost = 4096
 
 /** Characters whose NFKD contains U+0345, and a few neighbours that do no harm. */
 const subscriptIota = /[\u0345\u037a\u1f80-\u1ffc]/
@@ -59,6 +63,8 @@ export function requireNormalisation(): void {
  * follows.
  */
 function foldSpans(bytes: Uint8Array): Uint8Array {
+  const kernel = blockKernel()
+  if (kernel && bytes.length <= textBytesMax) return foldBetween(kernel, bytes)
   const spans: Uint8Array[] = []
   for (let from = 0; from < bytes.length;) {
     const end = spanEnd(bytes, from + spanBytesMin)
@@ -67,6 +73,57 @@ function foldSpans(bytes: Uint8Array): Uint8Array {
     from = end
   }
   return Buffer.concat(spans)
+}
+
+/**
+ * As above, but what is inert is passed over: a code point that the whole form leaves as it is, and that neither
+ * moves nor composes with what stands before it. A text may be cut before such a one too, so a span begins one code
+ * point before the first that is not inert. Where one span follows another, the next is longer.
+ */
+function foldBetween(kernel: BlockKernel, bytes: Uint8Array): Uint8Array {
+  const spans: Uint8Array[] = []
+  let from = 0
+  let wanted = spanBytesLeast
+  while (from < bytes.length) {
+    const at = foldedUntil(kernel, bytes, from)
+    if (at === bytes.length) break
+    const start = at === from ? from : pointBefore(bytes, at)
+    if (start > from) spans.push(bytes.subarray(from, start))
+    wanted = start === from ? Math.min(wanted * 2, spanBytesMost) : spanBytesLeast
+    const end = spanEnd(bytes, at + wanted)
+    spans.push(foldSpan(bytes.subarray(start, end)))
+    from = end
+  }
+  if (from === 0) return bytes
+  spans.push(bytes.subarray(from))
+  return Buffer.concat(spans)
+}
+
+/** Where the first code point is that is not inert; what is met for the first time is learnt. */
+function foldedUntil(kernel: BlockKernel, bytes: Uint8Array, from: number): number {
+  let at = from
+  for (;;) {
+    at = kernel.inertUntil(bytes, at)
+    if (at === bytes.length) return at
+    const point = decodeUtf8(bytes.subarray(at, at + 4)).codePointAt(0) ?? 0
+    if (kernel.kindOf(point) !== 0) return at
+    kernel.learn(point, isInert(unicodeTables(), point) ? INERT : NOT_INERT)
+  }
+}
+
+/** Marks and parts of Hangul syllables are all that may compose with what stands before them. */
+const mayCompose = /[\p{M}\u1100-\u11ff]/u
+
+function isInert(tables: UnicodeTables, point: number): boolean {
+  const text = String.fromCodePoint(point)
+  if (hasBit(tables.unassigned, point) || mayCompose.test(text)) return false
+  return foldRun(tables, text) === text
+}
+
+function pointBefore(bytes: Uint8Array, at: number): number {
+  let start = at - 1
+  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start--
+  return start
 }
 
 function spanEnd(bytes: Uint8Array, earliest: number): number {

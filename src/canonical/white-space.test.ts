@@ -1,6 +1,17 @@
+import { readFileSync } from 'node:fs'
+
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { collapseSpace, collapseSpaceAndLower } from './white-space.ts'
+
+import { moduleText } from '../../scripts/make-kernels.ts'
+import { blockKernel } from './block-kernel.ts'
+import {
+  collapseSpace,
+  collapseSpaceAndLower,
+  collapseWith,
+  collapsing,
+  collapsingAndLowering,
+} from './white-space.ts'
 
 const latin1 = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'latin1'))
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
@@ -48,5 +59,29 @@ describe('lowering ASCII letters', () => {
         expect(text(collapseSpaceAndLower(bytes))).toBe(lowered)
       }),
     )
+  })
+})
+
+describe('the kernel of canonical text', () => {
+  it('is compiled from the sources beside it', async () => {
+    const committed = readFileSync(new URL('./kernels-module.ts', import.meta.url), 'utf8')
+    expect(await moduleText('canonical'), 'run: npm run kernels').toBe(committed)
+  })
+
+  it('says the same as its twin, also across the ends of its blocks', () => {
+    expect(blockKernel() === undefined).toBe(process.env['PRESTIGE_KERNELS'] === 'twin')
+    const piece = latin1('A b\tc  D\n\n\n  \xc3\xa9\xe0 Efghi jklmnop QRSTUVWXYZ')
+    for (const length of [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 200_000]) {
+      for (const shift of [0, 1, 7, 11]) {
+        const bytes = Uint8Array.from({ length }, (_, at) => piece[(at * 7 + shift) % 37] ?? 0)
+        expect(text(collapseSpace(bytes))).toBe(text(collapseWith(collapsing, bytes)))
+        expect(text(collapseSpaceAndLower(bytes))).toBe(
+          text(collapseWith(collapsingAndLowering, bytes)),
+        )
+      }
+    }
+    const blank = new Uint8Array(150_000).fill(0x20)
+    blank[149_000] = 0x41
+    expect(text(collapseSpaceAndLower(blank))).toBe('a')
   })
 })

@@ -7,29 +7,39 @@
  * Not here: checking that the bytes are UTF-8, and white space or letters outside ASCII.
  */
 
+import { blockKernel } from './block-kernel.ts'
+
 const SPACE = 0x20
 
-const collapsing = byteMap((byte) => (isAsciiSpace(byte) ? SPACE : byte))
-const collapsingAndLowering = byteMap((byte) =>
+export const collapsing = byteMap((byte) => (isAsciiSpace(byte) ? SPACE : byte))
+export const collapsingAndLowering = byteMap((byte) =>
   isAsciiSpace(byte) ? SPACE : isAsciiCapital(byte) ? byte + 0x20 : byte,
 )
 
 /** Runs of white space become one space; none is left at either end. */
 export function collapseSpace(bytes: Uint8Array): Uint8Array {
-  return collapseWith(collapsing, bytes)
+  return quickly(bytes, false) ?? collapseWith(collapsing, bytes)
 }
 
 /** As `collapseSpace`, and A–Z become a–z. */
 export function collapseSpaceAndLower(bytes: Uint8Array): Uint8Array {
-  return collapseWith(collapsingAndLowering, bytes)
+  return quickly(bytes, true) ?? collapseWith(collapsingAndLowering, bytes)
+}
+
+function quickly(bytes: Uint8Array, lowers: boolean): Uint8Array | undefined {
+  const kernel = blockKernel()
+  if (!kernel) return undefined
+  const collapsed = Buffer.allocUnsafeSlow(bytes.length)
+  const length = kernel.collapse(bytes, collapsed, lowers)
+  return new Uint8Array(collapsed.buffer, 0, length)
 }
 
 /**
- * Every byte is written, and the next one overwrites a space that was one too many. That keeps the
+ * The twin of the kernel, where there is no WebAssembly. Every byte is written, and the next one overwrites a space that was one too many. That keeps the
  * only branch in the loop predictable: runs of two or more are rare in real text, single spaces are
  * not.
  */
-function collapseWith(map: Uint8Array, bytes: Uint8Array): Uint8Array {
+export function collapseWith(map: Uint8Array, bytes: Uint8Array): Uint8Array {
   const collapsed = new Uint8Array(bytes.length)
   let length = 0
   let previous = SPACE // so that leading white space counts as a repetition

@@ -6,7 +6,8 @@ const formats = ['auto', 'jsonl', 'parquet', 'csv', 'tsv', 'lines', 'files'] as 
 
 export const corpusOptionForms = {
   out: { type: 'string', short: 'o', value: 'DIR' },
-  state: { type: 'string', value: 'DIR' },
+  state: { type: 'string', value: 'LOCATION' },
+  backend: { type: 'string', value: 'LOCATION' },
   config: { type: 'string', value: 'FILE' },
   plan: { type: 'boolean', value: 'FILE', isValueOptional: true },
   against: { type: 'string', value: 'STATE' },
@@ -23,6 +24,8 @@ export const corpusOptionForms = {
   run: { type: 'string', value: 'NAME' },
   cascade: { type: 'boolean' },
   workers: { type: 'string', value: 'N' },
+  threads: { type: 'string', value: 'N' },
+  lease: { type: 'string', value: 'SECONDS' },
   html: { type: 'string', value: 'FILE' },
   'text-field': { type: 'string', value: 'NAME' },
   'id-field': { type: 'string', value: 'NAME' },
@@ -33,7 +36,8 @@ export const corpusOptionForms = {
   'language-field': { type: 'string', value: 'NAME' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
-const STATE = 'The state: a directory that any number of runs share.'
+const STATE = 'The state that runs share: a directory, or the URL of a server.'
+const BACKEND = 'Another name for --state.'
 
 export const corpusCommands = {
   dedupe: {
@@ -49,14 +53,16 @@ export const corpusCommands = {
       '',
       'Runs share a state: files that an earlier run has done are not read again, and new documents',
       'are held against all that was kept before. A run that was cut off goes on when the same is',
-      'asked for again. Nothing is published before everything is decided and below the ceilings.',
+      'asked for again; while it goes on, whoever asks for the same works along. Nothing is published',
+      'before everything is decided and below the ceilings.',
       '',
       'Settings come from --config, then the environment (PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN=0.9),',
       'then options; the last one wins. Durability is os unless said.',
     ],
     options: {
       out: 'Where the outputs go.',
-      state: 'The state that runs share (default: state below the outputs).',
+      state: 'What runs share: a directory or a server (state, below the outputs).',
+      backend: BACKEND,
       config: 'Settings from a file: prestige config init writes one.',
       plan: 'Only say what a run would do, and tell the duplicates in FILE.',
       against: 'Clean the inputs against this state, adding nothing to it.',
@@ -78,7 +84,9 @@ export const corpusCommands = {
       'type-field': 'The field of the document type, for --keep type.',
       'language-field': 'The field of the language.',
       source: 'The source of documents that name none.',
-      workers: 'Threads that read ahead (0 for little input, else all but one core).',
+      workers: 'Processes that share the run (default 1).',
+      threads: 'Threads of a process that read ahead (default: by input and cores).',
+      lease: 'A worker not heard of for so long is replaced (default 30).',
       run: 'Name the run, to undo it by; else the time is its name.',
       progress: 'Show progress even when stderr is not a terminal.',
       quiet: 'Say nothing when all is well.',
@@ -87,7 +95,9 @@ export const corpusCommands = {
       'prestige dedupe crawl/*.jsonl -o clean',
       'prestige dedupe crawl -o clean --plan=plan.jsonl --max-drop 60%',
       'prestige dedupe books wiki web -o clean --keep source,longest --source-priority books,wiki',
+      'prestige dedupe crawl -o clean --order-independent --workers 4',
       'prestige dedupe train.jsonl -o decontaminated --against benchmarks/state',
+      'prestige dedupe corpus -o clean --backend redis://127.0.0.1:6379 --order-independent',
     ],
   },
   undo: {
@@ -101,6 +111,7 @@ export const corpusCommands = {
     ],
     options: {
       state: STATE,
+      backend: BACKEND,
       cascade: 'Take back those that rely on it, too.',
       quiet: 'Say nothing when all is well.',
     },
@@ -111,7 +122,7 @@ export const corpusCommands = {
     operandsMin: 0,
     operandsMax: 1,
     summary: 'What a run of dedupe came to: the last one, unless said.',
-    options: { state: STATE, html: 'Write one page that needs nothing else.' },
+    options: { state: STATE, backend: BACKEND, html: 'Write one page that needs nothing else.' },
     examples: [
       'prestige report --state clean/state',
       'prestige report 20250101-120000-beef --state clean/state --html report.html',
@@ -122,7 +133,7 @@ export const corpusCommands = {
     operandsMin: 0,
     operandsMax: 0,
     summary: 'List the runs of dedupe in a state.',
-    options: { state: STATE },
+    options: { state: STATE, backend: BACKEND },
     examples: ['prestige runs --state clean/state'],
   },
   config: {

@@ -8,6 +8,7 @@ import type { StoreInput } from '../index.ts'
 import { resolverCommands, resolverOptionForms } from './commands-resolver.ts'
 import { corpusCommands, corpusOptionForms } from './commands-corpus.ts'
 import { semanticCommands } from './commands-semantic.ts'
+import { dynamoCommands, dynamoOptionForms } from './commands-dynamodb.ts'
 
 export interface OptionForm {
   readonly type: 'string' | 'boolean'
@@ -60,6 +61,7 @@ export const optionForms = {
   print0: { type: 'boolean', short: '0' },
   progress: { type: 'boolean' },
   overwrite: { type: 'boolean' },
+  archive: { type: 'boolean' },
   repair: { type: 'boolean' },
   text: { type: 'boolean' },
   profile: { type: 'string', value: 'P' },
@@ -74,6 +76,7 @@ export const optionForms = {
   'recall-min': { type: 'string', value: 'R' },
   ...resolverOptionForms,
   ...corpusOptionForms,
+  ...dynamoOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -81,7 +84,7 @@ export type OptionHelp = Readonly<Partial<Record<OptionName, string>>>
 
 /** What every command understands. */
 export const globalOptions = {
-  store: 'Directory of the store; or set PRESTIGE_STORE.',
+  store: 'Directory of the store, or redis://HOST:PORT; or set PRESTIGE_STORE.',
   namespace: 'Part of the store to use; namespaces never see each other.',
   canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
   dedup: 'Find exact bytes, near (texts alike), semantic (meaning) or hybrid.',
@@ -264,11 +267,16 @@ export const commands = {
     ],
     options: {
       prefix: 'Put this before every key.',
+      archive: 'Take in an archive that export made, of whatever engine (- for stdin).',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
     },
-    examples: ['prestige import photos --prefix photos/', 'prestige import . --store memory:'],
+    examples: [
+      'prestige import photos --prefix photos/',
+      'prestige import . --store memory:',
+      'prestige import --archive store.archive --store redis://127.0.0.1:6379',
+    ],
   },
   export: {
     operands: 'DIR',
@@ -282,11 +290,15 @@ export const commands = {
     options: {
       prefix: 'Only keys that start so; the prefix is taken off.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
+      archive: 'Write one archive of the whole store, for import --archive (- for stdout).',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
     },
-    examples: ['prestige export restored --prefix photos/'],
+    examples: [
+      'prestige export restored --prefix photos/',
+      'prestige export --archive store.archive',
+    ],
   },
   verify: {
     operands: '',
@@ -356,6 +368,7 @@ export const commands = {
       'prestige ledger stats --source web',
     ],
   },
+  ...dynamoCommands,
 } as const satisfies Readonly<Record<string, Command>>
 
 export type CommandName = keyof typeof commands

@@ -34,11 +34,18 @@ export function summaryText(summary: Summary, published: Published): string {
   ].join('\n')
 }
 
-function extras({ superseded, repeated, unchanged, possibleMisses }: Summary): string[][] {
+function extras({
+  superseded,
+  repeated,
+  unchanged,
+  orphaned,
+  possibleMisses,
+}: Summary): string[][] {
   const rows: [string, number, string][] = [
     ['superseded', superseded, 'of those dropped: a better copy came later'],
     ['repeated', repeated, 'of those dropped: the very same twice'],
     ['unchanged', unchanged, 'of changed files, decided about before'],
+    ['orphaned', orphaned, 'of earlier runs: dropped for texts that have changed now'],
     ['possible misses', possibleMisses, 'too many look alike to be compared with all'],
   ]
   return rows.flatMap(([name, number, text]) => (number > 0 ? [[name, count(number), text]] : []))

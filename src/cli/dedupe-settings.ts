@@ -22,7 +22,7 @@ export function placesOf(invocation: Invocation): JobPlaces {
   const out = invocation.text('out')
   if (!out) throw usageFailure('Where to? Say -o DIR, a directory for the outputs.')
   for (const input of invocation.operands) refuseWithin(out, input)
-  return { out, state: invocation.text('state') ?? join(out, 'state') }
+  return { out, state: saidState(invocation) ?? join(out, 'state') }
 }
 
 /** Outputs below an input would be the inputs of the next run. */
@@ -34,10 +34,21 @@ function refuseWithin(out: string, input: string): void {
   )
 }
 
+/** `--backend` is another name for where many workers share the state. */
+function saidState(invocation: Invocation): string | undefined {
+  const [state, backend] = [invocation.text('state'), invocation.text('backend')]
+  if (state !== undefined && backend !== undefined) {
+    throw usageFailure('--state and --backend say the same: give one of them.')
+  }
+  return state ?? backend
+}
+
 export function stateOf(invocation: Invocation): string {
-  const state = invocation.text('state')
+  const state = saidState(invocation)
   if (state) return state
-  throw usageFailure('Which state? Say --state DIR; a run keeps it in state below its outputs.')
+  throw usageFailure(
+    'Which state? Say --state LOCATION; a run keeps it in state below its outputs.',
+  )
 }
 
 export async function settingsOf(invocation: Invocation): Promise<JobConfig> {

@@ -39,6 +39,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   runs: () => import('./commands/runs.ts'),
   config: () => import('./commands/config.ts'),
   ledger: () => import('./commands/ledger.ts'),
+  dynamodb: () => import('./commands/dynamodb.ts'),
 }
 
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const

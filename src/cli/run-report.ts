@@ -1,15 +1,19 @@
 /** The report of a run, written beside its outputs. */
 
-import { rename, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 
-import type { Deduper } from '../index.ts'
+import type { Deduper, Summary } from '../index.ts'
 import type { Report } from '../report/index.ts'
 import { fileFailure } from './failure.ts'
 import { versionOf } from './version.ts'
 
-export async function reportOfRun(deduper: Deduper, run: string): Promise<Report> {
+export async function reportOfRun(
+  deduper: Deduper,
+  run: string,
+  summary?: Summary,
+): Promise<Report> {
   const { reportOf } = await import('../report/index.ts')
-  return reportOf(deduper.backend, run, { version: versionOf() })
+  return reportOf(deduper.backend, run, { version: versionOf() }, summary)
 }
 
 /** One page that needs nothing else, with samples side by side. */
@@ -25,6 +29,7 @@ export async function writeAside(file: string, text: string): Promise<void> {
     await writeFile(aside, text)
     await rename(aside, file)
   } catch (error) {
+    await rm(aside, { force: true })
     throw fileFailure(file, error)
   }
 }

@@ -3,6 +3,7 @@
 import type { Resolver, ResolverInput, VectorInput } from '../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
+import { unsaidDurability } from './location.ts'
 import { readDuration } from './units.ts'
 import { type Access, choice, locationOf } from './with-store.ts'
 
@@ -20,7 +21,7 @@ export async function withResolver<T>(
   const base = resolverOptionsFrom(process.env)
   const vector = vectorInput(invocation, base.vector)
   // Nothing waits for the disk line by line: closing brings all of it there.
-  const durability = choice(invocation, 'durability') ?? (location === 'memory:' ? undefined : 'os')
+  const durability = choice(invocation, 'durability') ?? unsaidDurability(location, 'os')
   const resolver = await openResolver(location, {
     ...base,
     ...flags,

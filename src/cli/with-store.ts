@@ -3,6 +3,7 @@
 import type { Store, StoreInput } from '../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
+import { unsaidDurability } from './location.ts'
 
 export interface Access {
   /** Only commands that put something make a store; to all others a missing one is an error. */
@@ -20,8 +21,7 @@ export async function withStore<T>(
   const { openStore } = await import('../open-store.ts')
   const store = await openStore(location, {
     ...storeInput(invocation),
-    durability:
-      choice(invocation, 'durability') ?? (location === 'memory:' ? undefined : durability),
+    durability: choice(invocation, 'durability') ?? unsaidDurability(location, durability),
     create,
   })
   try {

@@ -5,17 +5,27 @@
  * As with a run, everything is decided and held against the ceilings before anything is published.
  */
 
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { isReject, type ReadingInput, readShard, type Shard } from '../input/index.ts'
+import {
+  type Document,
+  isReject,
+  type ReadingInput,
+  readShard,
+  type Reject,
+  type Shard,
+} from '../input/index.ts'
 import type { Watcher } from './decide-run.ts'
 import type { Decision } from './decision.ts'
 import { stoppedCleaning, violations } from './guards.ts'
-import type { PreparedDocument } from './prepare.ts'
-import { writeKept, writeLines, writeWhole } from './publish.ts'
+import { removeLeftovers } from './leftovers.ts'
+import { writeKept, writeWhole } from './publish.ts'
 import { refusedReject } from './rejected.ts'
 import type { State } from './state.ts'
 import { countReject, Counting, type Summary } from './summary.ts'
+import { requireTarget, UNFINISHED } from './target.ts'
+import { WholeFile } from './whole-file.ts'
 
 export interface AgainstOptions {
   readonly shards: readonly Shard[]
@@ -34,35 +44,55 @@ export interface AgainstResult {
 
 const AT_ONCE = 32
 
+/** What was found so far. Lines go to files, written aside: only numbers stay in memory. */
 interface Found {
   readonly counting: Counting
-  readonly reasons: string[]
+  readonly reasons: Map<string, number>
   readonly kept: number[][]
-  readonly duplicates: object[]
-  readonly rejects: object[]
+  readonly duplicates: WholeFile
+  readonly rejects: WholeFile
 }
 
 export async function cleanAgainst(state: State, options: AgainstOptions): Promise<AgainstResult> {
-  const counting = new Counting()
-  const found: Found = { counting, reasons: [], kept: [], duplicates: [], rejects: [] }
-  options.watcher?.onShards?.(options.shards)
-  for (const shard of options.shards) await lookThrough(state, shard, options, found)
+  const { out, shards, watcher, version = '' } = options
+  await requireTarget(out, false)
+  await removeLeftovers(out, shards)
+  const found = await openFound(out)
+  try {
+    watcher?.onShards?.(shards)
+    for (const shard of shards) await lookThrough(state, shard, options, found)
+    const summary = summaryOf(found)
+    const beyond = violations(summary, state.config)
+    if (beyond.length > 0) throw stoppedCleaning(beyond)
+    await writeWhole(join(out, UNFINISHED), [])
+    const positions = async ({ index }: Shard) => found.kept[index] ?? []
+    const published = await writeKept(shards, join(out, 'kept'), positions, options.reading)
+    await found.duplicates.close()
+    await found.rejects.close()
+    const outputs = published.files.map((file) => file.slice(out.length + 1))
+    const manifest = { format: 1, against: true, version, config: state.config, outputs, summary }
+    await writeWhole(join(out, 'manifest.json'), [`${JSON.stringify(manifest, undefined, 2)}\n`])
+    await rm(join(out, UNFINISHED), { force: true })
+    return { summary, ...published }
+  } catch (error) {
+    await found.duplicates.abort()
+    await found.rejects.abort()
+    throw error
+  }
+}
+
+async function openFound(out: string): Promise<Found> {
+  const duplicates = await WholeFile.open(join(out, 'duplicates.jsonl'))
+  const rejects = await WholeFile.open(join(out, 'rejects.jsonl'))
+  return { counting: new Counting(), reasons: new Map(), kept: [], duplicates, rejects }
+}
+
+function summaryOf({ counting, reasons }: Found): Summary {
   const summary = counting.summary()
-  for (const reason of found.reasons) countReject(summary, reason)
-  const beyond = violations(summary, state.config)
-  if (beyond.length > 0) throw stoppedCleaning(beyond)
-  const { out, shards, version = '' } = options
-  const published = await writeKept(
-    shards,
-    join(out, 'kept'),
-    async ({ index }) => found.kept[index] ?? [],
-  )
-  await writeLines(join(out, 'duplicates.jsonl'), found.duplicates)
-  await writeLines(join(out, 'rejects.jsonl'), found.rejects)
-  const outputs = published.files.map((file) => file.slice(out.length + 1))
-  const manifest = { format: 1, against: true, version, config: state.config, outputs, summary }
-  await writeWhole(join(out, 'manifest.json'), [`${JSON.stringify(manifest, undefined, 2)}\n`])
-  return { summary, ...published }
+  for (const [reason, count] of reasons) {
+    for (let at = 0; at < count; at++) countReject(summary, reason)
+  }
+  return summary
 }
 
 async function lookThrough(
@@ -71,35 +101,48 @@ async function lookThrough(
   { reading = {}, strict, watcher = {} }: AgainstOptions,
   found: Found,
 ): Promise<void> {
-  const kept: number[] = []
-  found.kept[shard.index] = kept
+  found.kept[shard.index] = []
   for await (const items of readShard(shard, reading)) {
     for (let from = 0; from < items.length; from += AT_ONCE) {
       watcher.signal?.throwIfAborted()
-      const prepared: { document: PreparedDocument; position: number }[] = []
+      const documents: Document[] = []
       for (const item of items.slice(from, from + AT_ONCE)) {
-        if (!isReject(item))
-          prepared.push({ document: state.prepare(item), position: item.position })
-        else {
-          if (strict) throw refusedReject(shard, item)
-          found.reasons.push(item.reason)
-          found.rejects.push({ file: shard.path, ...item })
-        }
+        if (!isReject(item)) documents.push(item)
+        else if (strict) throw refusedReject(shard, item)
+        else await tellReject(found, shard, item)
       }
-      const decisions = await Promise.all(prepared.map(({ document }) => state.lookAt(document)))
-      for (const [at, decision] of decisions.entries()) {
-        const place = prepared[at]
-        if (!place) continue
-        found.counting.addDecision(decision, place.document.bytes)
-        watcher.onDecision?.(decision)
-        if (decision.action !== 'drop') kept.push(place.position)
-        if (decision.action !== 'keep') found.duplicates.push(told(decision, shard))
-      }
-      const bytes = prepared.reduce((sum, { document }) => sum + document.bytes, 0)
-      watcher.onProgress?.(prepared.length, bytes)
+      await lookAtAll(state, shard, documents, watcher, found)
     }
   }
   watcher.onShard?.(shard)
+}
+
+async function tellReject(found: Found, shard: Shard, reject: Reject): Promise<void> {
+  found.reasons.set(reject.reason, (found.reasons.get(reject.reason) ?? 0) + 1)
+  await found.rejects.write(`${JSON.stringify({ file: shard.path, ...reject })}\n`)
+}
+
+async function lookAtAll(
+  state: State,
+  shard: Shard,
+  documents: readonly Document[],
+  watcher: Watcher,
+  found: Found,
+): Promise<void> {
+  const prepared = documents.map((document) => state.prepare(document))
+  const decisions = await Promise.all(prepared.map((document) => state.lookAt(document)))
+  for (const [at, decision] of decisions.entries()) {
+    const { position } = documents[at] ?? {}
+    if (position === undefined) continue
+    found.counting.addDecision(decision, prepared[at]?.bytes ?? 0)
+    watcher.onDecision?.(decision)
+    if (decision.action !== 'drop') found.kept[shard.index]?.push(position)
+    if (decision.action !== 'keep') {
+      await found.duplicates.write(`${JSON.stringify(told(decision, shard))}\n`)
+    }
+  }
+  const bytes = prepared.reduce((sum, document) => sum + document.bytes, 0)
+  watcher.onProgress?.(prepared.length, bytes)
 }
 
 function told(decision: Decision, shard: Shard): object {

@@ -1,10 +1,14 @@
-/** A document leaves its cluster: what it had superseded is the survivor again. */
+/**
+ * How clusters end. A document leaves its cluster: what it had superseded is the survivor again. A centre gets another
+ * text: the cluster is no more, and its members, when they are met again, are decided about anew.
+ */
 
 import { concat } from '../bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { documentKey } from '../ledger/names.ts'
 import { takeBack } from '../ledger/undo.ts'
-import { fromHex, hex } from './names.ts'
+import type { Named } from './decision.ts'
+import { fromHex, hex, named } from './names.ts'
 import { clusters, documents, type DocumentRow, members } from './rows.ts'
 
 export function* leaveCluster(
@@ -15,8 +19,9 @@ export function* leaveCluster(
 ): Transaction<void> {
   scope.remove(cell(members, concat(centre, key)))
   const place = cell(clusters, centre)
-  const [cluster] = yield* read(place)
-  if (!cluster) return
+  const [cluster, centreRow] = yield* read(place, cell(documents, centre))
+  // What is there now has gathered around another text.
+  if (!cluster || isLeftBehind(row, centreRow)) return
   const size = cluster.size - 1
   const isSurvivor = cluster.survivor === hex(key)
   const [before = hex(centre)] = row.supersedes ?? []
@@ -30,4 +35,34 @@ export function* leaveCluster(
   else if (isSurvivor) {
     scope.write(place, { size, survivor: before, rank: restored?.rank ?? cluster.rank })
   } else scope.write(place, { ...cluster, size })
+}
+
+/** Whether the document that a duplicate was measured against is gone, or has another text by now. */
+export function isLeftBehind(row: DocumentRow, centre: DocumentRow | undefined): boolean {
+  if (row.centreDigest === undefined) return false
+  return centre?.digest !== row.centreDigest
+}
+
+/** The cluster around a text that is no more. Returns how many have no kept copy now. */
+export function* dissolve(scope: Scope, key: Buffer): Transaction<number> {
+  const place = cell(clusters, key)
+  const [cluster] = yield* read(place)
+  if (!cluster) return 0
+  scope.rely(place)
+  scope.remove(place)
+  return cluster.survivor === hex(key) ? cluster.size - 1 : 0
+}
+
+/** Duplicates of texts that are no more: given again, they are decided about anew. */
+export async function* orphansOf(backend: Backend): AsyncGenerator<Named> {
+  for await (const { value: row } of backend.scan(documents)) {
+    const isOut = row.action === 'drop' || row.action === 'superseded'
+    if (!isOut || row.cluster === undefined) continue
+    const centre = await backend.read(rowAt, fromHex(row.cluster))
+    if (isLeftBehind(row, centre)) yield named(row)
+  }
+}
+
+function* rowAt(_scope: unknown, key: Buffer): Transaction<DocumentRow | undefined> {
+  return (yield* read(cell(documents, key)))[0]
 }

@@ -16,10 +16,19 @@ const profile = v.optional(
   'auto',
 )
 
-function count(from: number, help: string): v.GenericSchema<number> {
-  const rule = `must be a whole number from ${from}`
-  return v.pipe(v.number(rule), v.integer(rule), v.minValue(from, rule), v.description(help))
+function count(from: number, help: string, to = Infinity): v.GenericSchema<number> {
+  const rule = `must be a whole number from ${from}${to === Infinity ? '' : ` to ${to}`}`
+  return v.pipe(
+    v.number(rule),
+    v.integer(rule),
+    v.minValue(from, rule),
+    v.maxValue(to, rule),
+    v.description(help),
+  )
 }
+
+/** What four bands of 64 bits are sure to find. */
+const SIMHASH_DISTANCE_MAX = 3
 
 function share(help: string): v.GenericSchema<number> {
   const rule = 'must be a number from 0 to 1'
@@ -53,7 +62,10 @@ const canonical = v.strictObject({
 
 const simhash = v.strictObject({
   enabled: v.optional(flag('Texts whose SimHash differs in few bits are duplicates.'), false),
-  distanceMax: v.optional(count(0, 'So many bits of 64 may differ, up to 3.'), 3),
+  distanceMax: v.optional(
+    count(0, 'So many bits of 64 may differ, up to 3.', SIMHASH_DISTANCE_MAX),
+    SIMHASH_DISTANCE_MAX,
+  ),
   profile,
   action,
 })

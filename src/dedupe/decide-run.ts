@@ -6,36 +6,48 @@
  * stopped: nothing is lost, doubled or decided differently.
  */
 
-import { deserialize, serialize } from 'node:v8'
-
-import { asBuffer, endOfPrefix } from '../bytes.ts'
+import { endOfPrefix } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { Reject, Shard } from '../input/document.ts'
 import type { ReadingInput } from '../input/index.ts'
+import {
+  finishShard,
+  noteProgress,
+  readShardValue,
+  shardCell,
+  shardValue,
+} from '../ledger/shards.ts'
+import { BatchSize } from './batch-size.ts'
 import type { Made } from './decide.ts'
 import type { Decision } from './decision.ts'
+import { deciding, type Held, isLost, type Leases, requireGoingOn } from './leases.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { rankOf } from './rank.ts'
 import {
   type BatchEntry,
   batches,
-  documentKey,
   encodeEntries,
   pending,
-  progress,
   type Rank,
   rejects,
   runPrefix,
   shardKey,
 } from './rows.ts'
-import { decodeProgress, encodeProgress, progressOf, type RunRow } from './runs.ts'
-import { type Batch, batchesOf } from './shard-batches.ts'
+import type { RunRow } from './runs.ts'
+import { type Batch, batchesOf, partsOf, weightOf } from './shard-batches.ts'
 import { preparedAhead, type Work } from './shard-pool.ts'
 import type { State } from './state.ts'
+import {
+  decodeWaiting,
+  encodeWaiting,
+  pendingKey,
+  waitingBytes,
+  type WaitingRows,
+} from './waiting.ts'
 
-const BATCH = 32
 const UNDER_WAY_MAX = 4
+const LANES = 4
 
 export interface Watcher {
   readonly signal?: AbortSignal | undefined
@@ -49,6 +61,8 @@ export interface Watcher {
   onShards?(shards: readonly Shard[]): void
   /** A shard was read to its end, now or before the run was cut off. */
   onShard?(shard: Shard): void
+  /** The run goes on already, or was cut off: this worker works along. */
+  onJoin?(run: string): void
   onPhase?(phase: 'reading' | 'deciding' | 'publishing', run: string): void
 }
 
@@ -57,71 +71,160 @@ export interface DecideOptions {
   readonly watcher: Watcher
   /** The first reject is thrown. */
   readonly strict: boolean
+  readonly leases: Leases
 }
 
-export async function decideRun(
-  state: State,
-  run: RunRow,
-  { reading, watcher, strict }: DecideOptions,
-): Promise<void> {
+/** Returns when everything is decided about, by this worker or others. */
+export async function decideRun(state: State, run: RunRow, options: DecideOptions): Promise<void> {
+  const { watcher, leases } = options
+  state.noteStarted(run.id)
   watcher.onShards?.(run.shards)
   watcher.onPhase?.('reading', run.id)
-  const under: Promise<void>[] = []
   const { orderIndependent } = run.config
-  for await (const batch of batchesLeft(state, run, { reading, watcher, strict })) {
+  // Where every step is a round trip, several shards at once; but in one row where the order counts.
+  const tell = tellingOf(run, watcher)
+  const lanes = orderIndependent && !state.backend.serial ? LANES : 1
+  await Promise.all(Array.from({ length: lanes }, () => readShards(state, run, options, tell)))
+  if (!orderIndependent) return
+  for (;;) {
+    const held = await leases.take(deciding(run.shards.length))
+    if (held === 'done') return
+    if (held === 'held') await leases.wait(watcher.signal)
+    else {
+      await unlessLost(leases, held, async () => {
+        await decidePending(state, run, held, watcher)
+        leases.lose(held)
+      })
+    }
     watcher.signal?.throwIfAborted()
-    const work = orderIndependent
-      ? letWait(state, run, batch, watcher)
-      : decideBatch(state, run.id, batch, watcher)
-    work.catch(() => {})
-    under.push(work)
-    if (under.length >= UNDER_WAY_MAX) await under.shift()
-    const shard = batch.isLast ? run.shards[batch.shard] : undefined
-    if (shard) watcher.onShard?.(shard)
   }
-  await Promise.all(under)
-  if (orderIndependent) await decidePending(state, run, watcher)
 }
 
-/** What is not decided about yet, in the order of the input. */
+/** What is under way when a lease is lost is dropped, whatever came of it: whoever has it now does it. */
+async function unlessLost(leases: Leases, held: Held, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (isLost(error)) leases.lose(held)
+    else if (await leases.renew(held).catch(() => true)) throw error
+  }
+}
+
+/** Takes shard after shard, until all are done. */
+async function readShards(
+  state: State,
+  run: RunRow,
+  options: DecideOptions,
+  tell: (shard: number) => void,
+): Promise<void> {
+  const { watcher, leases } = options
+  const { orderIndependent } = run.config
+  const underWayMax = state.backend.serial ? UNDER_WAY_MAX : 1
+  const under: Promise<void>[] = []
+  const settle = async () => (await Promise.all(under.splice(0))).length > 0
+  try {
+    for await (const { held, batch } of batchesLeft(state, run, options, settle, tell)) {
+      watcher.signal?.throwIfAborted()
+      if (held.isLost) continue
+      const work = unlessLost(leases, held, async () => {
+        await (orderIndependent
+          ? letWait(state, run, held, batch)
+          : decideBatch(state, held, batch, watcher))
+        tellProgress(batch, watcher)
+        if (batch.isLast) leases.lose(held)
+      })
+      work.catch(() => {})
+      under.push(work)
+      if (under.length >= underWayMax) await under.shift()
+      if (batch.isLast) tell(held.shard)
+    }
+  } finally {
+    await Promise.allSettled(under)
+  }
+}
+
+interface HeldWork extends Work {
+  readonly held: Held
+}
+
+interface HeldBatch {
+  readonly held: Held
+  readonly batch: Batch
+}
+
+/** What is not decided about yet, in the order of the input. Ends when all shards are done, by whomever. */
 async function* batchesLeft(
   state: State,
   run: RunRow,
-  { reading, watcher, strict }: DecideOptions,
-): AsyncGenerator<Batch> {
-  const left: Work[] = []
-  for (const shard of run.shards) {
-    const { positions, isDone } = await progressOf(state.backend, run.id, shard.index)
-    if (isDone) watcher.onShard?.(shard)
-    else left.push({ shard, reading: { ...reading, resume: positions }, strict })
+  { reading, watcher, strict, leases }: DecideOptions,
+  settle: () => Promise<boolean>,
+  tell: (shard: number) => void,
+): AsyncGenerator<HeldBatch> {
+  let isAllDone = false
+  const next = async (): Promise<HeldWork | undefined> => {
+    const found = await leases.free(run.shards.length, tell)
+    isAllDone = found === 'all-done'
+    const shard = typeof found === 'string' ? undefined : run.shards[found.shard]
+    if (typeof found === 'string' || !shard) return undefined
+    const resume = positionsIn(found.progress)
+    return { held: found, shard, reading: { ...reading, resume }, strict }
   }
-  const { threads = 0 } = watcher
-  if (threads > 0) yield* preparedAhead(run.config, left, threads)
-  else for (const one of left) yield* batchesOf(state, one.shard, one.reading, one.strict)
+  for (;;) {
+    const { threads = 0 } = watcher
+    if (threads > 0) {
+      for await (const { work, batch } of preparedAhead(state.preparing, next, threads))
+        yield { held: work.held, batch }
+    } else {
+      for (let one = await next(); one; one = await next()) {
+        for await (const batch of batchesOf(state, one.shard, one.reading, strict)) {
+          yield { held: one.held, batch }
+          if (one.held.isLost) break
+        }
+      }
+    }
+    const wasUnderWay = await settle()
+    if (isAllDone) return
+    watcher.signal?.throwIfAborted()
+    if (!wasUnderWay) await leases.wait(watcher.signal)
+  }
+}
+
+/** Tells of every shard once, whoever has read it to its end. */
+function tellingOf(run: RunRow, watcher: Watcher): (index: number) => void {
+  const told = new Set<number>()
+  return (index) => {
+    const shard = run.shards[index]
+    if (shard && !told.has(index)) watcher.onShard?.(shard)
+    told.add(index)
+  }
 }
 
 async function decideBatch(
   state: State,
-  run: string,
+  held: Held,
   batch: Batch,
   watcher: Watcher,
 ): Promise<void> {
-  const documents = batch.placed.map(({ document }) => document)
-  const decisions = await state.decide(documents, { run, session: run }, (scope, made) =>
-    keepBatch(scope, run, batch, made),
-  )
-  for (const decision of decisions) watcher.onDecision?.(decision)
-  tellProgress(batch, watcher)
+  const { run } = held
+  // Where transactions are small, document by document. One after another: of two copies the first is kept.
+  for (const part of state.backend.serial ? [batch] : partsOf(batch, () => Infinity, 1)) {
+    const documents = part.placed.map(({ document }) => document)
+    const decisions = await state.decide(documents, { run, session: run }, (scope, made) =>
+      keepBatch(scope, held, part, made),
+    )
+    for (const decision of decisions) watcher.onDecision?.(decision)
+  }
 }
 
 function* keepBatch(
   scope: Scope,
-  run: string,
+  held: Held,
   batch: Batch,
   made: readonly Made[],
 ): Transaction<void> {
-  const { shard, placed, rejected } = batch
-  yield* advance(scope, run, batch)
+  const { placed, rejected } = batch
+  const { run, shard } = held
+  yield* advance(scope, held, batch)
   const entries = placed.flatMap(({ position }, at) => entryOf(position, made[at]))
   const [first] = entries
   if (first) {
@@ -134,20 +237,24 @@ function entryOf(position: number, made: Made | undefined): BatchEntry[] {
   return made ? [{ position, key: made.key, isRepeated: made.decision.isRepeated === true }] : []
 }
 
-/** Batches of a shard are kept one after another, by one process, or not at all. */
-function* advance(
-  scope: Scope,
-  run: string,
-  { shard, from, upTo, isLast }: Batch,
-): Transaction<void> {
-  const place = cell(progress, shardKey(run, shard))
-  const [found] = yield* read(place)
-  const { positions, isDone } = decodeProgress(found)
-  if (isDone || positions !== from) {
-    const message = `Run ${run} has come further than this process took it: another one works on it. Let one of them go on alone.`
-    throw new PrestigeError('CONTENDED', message)
-  }
-  scope.write(place, encodeProgress({ positions: upTo, isDone: isLast }))
+/** Batches of a shard are kept one after another, by who has leased it, while the run goes on; or not at all. */
+function* advance(scope: Scope, held: Held, { from, upTo, isLast }: Batch): Transaction<void> {
+  yield* requireGoingOn(held)
+  const [before] = yield* read(shardCell(held.run, held.shard))
+  const value = shardValue({ positions: upTo })
+  if (isLast) yield* finishShard(scope, held, value)
+  else yield* noteProgress(scope, held, value)
+  if (positionsIn(readShardValue(before?.value ?? '')) !== from) throw outOfStep(held.run)
+}
+
+function positionsIn(noted: unknown): number {
+  return Number(Reflect.get(Object(noted), 'positions') ?? 0)
+}
+
+/** A batch whose end was never known was kept after all, or one before it was not. */
+function outOfStep(run: string): PrestigeError {
+  const message = `Run ${run} is not where this process took it to be. Give the same command again to go on.`
+  return new PrestigeError('CONTENDED', message)
 }
 
 function keepRejects(scope: Scope, run: string, shard: number, rejected: readonly Reject[]): void {
@@ -156,20 +263,16 @@ function keepRejects(scope: Scope, run: string, shard: number, rejected: readonl
   }
 }
 
-interface Waiting {
-  readonly document: PreparedDocument
-  readonly shard: number
-  readonly position: number
-}
-
 async function letWait(
-  state: State,
-  { id, config }: RunRow,
+  { backend }: State,
+  { config }: RunRow,
+  held: Held,
   batch: Batch,
-  watcher: Watcher,
 ): Promise<void> {
-  await state.backend.run(wait, id, batch, (one: PreparedDocument) => rankOf(one, config))
-  tellProgress(batch, watcher)
+  const { valueBytesMax } = backend.limits
+  const rank = (one: PreparedDocument) => rankOf(one, config)
+  const parts = backend.serial ? [batch] : partsOf(batch, waitingBytes, valueBytesMax)
+  for (const part of parts) await backend.run(wait, held, part, rank, valueBytesMax)
 }
 
 function tellProgress({ placed }: Batch, watcher: Watcher): void {
@@ -180,81 +283,78 @@ function tellProgress({ placed }: Batch, watcher: Watcher): void {
 /** Prepared documents wait until all are there, in the order in which they will be decided about. */
 function* wait(
   scope: Scope,
-  run: string,
+  held: Held,
   batch: Batch,
   rank: (document: PreparedDocument) => Rank,
+  valueBytesMax: number,
 ): Transaction<void> {
-  const { shard, placed, rejected } = batch
-  yield* advance(scope, run, batch)
-  for (const { document, position } of placed) {
+  const { run, shard } = held
+  yield* advance(scope, held, batch)
+  for (const { document, position } of batch.placed) {
     const key = pendingKey(run, rank(document), document, shard, position)
-    const waiting: Waiting = { document, shard, position }
-    scope.write(cell(pending, key), serialize(waiting))
+    for (const row of encodeWaiting(key, { document, shard, position }, valueBytesMax)) {
+      scope.write(cell(pending, row.key), row.value)
+    }
   }
-  keepRejects(scope, run, shard, rejected)
+  keepRejects(scope, run, shard, batch.rejected)
 }
 
-/** The best first; of equals, whatever their order, the same one. */
-function pendingKey(
-  run: string,
-  rank: Rank,
-  { id, digest }: PreparedDocument,
-  shard: number,
-  position: number,
-): Buffer {
-  const numbers = Buffer.allocUnsafe(rank.length * 8)
-  rank.forEach((number, at) => numbers.set(descending(number), at * 8))
-  const place = Buffer.allocUnsafe(8)
-  place.writeUInt32BE(shard)
-  place.writeUInt32BE(position, 4)
-  return Buffer.concat([runPrefix(run), numbers, documentKey(id), digest, place])
-}
-
-/** Eight bytes that sort the other way round than the numbers do. */
-function descending(number: number): Buffer {
-  const bytes = Buffer.allocUnsafe(8)
-  bytes.writeDoubleBE(number === 0 ? 0 : number)
-  // Negative numbers sort the other way round as they are; of the others all bits but the sign are turned.
-  if ((bytes[0] ?? 0) < 0x80)
-    bytes.forEach((byte, at) => (bytes[at] = byte ^ (at === 0 ? 0x7f : 0xff)))
-  return bytes
-}
-
-async function decidePending(state: State, run: RunRow, watcher: Watcher): Promise<void> {
+async function decidePending(
+  state: State,
+  run: RunRow,
+  held: Held,
+  watcher: Watcher,
+): Promise<void> {
   watcher.onPhase?.('deciding', run.id)
   const prefix = runPrefix(run.id)
-  let page: { key: Buffer; waiting: Waiting }[] = []
+  let before = held.progress
+  let page: WaitingRows[] = []
+  const size = new BatchSize()
   const take = async () => {
+    size.clear()
     const documents = page.map(({ waiting }) => waiting.document)
     const taken = page
+    const after = taken.at(-1)?.keys[0]?.toString('hex')
     page = []
     const session = { run: run.id, session: run.id }
     const decisions = await state.decide(documents, session, (scope, made) =>
-      keepPlaces(scope, run.id, taken, made),
+      keepPlaces(scope, held, { taken, before, after }, made),
     )
+    before = after
     for (const decision of decisions) watcher.onDecision?.(decision)
     watcher.signal?.throwIfAborted()
   }
   const range = { start: prefix, end: endOfPrefix(prefix) }
-  for await (const { key, value } of state.backend.scan(pending, range)) {
-    // safe: only `wait` writes these rows
-    page.push({ key, waiting: deserialize(asBuffer(value)) as Waiting })
-    if (page.length === BATCH) await take()
+  for await (const rows of decodeWaiting(state.backend.scan(pending, range))) {
+    page.push(rows)
+    if (size.add(weightOf(rows.waiting.document)) || !state.backend.serial) await take()
   }
   if (page.length > 0) await take()
+  await state.backend.run(finishShard, held, '')
 }
 
-// oxlint-disable-next-line require-yield -- it only writes
+interface Taken {
+  readonly taken: readonly WaitingRows[]
+  /** What was decided about last before, and what is now. */
+  readonly before: unknown
+  readonly after: string | undefined
+}
+
 function* keepPlaces(
   scope: Scope,
-  run: string,
-  taken: readonly { readonly key: Buffer; readonly waiting: Waiting }[],
+  held: Held,
+  { taken, before, after }: Taken,
   made: readonly Made[],
 ): Transaction<void> {
-  for (const [at, { key, waiting }] of taken.entries()) {
+  const { run } = held
+  yield* requireGoingOn(held)
+  const [noted] = yield* read(shardCell(run, held.shard))
+  yield* noteProgress(scope, held, shardValue(after))
+  if (readShardValue(noted?.value ?? '') !== before) throw outOfStep(run)
+  for (const [at, { keys, waiting }] of taken.entries()) {
     const { shard, position } = waiting
     const entries = encodeEntries(entryOf(position, made[at]))
     scope.write(cell(batches, shardKey(run, shard, position)), entries)
-    scope.remove(cell(pending, key))
+    for (const key of keys) scope.remove(cell(pending, key))
   }
 }

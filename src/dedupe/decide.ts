@@ -10,7 +10,7 @@ import { cell, glance, read, type Scope, type Transaction } from '../backends/co
 import { type PreparedLine, prepareLine, recordLine, supersedeLine } from '../ledger/lines.ts'
 import { documentKey } from '../ledger/names.ts'
 import { keepCentre, removeCentre } from './centre.ts'
-import { leaveCluster } from './cluster.ts'
+import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
 import type { Decision, Method, Span } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { find, type Found, type Match } from './find.ts'
@@ -48,7 +48,7 @@ export function* decideDocument(
   const { engine, session, run } = context
   const { key, old } = yield* placeOf(document, session)
   const place = cell(documents, key)
-  if (old && old.digest === hex(document.digest)) {
+  if (old && old.digest === hex(document.digest) && (yield* holds(old))) {
     const known = yield* told(old)
     if (old.session === session) return { key, decision: repeated(known) }
     scope.write(place, { ...old, session })
@@ -57,6 +57,7 @@ export function* decideDocument(
   const found = yield* find(document, key, engine, scope)
   scope.rely(...found.relied)
   if (old?.centre) yield* removeCentre(scope, engine, key, old.centre)
+  const orphaned = old?.centre ? yield* dissolve(scope, key) : 0
   if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
   const rank = rankOf(document, engine.config)
   const decided = found.match
@@ -75,11 +76,23 @@ export function* decideDocument(
     ...(type !== undefined && { type }),
     rank,
     ...decided.row,
+    ...(orphaned > 0 && { orphaned }),
     ...(found.possibleMiss && !found.match && { possibleMiss: true }),
   }
   scope.write(place, row)
   yield* recordLine(scope, lineOf(document, decided.decision, run))
-  return { key, decision: { ...decided.decision, ...(row.possibleMiss && { possibleMiss: true }) } }
+  const also = {
+    ...(row.possibleMiss && ({ possibleMiss: true } as const)),
+    ...(orphaned > 0 && { orphaned }),
+  }
+  return { key, decision: { ...decided.decision, ...also } }
+}
+
+/** Whether what was decided still is so: a duplicate of a text that is no more is decided about anew. */
+function* holds({ cluster, ...row }: DocumentRow): Transaction<boolean> {
+  if (cluster === undefined) return true
+  const [centre] = yield* read(cell(documents, fromHex(cluster)))
+  return !isLeftBehind(row, centre)
 }
 
 /** The same document twice: once is enough. */
@@ -202,6 +215,7 @@ function* join(
   scope.write(cell(members, concat(centre, key)), Buffer.from(run))
   const { id, source } = document
   const why = { method, similarity, threshold, cluster: hex(centre) }
+  const centreDigest = centreRow && { centreDigest: centreRow.digest }
   if (wins) {
     scope.rely(cell(documents, survivor))
     scope.write(cell(documents, survivor), {
@@ -213,12 +227,12 @@ function* join(
     const supersedes = [of]
     return {
       decision: { id, source, action: 'keep', representative, ...why, supersedes },
-      row: { action: 'keep', ...rowOf(why), supersedes: [hex(survivor)] },
+      row: { action: 'keep', ...rowOf(why), ...centreDigest, supersedes: [hex(survivor)] },
     }
   }
   return {
     decision: { id, source, action, of, representative, ...why },
-    row: { action, ...rowOf(why) },
+    row: { action, ...rowOf(why), ...centreDigest },
   }
 }
 

@@ -38,6 +38,8 @@ export interface Decision {
   readonly isKnown?: true
   /** It was met before in this very stream or run, and is left out for that. */
   readonly isRepeated?: true
+  /** So many were found to be like the text it had before, and have no kept copy now: give them again. */
+  readonly orphaned?: number
   /** Full buckets were passed over: a duplicate may have been missed. */
   readonly possibleMiss?: true
 }

@@ -2,12 +2,12 @@
 
 import { randomBytes } from 'node:crypto'
 
+import { BatchSize } from './batch-size.ts'
 import type { DocumentLike } from './prepare.ts'
 import type { Decision } from './decision.ts'
 import type { State } from './state.ts'
 import { keepStreamed } from './streams.ts'
 
-const BATCH = 32
 const BATCHES_UNDER_WAY = 4
 
 export interface StreamOptions {
@@ -27,9 +27,11 @@ export async function* decideStream(
   const session = randomBytes(6).toString('base64url')
   const underWay: Promise<Decision[]>[] = []
   let batch: DocumentLike[] = []
+  const size = new BatchSize()
   const begin = () => {
     const prepared = batch.map((document) => state.prepare(document))
     batch = []
+    size.clear()
     const decided = against
       ? Promise.all(prepared.map((one) => state.lookAt(one)))
       : state.decide(prepared, { run, session }, keepStreamed(run))
@@ -40,7 +42,7 @@ export async function* decideStream(
   for await (const document of documents) {
     signal?.throwIfAborted()
     batch.push(document)
-    if (batch.length === BATCH) begin()
+    if (size.add(document.text?.length ?? 0)) begin()
     if (underWay.length >= BATCHES_UNDER_WAY) yield* (await underWay.shift()) ?? []
   }
   if (batch.length > 0) begin()

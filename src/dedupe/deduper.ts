@@ -4,15 +4,18 @@ import { randomBytes } from 'node:crypto'
 
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
+import type { InputFile } from '../input/document.ts'
 import { type Listing, type ListingInput, listShards, type ReadingInput } from '../input/index.ts'
 import { type AgainstResult, cleanAgainst } from './against.ts'
 import type { DedupeConfig } from './config.ts'
 import type { Watcher } from './decide-run.ts'
-import type { Decision } from './decision.ts'
+import { orphansOf } from './cluster.ts'
+import type { Decision, Named } from './decision.ts'
 import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
+import type { Sharing } from './leases.ts'
 import type { DocumentLike } from './prepare.ts'
-import { listRuns, type RunHead, type RunStatus } from './runs.ts'
+import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
 import { beginStream, keepStreamed } from './streams.ts'
 
@@ -27,6 +30,8 @@ export interface Job {
   readonly run?: string | undefined
   /** The first piece of input that is no document stops the run, and nothing of it is kept. */
   readonly strict?: boolean | undefined
+  /** How workers share a run: whoever asks for the same while it goes on works along. */
+  readonly sharing?: Sharing | undefined
   /** Is told of what goes on. */
   readonly watcher?: Watcher | undefined
   /** Of the program, for the manifest. */
@@ -103,16 +108,18 @@ export class Deduper {
   }
 
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
-  run(job: Job): Promise<JobResult> {
+  async run(job: Job): Promise<JobResult> {
     const { backend, config } = this.#state
-    return withShards(job, (shards) =>
-      runJob(backend, { ...job, config, shards, embedder: this.#state.engine.meaning?.embedder }),
-    )
+    const { embedder } = this.#state.engine.meaning ?? {}
+    const isDone = await doneFiles(backend, await listRuns(backend))
+    const run = (shards: Listing['shards']) => runJob(backend, { ...job, config, shards, embedder })
+    return withShards(job, run, isDone)
   }
 
   /** What a run would come to. Nothing is kept and, but for `file`, nothing is written. */
-  plan(job: PlanJob): Promise<PlanResult> {
-    const { config } = this.#state
+  async plan(job: PlanJob): Promise<PlanResult> {
+    const { backend, config } = this.#state
+    if (!backend.serial) throw noPlan()
     return withShards(job, (shards) =>
       planJob(
         this.#overlay(),
@@ -134,6 +141,14 @@ export class Deduper {
     return undone
   }
 
+  /**
+   * Duplicates of a text that its document has no more, so that no copy of it may be kept. Given again, they are
+   * decided about anew.
+   */
+  orphans(): AsyncIterable<Named> {
+    return orphansOf(this.#state.backend)
+  }
+
   async runs(): Promise<RunInfo[]> {
     const runs = await listRuns(this.#state.backend)
     return runs.map(infoOf)
@@ -152,13 +167,24 @@ function infoOf({ id, status, startedAt, finishedAt, out, files }: RunHead): Run
   return { id, status, startedAt, finishedAt, out, files }
 }
 
-async function withShards<T>(job: Job, use: (shards: Listing['shards']) => Promise<T>): Promise<T> {
-  const listing = await listShards(job.inputs, job.listing)
+async function withShards<T>(
+  job: Job,
+  use: (shards: Listing['shards']) => Promise<T>,
+  isDone?: (file: InputFile) => boolean,
+): Promise<T> {
+  const listing = await listShards(job.inputs, job.listing, process.stdin, isDone)
   try {
     return await use(listing.shards)
   } finally {
     await listing.close()
   }
+}
+
+function noPlan(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'A plan needs a state in a directory or in memory: it is made on top of rows that stand still. Plan against a state of its own.',
+  )
 }
 
 function needsAll(): PrestigeError {

@@ -4,17 +4,27 @@
  * texts, both are documents.
  */
 
+import { createHash } from 'node:crypto'
+
 import { cell, read, type Transaction } from '../backends/contract.ts'
+import { DOCUMENT_ID_BYTES_MAX } from '../ledger/names.ts'
 import { hex } from './names.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { documentKey, documents, type DocumentRow } from './rows.ts'
 
 /** So many texts of one id are told apart by their number; more are by their text. */
 const NUMBERED_MAX = 8
+const KEY_BYTES = 16
 
 export interface Place {
   readonly key: Buffer
   readonly old: DocumentRow | undefined
+}
+
+/** The key of the first document of this id in a file; `undefined` where there can be none. */
+export function keyInFile(file: string, id: string): Buffer | undefined {
+  const name = JSON.stringify([file, id, 0])
+  return Buffer.byteLength(name) <= DOCUMENT_ID_BYTES_MAX ? documentKey(name) : undefined
 }
 
 export function* placeOf(document: PreparedDocument, session: string): Transaction<Place> {
@@ -22,11 +32,18 @@ export function* placeOf(document: PreparedDocument, session: string): Transacti
   if (place === undefined) return yield* rowAt(documentKey(id))
   const digest = hex(document.digest)
   for (let number = 0; number < NUMBERED_MAX; number++) {
-    const found = yield* rowAt(documentKey(JSON.stringify([place, id, number])))
+    const found = yield* rowAt(keyOf([place, id, number]))
     const isTaken = found.old?.session === session && found.old.digest !== digest
     if (!isTaken) return found
   }
-  return yield* rowAt(documentKey(JSON.stringify([place, id, digest])))
+  return yield* rowAt(keyOf([place, id, digest]))
+}
+
+/** Path and id together may be longer than what an id by itself may be. */
+function keyOf(parts: readonly unknown[]): Buffer {
+  const told = Buffer.from(JSON.stringify(parts))
+  if (told.byteLength <= DOCUMENT_ID_BYTES_MAX) return documentKey(told.toString())
+  return createHash('sha256').update(told).digest().subarray(0, KEY_BYTES)
 }
 
 function* rowAt(key: Buffer): Transaction<Place> {

@@ -6,26 +6,27 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 
-import { type Backend, read, type Scope, type Transaction } from '../backends/contract.ts'
+import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { runName } from '../ledger/names.ts'
-import { finishRun, runCell } from '../ledger/runs.ts'
 import { dropRun } from '../ledger/undo.ts'
 import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
 import type { Embedder } from '../semantic/embedding/embedder.ts'
 import type { DedupeConfig } from './config.ts'
 import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
-import { stopped, violations } from './guards.ts'
-import { duplicatesOf, publish, writeLines, writeWhole } from './publish.ts'
+import { violations } from './guards.ts'
+import { Leases, openLeases, publishing, type Sharing } from './leases.ts'
+import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './publish-run.ts'
+import { duplicatesOf, writeLines } from './publish.ts'
 import {
+  changeRun,
   dropFiles,
   findRun,
   fingerprintOf,
-  keepFiles,
+  isOpen,
   keepNewRun,
-  keepRun,
   listRuns,
   notDone,
   readRun,
@@ -35,6 +36,7 @@ import {
 } from './runs.ts'
 import { State } from './state.ts'
 import { type Summary, summarise } from './summary.ts'
+import { requireTarget } from './target.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
 
 export interface JobOptions {
@@ -51,17 +53,11 @@ export interface JobOptions {
   readonly version?: string | undefined
   /** The first piece of input that is no document stops the run, which is then taken back. */
   readonly strict?: boolean | undefined
+  /** How workers share the run: whoever asks for the same while it goes on works along. */
+  readonly sharing?: Sharing | undefined
 }
 
-export interface JobResult {
-  readonly run: string
-  /** `nothing`: every input was done by earlier runs. */
-  readonly status: 'finished' | 'nothing'
-  readonly summary: Summary
-  readonly files: readonly string[]
-  readonly notes: readonly string[]
-  readonly skipped: readonly string[]
-}
+export type { JobResult, Manifest } from './publish-run.ts'
 
 export interface PlanResult {
   readonly status: 'planned' | 'nothing'
@@ -75,20 +71,7 @@ export interface Undone {
   readonly documents: number
 }
 
-export interface Manifest {
-  readonly format: 1
-  readonly run: string
-  readonly version: string
-  readonly startedAt: string
-  readonly finishedAt: string
-  readonly config: DedupeConfig
-  readonly inputs: readonly { path: string; bytes: number; format: string }[]
-  readonly skipped: readonly string[]
-  readonly outputs: readonly string[]
-  readonly notes: readonly string[]
-  readonly summary: Summary
-}
-
+/** Several processes that ask for the same work on one run, and end with the same result. */
 export async function runJob(backend: Backend, options: JobOptions): Promise<JobResult> {
   const { config, embedder } = options
   const state = await State.open(backend, config, { embedder })
@@ -101,26 +84,25 @@ export async function runJob(backend: Backend, options: JobOptions): Promise<Job
 
 async function runOn(state: State, options: JobOptions): Promise<JobResult> {
   const { backend } = state
+  const out = resolve(options.out)
+  await requireTarget(
+    out,
+    (await listRuns(backend)).some((known) => known.out === out),
+  )
   const run = await beginRun(backend, options)
   if (run === undefined) return nothingToDo(backend, options)
-  await decideOrTakeBack(state, run, options)
-  const summary = await summarise(backend, run.id)
-  const found = violations(summary, options.config)
-  if (found.length > 0) {
-    await backend.run(keepRun, { ...run, status: 'stopped' })
-    throw stopped(found, run.id)
+  const leases = new Leases(backend, run, options.sharing)
+  try {
+    await openLeases(backend, run)
+    await decideOrTakeBack(state, run, leases, options)
+    return await publishRun(backend, run, leases, options)
+  } catch (error) {
+    if (!hasEnded(error)) throw error
+    // Others have ended it meanwhile, in one way or another.
+    return await resultOf(backend, run.id)
+  } finally {
+    await leases.close()
   }
-  await backend.run(keepRun, { ...run, status: 'publishing' })
-  options.watcher?.onPhase?.('publishing', run.id)
-  const { files, notes } = await publish(backend, run)
-  const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
-  const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
-  const manifest = manifestOf(finished, summary, outputs, notes, options.version ?? '')
-  await writeWhole(join(run.out, 'manifest.json'), [`${JSON.stringify(manifest, undefined, 2)}\n`])
-  await keepFiles(backend, finished)
-  await backend.run(endRun, run.id, 'finished')
-  await backend.run(keepRun, finished)
-  return { run: run.id, status: 'finished', summary, files, notes, skipped: run.skipped }
 }
 
 /** Every decision, and nothing else: the backend is an overlay that keeps all writes to itself. */
@@ -148,46 +130,74 @@ async function planOn(
     if (file !== undefined) await writeLines(file, [])
     return { status: 'nothing', summary: await summarise(backend, ''), violations: [] }
   }
-  await decideRun(state, run, decidingOf(options))
+  const leases = new Leases(backend, run, options.sharing)
+  try {
+    await openLeases(backend, run)
+    await leases.takeAllBack(run.shards.length)
+    await decideRun(state, run, decidingOf(options, leases))
+  } finally {
+    await leases.close()
+  }
   if (file !== undefined) await writeLines(file, duplicatesOf(backend, run))
   const summary = await summarise(backend, run.id)
   return { status: 'planned', summary, violations: violations(summary, options.config) }
 }
 
-function decidingOf({ reading = {}, watcher = {}, strict = false }: JobOptions): DecideOptions {
-  return { reading, watcher, strict }
+function decidingOf(options: JobOptions, leases: Leases): DecideOptions {
+  const { reading = {}, watcher = {}, strict = false } = options
+  return { reading, watcher, strict, leases }
 }
 
-async function decideOrTakeBack(state: State, run: RunRow, options: JobOptions): Promise<void> {
+async function decideOrTakeBack(
+  state: State,
+  run: RunRow,
+  leases: Leases,
+  options: JobOptions,
+): Promise<void> {
   try {
-    await decideRun(state, run, decidingOf(options))
+    await decideRun(state, run, decidingOf(options, leases))
   } catch (error) {
     const isRefused = error instanceof PrestigeError && error.code === 'INPUT_REJECTED'
-    if (isRefused) await takeBack(state.backend, run)
+    if (isRefused) await takeBack(state.backend, run, error.message)
     throw error
   }
 }
 
-/** A new run, or the one that was cut off; none if nothing is left to do. */
+/** A new run, or one that goes on or was cut off; none if nothing is left to do. */
 async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow | undefined> {
-  const { config, out } = options
-  const runs = await listRuns(backend)
-  const open = runs.find(({ status }) => status !== 'finished' && status !== 'undone')
-  if (open?.status === 'undoing') throw halfUndone(open.id)
-  const { todo, skipped } = await notDone(backend, options.shards, runs)
-  const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out))
-  if (open) {
-    if (open.fingerprint === fingerprint) return resumed(backend, open, config)
-    throw new PrestigeError(
-      'SETTINGS_MISMATCH',
-      `Run ${open.id} was cut off, and what is asked for now is another (inputs, config or output differ). Give the same again to go on with it, or undo it: prestige undo ${open.id}.`,
-    )
+  const { config, out, reading } = options
+  for (;;) {
+    const runs = await listRuns(backend)
+    const open = runs.find(isOpen)
+    if (open?.status === 'undoing') throw halfUndone(open.id)
+    const { todo, skipped } = await notDone(backend, options.shards, runs)
+    const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out), reading)
+    if (!open && todo.length === 0) return undefined
+    const run = open
+      ? await joined(backend, open, fingerprint, options)
+      : await newRun(backend, { runs, todo, skipped, fingerprint }, options)
+    // Another process was faster: look again.
+    if (run) return run
   }
-  if (todo.length === 0) return undefined
-  const id = options.run ?? newName(backend.now())
+}
+
+interface Inputs {
+  readonly runs: readonly RunHead[]
+  readonly todo: readonly Shard[]
+  readonly skipped: readonly string[]
+  readonly fingerprint: string
+}
+
+/** `undefined` if another process was faster. */
+async function newRun(
+  backend: Backend,
+  { runs, todo, skipped, fingerprint }: Inputs,
+  { config, out, run, reading }: JobOptions,
+): Promise<RunRow | undefined> {
+  const id = run ?? newName(backend.now())
   requireRunName(id)
-  if (runs.some((run) => run.id === id && run.status !== 'undone')) throw nameTaken(id)
-  return backend.run(keepNewRun, {
+  if (runs.some((one) => one.id === id && one.status !== 'undone')) throw nameTaken(id)
+  return keepNewRun(backend, {
     id,
     number: (runs.at(-1)?.number ?? 0) + 1,
     status: 'deciding',
@@ -195,9 +205,38 @@ async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow |
     config,
     fingerprint,
     out: resolve(out),
-    shards: todo,
+    shards: todo.map(withWholePath),
     skipped,
+    reading,
   })
+}
+
+/** Whoever works along may be in another directory. */
+function withWholePath(shard: Shard): Shard {
+  const files = shard.files?.map((one) => ({ ...one, file: resolve(one.file) }))
+  return { ...shard, file: resolve(shard.file), ...(files && { files }) }
+}
+
+/** Ceilings may be raised when a run is taken up again. `undefined` if it has ended meanwhile. */
+async function joined(
+  backend: Backend,
+  open: RunHead,
+  fingerprint: string,
+  { config, watcher }: JobOptions,
+): Promise<RunRow | undefined> {
+  if (open.fingerprint !== fingerprint) {
+    throw new PrestigeError(
+      'SETTINGS_MISMATCH',
+      `Run ${open.id} was cut off or still goes on, and what is asked for now is another (inputs, how they are read, config or output differ). Give the same again to go on with it, or undo it: prestige undo ${open.id}.`,
+    )
+  }
+  const isJoined = await backend.run(changeRun, open.id, (head: RunHead) => {
+    if (!isOpen(head) || head.fingerprint !== fingerprint) return undefined
+    return { ...head, config, status: head.status === 'stopped' ? 'deciding' : head.status }
+  })
+  if (!isJoined) return undefined
+  watcher?.onJoin?.(open.id)
+  return { ...(await backend.read(readRun, open)), config }
 }
 
 function halfUndone(id: string): PrestigeError {
@@ -218,55 +257,17 @@ function fingerprintsOnly({
   return { ...config, maxDrop: 1 }
 }
 
-async function resumed(backend: Backend, run: RunHead, config: DedupeConfig): Promise<RunRow> {
-  const whole = await backend.read(readRun, run)
-  const again: RunRow = { ...whole, config, status: 'deciding' }
-  await backend.run(keepRun, again)
-  return again
-}
-
 async function nothingToDo(backend: Backend, { shards }: JobOptions): Promise<JobResult> {
   const last = (await listRuns(backend)).findLast(({ status }) => status === 'finished')
   const run = last?.id ?? ''
   const skipped = [...new Set(shards.map(({ path }) => path))]
   const summary = await summarise(backend, run)
-  return { run, status: 'nothing', summary, files: [], notes: [], skipped }
+  return { run, status: 'nothing', isPublisher: false, summary, files: [], notes: [], skipped }
 }
 
 function newName(now: number): string {
   const time = new Date(now).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).replace('T', '-')
   return `${time}-${randomBytes(2).toString('hex')}`
-}
-
-function manifestOf(
-  run: RunRow,
-  summary: Summary,
-  outputs: readonly string[],
-  notes: readonly string[],
-  version: string,
-): Manifest {
-  const { id, startedAt, finishedAt = startedAt, config, shards, skipped } = run
-  const inputs = shards.flatMap((shard) =>
-    (shard.files ?? [shard]).map(({ path, fileBytes }) => ({
-      path,
-      bytes: fileBytes,
-      format: shard.format,
-    })),
-  )
-  const byPath = new Map(inputs.map((input) => [input.path, input]))
-  return {
-    format: 1,
-    run: id,
-    version,
-    startedAt: new Date(startedAt).toISOString(),
-    finishedAt: new Date(finishedAt).toISOString(),
-    config,
-    inputs: [...byPath.values()],
-    skipped,
-    outputs,
-    notes,
-    summary,
-  }
 }
 
 /** Takes a run back; with `cascade`, those that rely on it first. Returns the runs that were taken back. */
@@ -288,22 +289,23 @@ export async function undoJob(backend: Backend, id: string, cascade: boolean): P
   return undone
 }
 
-/** In many transactions; the status says so, until all are done. */
-async function takeBack(backend: Backend, run: RunRow): Promise<number> {
-  await backend.run(keepRun, { ...run, status: 'undoing' })
+/** In many transactions; the status says so, until all are done. `refused`: why the run itself does so. */
+async function takeBack(backend: Backend, run: RunRow, refused?: string): Promise<number> {
+  const isOurs = await backend.run(changeRun, run.id, (head: RunHead) => {
+    const isAnothers = refused !== undefined && ['undoing', 'undone'].includes(head.status)
+    if (isAnothers) return undefined
+    return { ...head, status: 'undoing', ...(refused !== undefined && { refused }) }
+  })
+  // Another worker of the run was refused something too.
+  if (!isOurs) return 0
+  // From here on, no worker writes anything more for it.
   await backend.run(endRun, run.id, 'undone')
   const state = await State.open(backend, run.config, { compares: false })
   const documents = await undoRun(backend, state.engine, run.id)
   await dropFiles(backend, run)
-  await clearRun(backend, run.id)
+  await clearRun(backend, run.id, publishing(run.shards.length) + 1)
   // Its name may be used again.
   await backend.run(dropRun, runName(run.id).key, Infinity)
-  await backend.run(keepRun, { ...run, status: 'undone' })
+  await backend.run(changeRun, run.id, (head: RunHead) => ({ ...head, status: 'undone' }))
   return documents
-}
-
-/** The ledger takes no more lines of it. A run without a document was never there. */
-function* endRun(scope: Scope, run: string, status: 'finished' | 'undone'): Transaction<void> {
-  const [known] = yield* read(runCell(run))
-  if (known) yield* finishRun(scope, run, status)
 }

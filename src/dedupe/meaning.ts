@@ -54,6 +54,7 @@ export class Meanings {
   readonly #shelf: Buffer
   readonly #planes: Hyperplanes
   readonly #dimensions: number
+  readonly #rowBytesMax: number
   readonly #guards = readGuards()
 
   private constructor(
@@ -61,7 +62,9 @@ export class Meanings {
     similarityMin: number,
     embedder: StoreEmbedder,
     opened: Embedder,
+    rowBytesMax: number,
   ) {
+    this.#rowBytesMax = rowBytesMax
     this.#index = index
     this.embedder = opened
     this.#opening = embedder
@@ -75,6 +78,7 @@ export class Meanings {
     index: NearIndex<Uint8Array>,
     { model, similarityMin }: DedupeConfig['semantic'],
     given: Embedder | undefined,
+    rowBytesMax: number,
   ): Promise<Meanings> {
     if (similarityMin === undefined) {
       throw new PrestigeError(
@@ -83,7 +87,7 @@ export class Meanings {
       )
     }
     const embedder = new StoreEmbedder(given ?? model)
-    return new Meanings(index, similarityMin, embedder, await embedder.get())
+    return new Meanings(index, similarityMin, embedder, await embedder.get(), rowBytesMax)
   }
 
   /** In the order of the documents; `undefined` where there is nothing to compare. */
@@ -96,7 +100,10 @@ export class Meanings {
     let next = 0
     return texts.map((text) => {
       const found = text === undefined ? undefined : vectors[next++]
-      return text !== undefined && found ? { text, vectors: found } : undefined
+      if (text === undefined || !found) return undefined
+      const bytes = 4 + Buffer.byteLength(text) + found.windows.length * this.#dimensions * 4
+      // What an engine could not keep is not compared.
+      return bytes <= this.#rowBytesMax ? { text, vectors: found } : undefined
     })
   }
 

@@ -1,6 +1,6 @@
 /** How keys of documents are written in rows, and how documents are told. */
 
-import { type Bytes, EMPTY } from '../bytes.ts'
+import { asBuffer, type Bytes, EMPTY } from '../bytes.ts'
 import type { Named } from './decision.ts'
 
 export function named({ id, source }: Named): Named {
@@ -8,7 +8,7 @@ export function named({ id, source }: Named): Named {
 }
 
 export function hex(bytes: Bytes): string {
-  return Buffer.from(bytes).toString('hex')
+  return asBuffer(bytes).toString('hex')
 }
 
 export function fromHex(text: string): Buffer {

@@ -3,7 +3,7 @@
  * another is plain data.
  */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { asBuffer, type Bytes } from '../bytes.ts'
 import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
@@ -12,11 +12,15 @@ import {
   chunkEnds,
   profilesOf,
   type ShingleProfile,
+  type SimilaritySketch,
   simHashOf,
   sketchOf,
+  sketchWithHashes,
 } from '../fingerprint/index.ts'
-import { evidenceOf } from '../near/evidence.ts'
+import { utf8Of } from '../input/document.ts'
+import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../near/evidence.ts'
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
+import { NAME_BYTES_MAX } from '../ledger/names.ts'
 import type { DedupeConfig } from './config.ts'
 import type { PreparedMeaning } from './meaning.ts'
 
@@ -30,7 +34,7 @@ export interface PreparedLook {
 export interface PreparedChunk {
   readonly start: number
   readonly end: number
-  /** The first bytes of its SHA-256. */
+  /** The first sixteen bytes of its SHA-256. */
   readonly hash: Uint8Array
 }
 
@@ -69,13 +73,21 @@ export interface DocumentLike {
   readonly type?: string | undefined
 }
 
+/** What a preparer is made of, for other threads. */
+export interface Preparing {
+  readonly config: DedupeConfig
+  /** The largest row that the engine keeps. */
+  readonly valueBytesMax: number
+}
+
 export const DIGEST_BYTES = 16
-const CHUNK_HASH_BYTES = 16
 /**
  * Very long texts are measured by a sketch of theirs: a row of an engine has a limit. Of two texts on either side of
  * it, similar as they are, neither is found by the other.
  */
 const EVIDENCE_BYTES_MAX = 1.5 * 1024 * 1024
+/** Passages are looked for in so many chunks of a text, some 16 MB of it: what a transaction takes has a limit too. */
+const CHUNKS_MAX = 65_536
 const DEFAULT_SOURCE = 'default'
 
 export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
@@ -87,8 +99,10 @@ export class Preparer {
   readonly #config: DedupeConfig
   readonly #near: TextNearSettings
   readonly #canonical: CanonicalProfile
+  readonly #evidenceBytesMax: number
 
-  constructor(config: DedupeConfig) {
+  constructor(config: DedupeConfig, valueBytesMax = Infinity) {
+    this.#evidenceBytesMax = Math.min(EVIDENCE_BYTES_MAX, valueBytesMax)
     this.#config = config
     this.#near = nearSettingsOf(config)
     this.#canonical = canonicalProfile(config.canonical.profile)
@@ -96,8 +110,9 @@ export class Preparer {
 
   prepare(document: DocumentLike, place?: string): PreparedDocument {
     const { id, source = DEFAULT_SOURCE, time, quality, type } = document
-    requireNames(document, source)
-    const text = Buffer.from(document.text)
+    const known = utf8Of(document)
+    requireNames(document, source, known !== undefined)
+    const text = known ?? Buffer.from(document.text)
     const form = asBuffer(this.#canonical.canonicalise(text))
     const looks = this.#looks(form)
     const { simhash, semantic } = this.#config
@@ -125,10 +140,9 @@ export class Preparer {
     const looks: PreparedLook[] = []
     if (!this.#config.near.enabled) return looks
     for (const one of profilesOf(form, profile, similarityMin)) {
-      const sketch = sketchOf(form, { profile: one, slots })
+      const { sketch, whole } = sketchAndEvidence(form, { profile: one, slots }, evidence)
       if (sketch.isEmpty) continue
-      const whole = evidenceOf(evidence, form, one)
-      const fits = whole.byteLength <= EVIDENCE_BYTES_MAX
+      const fits = whole.byteLength <= this.#evidenceBytesMax
       const kept = fits ? whole : evidenceOf('sketch', form, one)
       looks.push({ profile: one, slots: sketch.slots, evidence: kept })
     }
@@ -141,16 +155,29 @@ export class Preparer {
     if (!enabled) return chunks
     let start = 0
     for (const end of chunkEnds(form, { averageBytes: bytes })) {
-      const hash = createHash('sha256').update(form.subarray(start, end)).digest()
-      chunks.push({ start, end, hash: hash.subarray(0, CHUNK_HASH_BYTES) })
+      chunks.push({ start, end, hash: shortDigest(form.subarray(start, end)) })
       start = end
+      if (chunks.length === CHUNKS_MAX) break
     }
     return chunks
   }
 }
 
+function sketchAndEvidence(
+  form: Bytes,
+  options: { readonly profile: ShingleProfile; readonly slots: number },
+  kind: EvidenceKind,
+): { readonly sketch: SimilaritySketch; readonly whole: Buffer } {
+  if (kind === 'hashes') {
+    const { sketch, hashes } = sketchWithHashes(form, options)
+    return { sketch, whole: evidenceOfHashes(hashes) }
+  }
+  return { sketch: sketchOf(form, options), whole: evidenceOf(kind, form, options.profile) }
+}
+
+/** The one-shot hash with text output costs less than any form that makes a Buffer itself. */
 function shortDigest(bytes: Bytes): Uint8Array {
-  return createHash('sha256').update(bytes).digest().subarray(0, DIGEST_BYTES)
+  return Buffer.from(hash('sha256', bytes, 'binary').slice(0, DIGEST_BYTES), 'latin1')
 }
 
 function simHashBits(
@@ -165,12 +192,14 @@ function simHashBits(
   return { bits, profile: print.profile }
 }
 
-function requireNames({ id, text }: DocumentLike, source: string): void {
+function requireNames(document: DocumentLike, source: string, hasText: boolean): void {
+  const { id } = document
   const isId = typeof id === 'string' && id.length > 0 && Buffer.byteLength(id) <= 900
   if (!isId) throw refusal('A document has an id of 1 to 900 bytes.')
-  if (typeof text !== 'string') throw refusal(`The text of document ${id} is no string.`)
-  if (typeof source === 'string' && Buffer.byteLength(source) <= 900) return
-  throw refusal(`The source of document ${id} is no text of at most 900 bytes.`)
+  if (!hasText && typeof document.text !== 'string')
+    throw refusal(`The text of document ${id} is no string.`)
+  if (typeof source === 'string' && Buffer.byteLength(source) <= NAME_BYTES_MAX) return
+  throw refusal(`The source of document ${id} is no text of at most ${NAME_BYTES_MAX} bytes.`)
 }
 
 function refusal(message: string): PrestigeError {

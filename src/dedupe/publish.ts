@@ -5,17 +5,18 @@
  * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.
  */
 
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 
 import { endOfPrefix } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
+import { PrestigeError } from '../errors.ts'
 import type { Shard } from '../input/document.ts'
-import { type KeptWriter, openWriter } from '../input/index.ts'
+import { type KeptWriter, openWriter, type ReadingInput } from '../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
 import { rejects, runPrefix } from './rows.ts'
 import type { RunRow } from './runs.ts'
-import { type Line, linesOf } from './summary.ts'
+import { actionsOf, type Line, linesOf } from './summary.ts'
+import { WholeFile } from './whole-file.ts'
 
 /** A line of `duplicates.jsonl`. */
 export interface DuplicateLine {
@@ -41,11 +42,20 @@ export interface Published {
   readonly notes: string[]
 }
 
-export async function publish(backend: Backend, run: RunRow): Promise<Published> {
+/** `before` is asked before every file: whether it is still ours to write. */
+export async function publish(
+  backend: Backend,
+  run: RunRow,
+  before: () => Promise<void>,
+): Promise<Published> {
   const directory = join(run.out, 'kept')
-  const positions = ({ index }: Shard) => keptPositions(backend, run.id, index)
+  const positions = async ({ index }: Shard) => {
+    await before()
+    return keptPositions(backend, run.id, index)
+  }
   await removeLeftovers(run.out, run.shards)
-  const published = await writeKept(run.shards, directory, positions)
+  const published = await writeKept(run.shards, directory, positions, run.reading)
+  await before()
   await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run))
   await writeLines(join(run.out, 'rejects.jsonl'), rejectsOf(backend, run))
   return published
@@ -55,7 +65,14 @@ export async function writeKept(
   shards: readonly Shard[],
   directory: string,
   positionsOf: (shard: Shard) => Promise<readonly number[]>,
+  { lineBytesMax, hasQuotes }: ReadingInput = {},
 ): Promise<Published> {
+  // Positions are those that reading gave, so what makes them must be the same.
+  const options = {
+    directory,
+    ...(lineBytesMax !== undefined && { lineBytesMax }),
+    ...(hasQuotes !== undefined && { hasQuotes }),
+  }
   const notes: string[] = []
   const files: string[] = []
   let writer: KeptWriter | undefined
@@ -68,13 +85,17 @@ export async function writeKept(
   try {
     for (const shard of shards) {
       const isSameFile = last?.file === shard.file && shard.format !== 'files'
+      const positions = await positionsOf(shard)
       if (!isSameFile) {
         await finish()
         writer = undefined
-        writer = await openWriter(shard, { directory })
+        writer = await openWriter(shard, options).catch((error: unknown) => {
+          notes.push(noteOf(error, shard, positions))
+          return undefined
+        })
       }
       last = shard
-      await writer?.writeKept(await positionsOf(shard), shard)
+      await writer?.writeKept(positions, shard)
     }
     await finish()
     return { files: [...new Set(files)], notes: [...new Set(notes)] }
@@ -84,13 +105,18 @@ export async function writeKept(
   }
 }
 
+/** A file that cannot be read at all has nothing that is kept: it holds up no others. Throws all else again. */
+function noteOf(error: unknown, { path, format }: Shard, positions: readonly number[]): string {
+  const isUnreadable = error instanceof PrestigeError && error.code === 'FORMAT_UNSUPPORTED'
+  if (!isUnreadable || format !== 'parquet' || positions.length > 0) throw error
+  return `Nothing is written for ${path}, of which nothing is kept: it cannot be read as Parquet.`
+}
+
 async function keptPositions(backend: Backend, run: string, shard: number): Promise<number[]> {
   const positions: number[] = []
-  for await (const line of linesOf(backend, run, shard)) {
-    const { action } = line.row
-    if (!line.entry.isRepeated && (action === 'keep' || action === 'link')) {
-      positions.push(line.entry.position)
-    }
+  for await (const { entry, action } of actionsOf(backend, run, shard)) {
+    if (!entry.isRepeated && (action === 'keep' || action === 'link'))
+      positions.push(entry.position)
   }
   return positions.toSorted((one, other) => one - other)
 }
@@ -148,24 +174,12 @@ export async function writeWhole(
   path: string,
   parts: AsyncIterable<string> | Iterable<string>,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  const aside = `${path}.tmp-${process.pid}`
-  const file = await open(aside, 'w')
+  const file = await WholeFile.open(path)
   try {
-    let text = ''
-    for await (const part of parts) {
-      text += part
-      if (text.length < 1 << 16) continue
-      await file.writeFile(text)
-      text = ''
-    }
-    await file.writeFile(text)
-    await file.sync()
-    await file.close()
-    await rename(aside, path)
+    for await (const part of parts) await file.write(part)
   } catch (error) {
-    await file.close().catch(() => {})
-    await rm(aside, { force: true })
+    await file.abort()
     throw error
   }
+  await file.close()
 }

@@ -62,6 +62,10 @@ export interface DocumentRow {
   readonly similarity?: number
   /** Keys of centre and survivor, in hex; absent where it is a centre. */
   readonly cluster?: string
+  /** Digest of the text that the centre had when this one was measured against it. */
+  readonly centreDigest?: string
+  /** So many were found to be like the text that this document had before, and now have no copy that is kept. */
+  readonly orphaned?: number
   readonly centre?: Centre
   readonly spans?: readonly (readonly [start: number, end: number, of: string])[]
   /** Key of the document it means the same as, in hex. */
@@ -104,10 +108,8 @@ export const batches: Space<Bytes> = rows('dedupe.batches', rawCodec, { ordered:
 export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>('rejects'), {
   ordered: true,
 })
-/** Run, `/`, rank and document key → a prepared document that waits for its turn. */
+/** Run, `/`, rank, document key, place and part (see waiting.ts) → a prepared document that waits for its turn. */
 export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
-/** Run, `/` and shard (4) → positions that are done (6), and whether that is all (1). */
-export const progress: Space<Bytes> = rows('dedupe.progress', rawCodec, { ordered: true })
 /** `state` → what fingerprints were made with; run ids → what a run was. */
 export const states: Space<unknown> = rows('dedupe.states', jsonCodec<unknown>('states'), {
   ordered: true,
@@ -127,7 +129,6 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   batches,
   rejects,
   pending,
-  progress,
   states,
 ]
 

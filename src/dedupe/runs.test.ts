@@ -43,7 +43,7 @@ describe('a run', () => {
   it('of more files than a row can hold is kept in pieces, and read back whole', async () => {
     const backend = new MemoryBackend()
     const shard = shardOf(40_000)
-    const kept = await backend.run(keepNewRun, runOf(shard))
+    const kept = (await keepNewRun(backend, runOf(shard)))!
     expect(kept.pieces).toBeGreaterThan(4)
     expect((await findRun(backend, 'one')).shards).toEqual([shard])
   })
@@ -51,7 +51,7 @@ describe('a run', () => {
   it('has done its files when it is finished, and not before', async () => {
     const backend = new MemoryBackend()
     const shard = shardOf(3000)
-    const kept = await backend.run(keepNewRun, runOf(shard))
+    const kept = (await keepNewRun(backend, runOf(shard)))!
     await keepFiles(backend, kept)
     const left = async () => (await notDone(backend, [shard], await listRuns(backend))).todo.length
     expect(await left()).toBe(1)

@@ -3,12 +3,13 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 
-import { asBuffer, type Bytes, endOfPrefix } from '../bytes.ts'
+import { endOfPrefix } from '../bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { InputFile, Shard } from '../input/document.ts'
+import type { ReadingInput } from '../input/index.ts'
 import type { DedupeConfig } from './config.ts'
-import { progress, shardKey, states } from './rows.ts'
+import { states } from './rows.ts'
 
 export type RunStatus = 'deciding' | 'publishing' | 'stopped' | 'finished' | 'undoing' | 'undone'
 
@@ -24,6 +25,8 @@ export interface RunHead {
   /** Of config, inputs and output: the same means the same run. */
   readonly fingerprint: string
   readonly out: string
+  /** Why it was taken back by itself. */
+  readonly refused?: string
   /** Input files. */
   readonly files: number
   /** Rows that its inputs are kept in: a row has a limit, and inputs have none. */
@@ -34,17 +37,27 @@ export interface RunRow extends RunHead {
   readonly shards: readonly Shard[]
   /** Input files that earlier runs have done, unchanged since. */
   readonly skipped: readonly string[]
+  /** How the inputs are read: what is written and shown later is read in the same way. */
+  readonly reading?: ReadingInput | undefined
 }
 
 const RUNS = Buffer.from('run/')
 const FILES = 'file/'
 const PIECE_LENGTH = 500_000
+/** The most bytes that JSON needs for a character. */
+const CHARACTER_BYTES = 6
+const LAST = cell(states, Buffer.from('last'))
 
 export function runCell(id: string) {
   return cell(states, Buffer.concat([RUNS, Buffer.from(id)]))
 }
 
-export function fingerprintOf(config: DedupeConfig, shards: readonly Shard[], out: string): string {
+export function fingerprintOf(
+  config: DedupeConfig,
+  shards: readonly Shard[],
+  out: string,
+  reading: ReadingInput | undefined,
+): string {
   const inputs = shards.map(({ path, fileBytes, modifiedMs, start, end, format }) => [
     path,
     fileBytes,
@@ -55,7 +68,7 @@ export function fingerprintOf(config: DedupeConfig, shards: readonly Shard[], ou
   ])
   const files = shards.flatMap((shard) => shard.files ?? [])
   const small = files.map(({ path, fileBytes, modifiedMs }) => [path, fileBytes, modifiedMs])
-  const told = JSON.stringify([config, inputs, small, out])
+  const told = JSON.stringify([config, inputs, small, out, reading ?? {}])
   return createHash('sha256').update(told).digest('hex').slice(0, 32)
 }
 
@@ -81,39 +94,85 @@ export function requireRunName(id: string): void {
   )
 }
 
-function pieceCell(id: string, piece: number) {
-  return cell(states, Buffer.from(`inputs/${id}/${piece}`))
+function pieceCell({ id, fingerprint }: Pick<RunHead, 'id' | 'fingerprint'>, piece: number) {
+  return cell(states, Buffer.from(`inputs/${id}/${fingerprint}/${piece}`))
 }
 
 export function* readRun(_scope: unknown, head: RunHead): Transaction<RunRow> {
   let text = ''
   for (let piece = 0; piece < head.pieces; piece++) {
-    text += String((yield* read(pieceCell(head.id, piece)))[0])
+    text += String((yield* read(pieceCell(head, piece)))[0])
   }
   // safe: only keepNewRun writes these rows
   const inputs = JSON.parse(text || '{"shards":[],"skipped":[]}') as Pick<
     RunRow,
-    'shards' | 'skipped'
+    'shards' | 'skipped' | 'reading'
   >
   return { ...head, ...inputs }
 }
 
-/** A new run with all its inputs. */
-export function* keepNewRun(
-  scope: Scope,
+/** A new run with all its inputs. `undefined` if another process has begun one meanwhile. */
+export async function keepNewRun(
+  backend: Backend,
   run: Omit<RunRow, 'pieces' | 'files'>,
-): Transaction<RunRow> {
-  const { shards, skipped } = run
-  const text = JSON.stringify({ shards, skipped })
-  const pieces = Math.ceil(text.length / PIECE_LENGTH)
+): Promise<RunRow | undefined> {
+  const { shards, skipped, reading } = run
+  const text = JSON.stringify({ shards, skipped, reading })
+  const { valueBytesMax } = backend.limits
+  const length = Math.min(PIECE_LENGTH, Math.floor((valueBytesMax - 16) / CHARACTER_BYTES))
+  const pieces = Math.ceil(text.length / length)
   for (let piece = 0; piece < pieces; piece++) {
-    const from = piece * PIECE_LENGTH
-    scope.write(pieceCell(run.id, piece), text.slice(from, from + PIECE_LENGTH))
+    // Nobody looks at them before the run is there.
+    await backend.run(keepPiece, run, piece, text.slice(piece * length, (piece + 1) * length))
   }
   const paths = new Set(shards.flatMap((one) => (one.files ?? [one]).map(({ path }) => path)))
   const kept: RunRow = { ...run, pieces, files: paths.size }
-  yield* keepRun(scope, kept)
-  return kept
+  return (await backend.run(keepFirst, kept)) ? kept : undefined
+}
+
+// oxlint-disable-next-line require-yield -- it only writes
+function* keepPiece(scope: Scope, run: RunHeadKey, piece: number, text: string): Transaction<void> {
+  scope.write(pieceCell(run, piece), text)
+}
+
+type RunHeadKey = Pick<RunHead, 'id' | 'fingerprint'>
+
+/** Of several processes that begin a run at the same time, one does. */
+function* keepFirst(scope: Scope, run: RunHead): Transaction<boolean> {
+  const [last] = yield* read(LAST)
+  if (typeof last === 'string') {
+    const head = yield* headOf(last)
+    if (head && isOpen(head)) return false
+  }
+  scope.write(LAST, run.id)
+  yield* keepRun(scope, run)
+  return true
+}
+
+/** It goes on, or could. */
+export function isOpen({ status }: RunHead): boolean {
+  return status !== 'finished' && status !== 'undone'
+}
+
+function* headOf(id: string): Transaction<RunHead | undefined> {
+  const [head] = yield* read(runCell(id))
+  return head as RunHead | undefined // safe: only keepRun writes rows of this prefix
+}
+
+export function readHead(backend: Backend, id: string): Promise<RunHead | undefined> {
+  return backend.read(() => headOf(id))
+}
+
+/** Changes a run that others may change too. Nothing is written if `change` gives nothing. */
+export function* changeRun(
+  scope: Scope,
+  id: string,
+  change: (head: RunHead) => RunHead | undefined,
+): Transaction<boolean> {
+  const head = yield* headOf(id)
+  const next = head && change(head)
+  if (next) yield* keepRun(scope, next)
+  return next !== undefined
 }
 
 /** The head alone: inputs never change. */
@@ -129,6 +188,7 @@ export function* keepRun(scope: Scope, run: RunHead): Transaction<void> {
     config,
     fingerprint,
     out,
+    ...(run.refused !== undefined && { refused: run.refused }),
     files,
     pieces,
   }
@@ -137,11 +197,17 @@ export function* keepRun(scope: Scope, run: RunHead): Transaction<void> {
 
 const PAGE = 1024
 
+/** So many rows, read and written, are one transaction. */
+function pageOf({ limits }: Backend): number {
+  return Math.min(PAGE, Math.floor(limits.cellsMax / 2))
+}
+
 /** Notes which files a run has done. They count as done when the run is finished, not before. */
 export async function keepFiles(backend: Backend, { id, shards }: RunRow): Promise<void> {
   const files = shards.flatMap((shard) => shard.files ?? [shard])
-  for (let from = 0; from < files.length; from += PAGE) {
-    await backend.run(keepFilePage, id, files.slice(from, from + PAGE))
+  const page = pageOf(backend)
+  for (let from = 0; from < files.length; from += page) {
+    await backend.run(keepFilePage, id, files.slice(from, from + page))
   }
 }
 
@@ -155,8 +221,9 @@ function* keepFilePage(scope: Scope, run: string, files: readonly InputFile[]): 
 
 export async function dropFiles(backend: Backend, { id, shards }: RunRow): Promise<void> {
   const files = shards.flatMap((shard) => shard.files ?? [shard])
-  for (let from = 0; from < files.length; from += PAGE) {
-    await backend.run(dropFilePage, id, files.slice(from, from + PAGE))
+  const page = pageOf(backend)
+  for (let from = 0; from < files.length; from += page) {
+    await backend.run(dropFilePage, id, files.slice(from, from + page))
   }
 }
 
@@ -184,12 +251,11 @@ interface FileRow {
   readonly run: string
 }
 
-/** Shards of files that no finished run has done, and the names of the others. */
-export async function notDone(
+/** Tells the files that a finished run has done and that are as they were. */
+export async function doneFiles(
   backend: Backend,
-  shards: readonly Shard[],
   runs: readonly RunHead[],
-): Promise<{ readonly todo: Shard[]; readonly skipped: string[] }> {
+): Promise<(file: InputFile) => boolean> {
   const done = new Map<string, FileRow>()
   const finished = new Set(runs.filter((run) => run.status === 'finished').map(({ id }) => id))
   const start = Buffer.from(FILES)
@@ -197,12 +263,24 @@ export async function notDone(
     const row = value as FileRow // safe: only keepFilePage writes these
     if (finished.has(row.run)) done.set(key.toString().slice(FILES.length), row)
   }
+  return (file) => {
+    const row = done.size === 0 ? undefined : done.get(fileHash(file.file))
+    return row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
+  }
+}
+
+/** Shards of files that no finished run has done, and the names of the others. */
+export async function notDone(
+  backend: Backend,
+  shards: readonly Shard[],
+  runs: readonly RunHead[],
+): Promise<{ readonly todo: Shard[]; readonly skipped: string[] }> {
+  const isSame = await doneFiles(backend, runs)
   const skipped: string[] = []
   const isDone = (file: InputFile) => {
-    const row = done.get(fileHash(file.file))
-    const isSame = row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
-    if (isSame) skipped.push(file.path)
-    return isSame
+    const isOld = isSame(file)
+    if (isOld) skipped.push(file.path)
+    return isOld
   }
   const todo: Shard[] = []
   for (const shard of shards) {
@@ -211,28 +289,4 @@ export async function notDone(
     todo.push({ ...shard, ...(files && { files }), index: todo.length })
   }
   return { todo, skipped: [...new Set(skipped)] }
-}
-
-export interface Progress {
-  readonly positions: number
-  readonly isDone: boolean
-}
-
-export function encodeProgress({ positions, isDone }: Progress): Buffer {
-  const row = Buffer.allocUnsafe(7)
-  row.writeUIntBE(positions, 0, 6)
-  row[6] = isDone ? 1 : 0
-  return row
-}
-
-export function decodeProgress(row: Bytes | undefined): Progress {
-  if (!row) return { positions: 0, isDone: false }
-  const bytes = asBuffer(row)
-  return { positions: bytes.readUIntBE(0, 6), isDone: bytes[6] === 1 }
-}
-
-export function progressOf(backend: Backend, run: string, shard: number): Promise<Progress> {
-  return backend.read(function* () {
-    return decodeProgress((yield* read(cell(progress, shardKey(run, shard))))[0])
-  })
 }

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads'
 import { errorCodes, PrestigeError } from '../errors.ts'
 import type { Shard } from '../input/document.ts'
 import type { ReadingInput } from '../input/index.ts'
-import type { DedupeConfig } from './config.ts'
+import type { Preparing } from './prepare.ts'
 import type { Batch } from './shard-batches.ts'
 import type { ShardRequest } from './shard-worker.ts'
 
@@ -89,26 +89,38 @@ export interface Work {
   readonly strict: boolean
 }
 
-/** Batches of all shards in their order, prepared by so many threads ahead. */
-export async function* preparedAhead(
-  config: DedupeConfig,
-  work: readonly Work[],
+export interface PreparedBatch<W> {
+  readonly work: W
+  readonly batch: Batch
+}
+
+/** Batches of shards in the order in which they are given, prepared by so many threads ahead. */
+export async function* preparedAhead<W extends Work>(
+  preparing: Preparing,
+  next: () => Promise<W | undefined>,
   threads: number,
-): AsyncGenerator<Batch> {
-  const all = Array.from({ length: Math.min(threads, work.length) }, () => new Thread())
+): AsyncGenerator<PreparedBatch<W>> {
+  const all: Thread[] = []
+  const idle: Thread[] = []
+  const busy: { readonly thread: Thread; readonly work: W }[] = []
   try {
-    for (const [at, thread] of all.entries()) begin(thread, config, work[at])
-    for (const at of work.keys()) {
-      const thread = all[at % all.length]
-      if (thread === undefined) return
-      yield* thread.batches()
-      begin(thread, config, work[at + all.length])
+    for (;;) {
+      while (busy.length < threads) {
+        const work = await next()
+        if (!work) break
+        const thread = idle.pop() ?? new Thread()
+        if (!all.includes(thread)) all.push(thread)
+        const { shard, reading, strict } = work
+        thread.begin({ preparing, shard, reading, strict })
+        busy.push({ thread, work })
+      }
+      const first = busy.shift()
+      if (!first) return
+      const { thread, work } = first
+      for await (const batch of thread.batches()) yield { work, batch }
+      idle.push(thread)
     }
   } finally {
     await Promise.all(all.map((thread) => thread.end()))
   }
-}
-
-function begin(thread: Thread, config: DedupeConfig, work: Work | undefined): void {
-  if (work) thread.begin({ config, ...work })
 }

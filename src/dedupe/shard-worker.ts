@@ -4,12 +4,11 @@ import { parentPort } from 'node:worker_threads'
 
 import type { Shard } from '../input/document.ts'
 import type { ReadingInput } from '../input/index.ts'
-import type { DedupeConfig } from './config.ts'
-import { Preparer } from './prepare.ts'
+import { Preparer, type Preparing } from './prepare.ts'
 import { batchesOf } from './shard-batches.ts'
 
 export interface ShardRequest {
-  readonly config: DedupeConfig
+  readonly preparing: Preparing
   readonly shard: Shard
   readonly reading: ReadingInput
   readonly strict: boolean
@@ -32,9 +31,14 @@ parentPort?.on('message', (message: ToWorker) => {
   void work(message)
 })
 
-async function work({ config, shard, reading, strict }: ShardRequest): Promise<void> {
+async function work({ preparing, shard, reading, strict }: ShardRequest): Promise<void> {
   try {
-    for await (const batch of batchesOf(new Preparer(config), shard, reading, strict)) {
+    for await (const batch of batchesOf(
+      new Preparer(preparing.config, preparing.valueBytesMax),
+      shard,
+      reading,
+      strict,
+    )) {
       while (room <= 0) {
         await new Promise<void>((resolve) => {
           hasRoom = resolve

@@ -13,7 +13,7 @@ import { type Context, decideDocument, lookAt, type Made } from './decide.ts'
 import type { Embedder } from '../semantic/embedding/embedder.ts'
 import type { Decision } from './decision.ts'
 import { Engine } from './engine.ts'
-import { type DocumentLike, Preparer, type PreparedDocument } from './prepare.ts'
+import { type DocumentLike, type PreparedDocument, Preparer, type Preparing } from './prepare.ts'
 import type { Prefer } from './rank.ts'
 import { states } from './rows.ts'
 import { listRuns } from './runs.ts'
@@ -41,6 +41,7 @@ export class State {
   readonly config: DedupeConfig
   readonly backend: Backend
   readonly engine: Engine
+  readonly preparing: Preparing
   readonly #preparer: Preparer
   readonly #started = new Set<string>()
   #turn: Promise<unknown> = Promise.resolve()
@@ -52,7 +53,9 @@ export class State {
     this.backend = backend
     this.config = config
     this.engine = new Engine(config, backend.serial, prefer)
-    this.#preparer = new Preparer(config)
+    const { valueBytesMax } = backend.limits
+    this.preparing = { config, valueBytesMax }
+    this.#preparer = new Preparer(config, valueBytesMax)
   }
 
   static async open(
@@ -64,7 +67,12 @@ export class State {
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./meaning.ts')
-      engine.meaning = await Meanings.open(engine.meanings, config.semantic, embedder)
+      engine.meaning = await Meanings.open(
+        engine.meanings,
+        config.semantic,
+        embedder,
+        backend.limits.valueBytesMax,
+      )
     }
     try {
       await state.#load(compares)
@@ -96,6 +104,11 @@ export class State {
   /** `place` is the file it is of. */
   prepare(document: DocumentLike, place?: string): PreparedDocument {
     return this.#preparer.prepare(document, place)
+  }
+
+  /** The run is known to the ledger. */
+  noteStarted(run: string): void {
+    this.#started.add(run)
   }
 
   /** Decides about documents in their order, in one transaction. `also` is done in the same one. */

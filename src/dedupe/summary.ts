@@ -1,5 +1,7 @@
 /** What a run came to, counted from its rows: for the report, and for the guards that stop a run. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { EMPTY, endOfPrefix } from '../bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import {
@@ -66,6 +68,8 @@ export interface Summary {
   unchanged: number
   /** Documents of this run that replaced a worse copy, of this run or an earlier one. */
   superseding: number
+  /** Duplicates of texts that documents of this run had before: no copy of these is kept now. */
+  orphaned: number
   bytes: number
   bytesDropped: number
   possibleMisses: number
@@ -97,6 +101,8 @@ export interface Summary {
 const HISTOGRAM_BINS = 100
 const CLOSEST = 12
 const LONGEST = 5
+/** So many rows are read before others have a turn: leases are renewed meanwhile. */
+const ROWS_A_TURN = 256
 
 /** A document of a run, with what it was decided to be. */
 export interface Line {
@@ -112,20 +118,53 @@ export interface Line {
   readonly similarity: number | undefined
 }
 
-/** Documents of a run, or of one of its shards, in the order of shards and positions. */
-export async function* linesOf(backend: Backend, run: string, only?: number): AsyncGenerator<Line> {
-  const all = runPrefix(run)
-  const prefix = only === undefined ? all : shardKey(run, only)
-  const range = { start: prefix, end: endOfPrefix(prefix) }
-  for await (const { key, value } of backend.scan(batches, range)) {
-    const shard = key.readUInt32BE(all.byteLength)
-    const entries = decodeEntries(value)
+/** Documents of a run in the order of shards and positions. */
+export async function* linesOf(backend: Backend, run: string): AsyncGenerator<Line> {
+  for await (const { shard, entries } of entriesOf(backend, run)) {
     const lines = await backend.read(findLines, entries)
     for (const [at, entry] of entries.entries()) {
       const line = lines[at]
       if (line) yield { shard, entry, ...line }
     }
   }
+}
+
+/** Where the documents of a run, or of one of its shards, are. */
+export async function* entriesOf(
+  backend: Backend,
+  run: string,
+  only?: number,
+): AsyncGenerator<{ readonly shard: number; readonly entries: BatchEntry[] }> {
+  const all = runPrefix(run)
+  const prefix = only === undefined ? all : shardKey(run, only)
+  const range = { start: prefix, end: endOfPrefix(prefix) }
+  let rows = 0
+  for await (const { key, value } of backend.scan(batches, range)) {
+    if (++rows % ROWS_A_TURN === 0) await nextTurn()
+    yield { shard: key.readUInt32BE(all.byteLength), entries: decodeEntries(value) }
+  }
+}
+
+/** What became of the documents of a shard, and nothing else. */
+export async function* actionsOf(
+  backend: Backend,
+  run: string,
+  shard: number,
+): AsyncGenerator<{ readonly entry: BatchEntry; readonly action: DocumentRow['action'] }> {
+  for await (const { entries } of entriesOf(backend, run, shard)) {
+    const rows = await backend.read(findRows, entries)
+    for (const [at, entry] of entries.entries()) {
+      const row = rows[at]
+      if (row) yield { entry, action: row.action }
+    }
+  }
+}
+
+function* findRows(
+  _scope: unknown,
+  entries: readonly BatchEntry[],
+): Transaction<readonly (DocumentRow | undefined)[]> {
+  return yield* read(...entries.map(({ key }) => cell(documents, key)))
 }
 
 function* findLines(
@@ -168,6 +207,7 @@ export async function summarise(
   for await (const line of linesOf(backend, run)) {
     counting.add(line)
     if (line.row.run !== run && !line.entry.isRepeated) counting.addUnchanged()
+    if (line.row.run === run && !line.entry.isRepeated) counting.addOrphaned(line.row)
     if (line.row.cluster && !line.entry.isRepeated) clusterCounter.note(line.row.cluster)
   }
   const summary = counting.summary()
@@ -204,6 +244,7 @@ export class Counting {
     superseded: 0,
     unchanged: 0,
     superseding: 0,
+    orphaned: 0,
     bytes: 0,
     bytesDropped: 0,
     possibleMisses: 0,
@@ -231,6 +272,10 @@ export class Counting {
 
   addUnchanged(): void {
     this.#sum.unchanged++
+  }
+
+  addOrphaned({ orphaned = 0 }: DocumentRow): void {
+    this.#sum.orphaned += orphaned
   }
 
   /** A decision that is kept in no row. */

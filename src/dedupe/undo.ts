@@ -12,10 +12,10 @@ import {
   type Space,
   type Transaction,
 } from '../backends/contract.ts'
-import { documentKey } from '../ledger/names.ts'
-import { takeBack } from '../ledger/undo.ts'
+import { documentKey, runName } from '../ledger/names.ts'
+import { dropShards, takeBack } from '../ledger/undo.ts'
 import { removeCentre } from './centre.ts'
-import { leaveCluster } from './cluster.ts'
+import { isLeftBehind, leaveCluster } from './cluster.ts'
 import type { Engine } from './engine.ts'
 import { fromHex } from './names.ts'
 import {
@@ -26,7 +26,6 @@ import {
   type DocumentRow,
   members,
   pending,
-  progress,
   rejects,
   runPrefix,
 } from './rows.ts'
@@ -50,9 +49,13 @@ export async function reliedOnBy(backend: Backend, run: string): Promise<Set<str
   for (const key of await documentsOf(backend, run)) {
     const row = await backend.read(findDocument, key)
     if (!row?.centre || row.run !== run) continue
-    for await (const { value } of backend.scan(members, { start: key, end: endOfPrefix(key) })) {
+    const range = { start: key, end: endOfPrefix(key) }
+    for await (const { key: place, value } of backend.scan(members, range)) {
       const other = Buffer.from(value).toString()
-      if (other !== run) others.add(other)
+      if (other === run || others.has(other)) continue
+      const member = await backend.read(findDocument, place.subarray(key.byteLength))
+      // Those of a text that it had before rely on nothing any more.
+      if (member && !isLeftBehind(member, row)) others.add(other)
     }
   }
   return others
@@ -61,9 +64,11 @@ export async function reliedOnBy(backend: Backend, run: string): Promise<Set<str
 /** Returns how many documents were taken back. */
 export async function undoRun(backend: Backend, engine: Engine, run: string): Promise<number> {
   const keys = await documentsOf(backend, run)
+  // Elsewhere transactions are small.
+  const atOnce = backend.serial ? PAGE : 1
   let count = 0
-  for (let from = 0; from < keys.length; from += PAGE) {
-    const page = keys.slice(from, from + PAGE)
+  for (let from = 0; from < keys.length; from += atOnce) {
+    const page = keys.slice(from, from + atOnce)
     try {
       count += await backend.run(undoDocuments, engine, run, page)
     } catch (error) {
@@ -99,10 +104,14 @@ function* findDocument(_scope: unknown, key: Bytes): Transaction<DocumentRow | u
   return (yield* read(cell(documents, key)))[0]
 }
 
-/** Takes the rows away that only the run itself needs. */
-export async function clearRun(backend: Backend, run: string): Promise<void> {
+/** Takes the rows away that only the run itself needs; `leased`: how many pieces of work there were. */
+export async function clearRun(backend: Backend, run: string, leased: number): Promise<void> {
+  for (let from = 0; from < leased; from += PAGE) {
+    const to = Math.min(leased, from + PAGE)
+    await backend.run(dropShards, runName(run).key, from, to)
+  }
   const prefix = runPrefix(run)
-  for (const space of [batches, rejects, pending, progress]) {
+  for (const space of [batches, rejects, pending]) {
     let page: Buffer[] = []
     const range = { start: prefix, end: endOfPrefix(prefix) }
     for await (const { key } of backend.scan<unknown>(space, range)) {

@@ -19,8 +19,9 @@ export {
   profilesOf,
   shingleHashes,
   sketchOf,
+  sketchWithHashes,
 } from './similarity-sketch.ts'
-export type { SimilaritySketch, SketchOptions } from './similarity-sketch.ts'
+export type { SimilaritySketch, SketchOptions, SketchWithHashes } from './similarity-sketch.ts'
 export {
   bitCount,
   containment,

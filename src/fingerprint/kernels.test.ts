@@ -3,9 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { describe, expect, it } from 'vitest'
 
-import { kernelsModule } from '../../scripts/make-kernels.ts'
+import { moduleText } from '../../scripts/make-kernels.ts'
 import { randomBytes, randomTexts } from '../../test/texts/random-texts.ts'
-import { hasSimd, kernels, type TextInput } from './kernels.ts'
+import { hasSimd } from '../web-assembly.ts'
+import { kernels, type TextInput } from './kernels.ts'
 import type { ShingleProfile } from './shingle-profile.ts'
 
 const PROFILES: readonly ShingleProfile[] = [
@@ -29,6 +30,7 @@ function expectTheSame(input: TextInput, profile: ShingleProfile, slots: number)
   const [first, second] = [wasm, twin].map((kernels) => [
     kernels.sketch(input, profile, slots),
     kernels.shingleHashes(input, profile),
+    kernels.sketchAndHashes(input, profile, slots),
     kernels.simhash(input, profile),
   ])
   // Many times faster than `toEqual`, which then says what differs.
@@ -43,7 +45,7 @@ describe('the kernels', () => {
 
   it('are compiled from the sources beside them', async () => {
     const committed = readFileSync(new URL('./kernels-module.ts', import.meta.url), 'utf8')
-    expect(await kernelsModule(), 'run: npm run kernels').toBe(committed)
+    expect(await moduleText('fingerprint'), 'run: npm run kernels').toBe(committed)
   })
 
   it('give the same bits as their twin on 10,000 random texts', () => {
@@ -72,6 +74,19 @@ describe('the kernels', () => {
     for (let count = 0; count < 300; count++) {
       const text = texts.next()
       expect(wasm.sketch(Buffer.from(text), 'auto', 64)).toEqual(wasm.sketch(text, 'auto', 64))
+    }
+  })
+
+  it('give at once what they give one by one', () => {
+    const texts = randomTexts(9)
+    const long = Array.from({ length: 30_000 }, (_, at) => `w${at % 20_011}`).join(' ')
+    for (let count = 0; count < 500; count++) {
+      const text = count < PROFILES.length ? long : texts.next()
+      const profile = PROFILES[count % PROFILES.length]!
+      const both = wasm.sketchAndHashes(text, profile, 128)
+      const hashes = wasm.shingleHashes(text, profile)
+      expect(both.sketch).toEqual(wasm.sketch(text, profile, 128))
+      expect(Buffer.from(both.hashes.buffer).equals(Buffer.from(hashes.buffer))).toBe(true)
     }
   })
 

@@ -6,10 +6,10 @@
  */
 
 import type { Bytes } from '../bytes.ts'
+import { preferredKernels } from '../web-assembly.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import type { ShingleProfile, ShingleShape, TextCounts } from './shingle-profile.ts'
 import { TwinKernels } from './twin-kernels.ts'
-import { webAssembly } from './web-assembly.ts'
 import { WasmKernels } from './wasm-kernels.ts'
 
 /** Text is read as UTF-8: a lone surrogate counts as U+FFFD, and bytes that are not UTF-8 as themselves. */
@@ -21,6 +21,11 @@ export interface RawSketch {
   readonly shingles: number
   readonly distinct: number
   readonly isDistinctExact: boolean
+}
+
+export interface SketchAndHashes {
+  readonly sketch: RawSketch
+  readonly hashes: Uint32Array
 }
 
 export interface RawSimHash {
@@ -35,6 +40,8 @@ export interface TextKernels {
   /** What `auto` decides by. */
   counts(input: TextInput): TextCounts
   sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch
+  /** The sketch, and the hashes it was made of, sorted and distinct: one pass over the text for both. */
+  sketchAndHashes(input: TextInput, profile: ShingleProfile, slots: number): SketchAndHashes
   /** Sorted and distinct. */
   shingleHashes(input: TextInput, profile: ShingleProfile): Uint32Array
   simhash(input: TextInput, profile: ShingleProfile): RawSimHash
@@ -45,25 +52,11 @@ export interface TextKernels {
 
 export type KernelsName = TextKernels['name']
 
-/** The least module with a vector instruction in it: `i8x16.splat` and a drop. */
-const SIMD_PROBE = 'AGFzbQEAAAABBAFgAAADAgEACgkBBwBBAP0PGgs='
-
-export function hasSimd(): boolean {
-  return webAssembly?.validate(Buffer.from(SIMD_PROBE, 'base64')) ?? false
-}
-
 const made: { wasm?: TextKernels; twin?: TextKernels } = {}
 
 /** The kernels of this process. They hold no state between calls, so everybody shares them. */
-export function kernels(name: KernelsName = preferred()): TextKernels {
+export function kernels(name: KernelsName = preferredKernels()): TextKernels {
   const known = made[name] ?? (name === 'wasm' ? new WasmKernels() : new TwinKernels())
   made[name] = known
   return known
-}
-
-let choice: KernelsName | undefined
-
-function preferred(): KernelsName {
-  choice ??= process.env['PRESTIGE_KERNELS'] === 'twin' || !hasSimd() ? 'twin' : 'wasm'
-  return choice
 }

@@ -1,7 +1,7 @@
 /** The text kernels without WebAssembly: the same bits, several times slower. */
 
 import type { Bytes } from '../bytes.ts'
-import type { RawSimHash, RawSketch, TextInput, TextKernels } from './kernels.ts'
+import type { RawSimHash, RawSketch, SketchAndHashes, TextInput, TextKernels } from './kernels.ts'
 import { estimateDistinct } from './distinct-estimate.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import { mix, SIMHASH_HIGH_SEED } from './mix.ts'
@@ -37,6 +37,11 @@ export class TwinKernels implements TextKernels {
       distinct: twin.distinct || estimateDistinct(twin.sum, slots, shingles),
       isDistinctExact: twin.distinct > 0,
     }
+  }
+
+  sketchAndHashes(input: TextInput, profile: ShingleProfile, slots: number): SketchAndHashes {
+    const sketch = this.sketch(input, profile, slots)
+    return { sketch, hashes: this.shingleHashes(input, sketch.shape.name) }
   }
 
   shingleHashes(input: TextInput, profile: ShingleProfile): Uint32Array {

@@ -1,7 +1,7 @@
 /** The text kernels in WebAssembly. Each call places its input, runs to its end and copies the answer out. */
 
 import type { Bytes } from '../bytes.ts'
-import type { RawSimHash, RawSketch, TextInput, TextKernels } from './kernels.ts'
+import type { RawSimHash, RawSketch, SketchAndHashes, TextInput, TextKernels } from './kernels.ts'
 import { estimateDistinct } from './distinct-estimate.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import {
@@ -26,14 +26,17 @@ export class WasmKernels implements TextKernels {
     return this.#with(input, profile, (memory, length, shape) => {
       const { exports, heap } = memory
       const shingles = exports.sketch(heap, length, kindNumber(shape.kind), shape.width, slots)
-      const counted = memory.uint32Result(8)
-      return {
-        shape,
-        slots: shingles === 0 ? new Uint16Array(slots) : memory.uint16s(exports.folded(), slots),
-        shingles,
-        distinct: counted || estimateDistinct(memory.float64Result(0), slots, shingles),
-        isDistinctExact: counted > 0 || shingles === 0,
-      }
+      return sketched(memory, shape, shingles, slots)
+    })
+  }
+
+  sketchAndHashes(input: TextInput, profile: ShingleProfile, slots: number): SketchAndHashes {
+    return this.#with(input, profile, (memory, length, shape) => {
+      const { exports, heap } = memory
+      const kind = kindNumber(shape.kind)
+      const shingles = exports.sketchAndSet(heap, length, kind, shape.width, slots)
+      const sketch = sketched(memory, shape, shingles, slots)
+      return { sketch, hashes: memory.uint32s(memory.uint32Result(12), memory.uint32Result(16)) }
     })
   }
 
@@ -101,6 +104,22 @@ export class WasmKernels implements TextKernels {
     } finally {
       if (memory.isOversized) this.#memory = undefined
     }
+  }
+}
+
+function sketched(
+  memory: WasmMemory,
+  shape: ShingleShape,
+  shingles: number,
+  slots: number,
+): RawSketch {
+  const counted = memory.uint32Result(8)
+  return {
+    shape,
+    slots: shingles === 0 ? new Uint16Array(slots) : memory.uint16s(memory.exports.folded(), slots),
+    shingles,
+    distinct: counted || estimateDistinct(memory.float64Result(0), slots, shingles),
+    isDistinctExact: counted > 0 || shingles === 0,
   }
 }
 

@@ -10,7 +10,7 @@ import { PrestigeError } from '../errors.ts'
 import { gearTable } from './gear.ts'
 import { kernelsModule } from './kernels-module.ts'
 import { textClasses } from './text-classes.ts'
-import { webAssembly, type WebAssemblyMemory, type WebAssemblyModule } from './web-assembly.ts'
+import { webAssembly, type WebAssemblyMemory, type WebAssemblyModule } from '../web-assembly.ts'
 
 /** What `assembly/index.ts` exports. Places and sizes are in bytes. */
 export interface KernelExports {
@@ -23,6 +23,7 @@ export interface KernelExports {
   unspaced(): number
   inspect(text: number, length: number): number
   sketch(text: number, length: number, kind: number, width: number, slots: number): number
+  sketchAndSet(text: number, length: number, kind: number, width: number, slots: number): number
   shingleSet(text: number, length: number, kind: number, width: number): number
   simhash(text: number, length: number, kind: number, width: number): number
   minhash64(text: number, length: number, width: number, slots: number, at: number): number

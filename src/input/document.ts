@@ -82,3 +82,21 @@ export interface Shard extends InputFile {
 export function isReject(item: Document | Reject): item is Reject {
   return 'reason' in item
 }
+
+const UTF8 = Symbol('utf8')
+
+/** The document with this text, which is UTF-8 and becomes a string only if somebody asks for it. */
+export function withUtf8<D extends Document>(document: D, utf8: Buffer): D {
+  let text: string | undefined
+  Object.defineProperty(document, UTF8, { value: utf8 })
+  return Object.defineProperty(document, 'text', {
+    enumerable: true,
+    get: () => (text ??= utf8.toString('utf8')),
+  })
+}
+
+/** The text in UTF-8, where the reader had it so. */
+export function utf8Of(document: object): Buffer | undefined {
+  // safe: only `withUtf8` knows the symbol
+  return (document as { readonly [UTF8]?: Buffer })[UTF8]
+}

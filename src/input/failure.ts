@@ -33,7 +33,8 @@ export function inputChanged(file: string, what: string): PrestigeError {
 export function outputFailure(file: string, error: unknown): PrestigeError {
   if (error instanceof PrestigeError) return error
   const code = codeOf(error)
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
+  // A file that may grow no more (`ulimit -f`) is as full as its disk.
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
     const message = `The disk of ${file} is full. Nothing of it was kept: make room, and write again.`
     return new PrestigeError('BACKEND_FULL', message, { cause: error })
   }

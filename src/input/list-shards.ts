@@ -18,7 +18,7 @@ import { findFiles, type FoundFile, type Skipped } from './find-files.ts'
 import { type FileKind, kindOfFile } from './formats.ts'
 import { listingOptions, type ListingInput, type ListingOptions } from './options.ts'
 import { spool, type Spooled } from './spool.ts'
-import { rangesOf } from './ranges.ts'
+import { rangesOf, wholeFile } from './ranges.ts'
 
 export interface Listing {
   readonly shards: readonly Shard[]
@@ -34,10 +34,12 @@ export interface Listing {
 interface Named extends InputFile, FileKind {}
 type Draft = Omit<Shard, 'index'>
 
+/** `isDone` tells files that nobody is going to read: they are one shard each, whatever their size. */
 export async function listShards(
   patterns: readonly string[],
   options: ListingInput = {},
   stdin: Readable = process.stdin,
+  isDone: (file: InputFile) => boolean = () => false,
 ): Promise<Listing> {
   const read = readOptions(listingOptions, options, 'listing')
   if (patterns.length === 0) {
@@ -54,7 +56,8 @@ export async function listShards(
     requireInput(named, patterns, [...found.skipped, ...skipped])
     named.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)))
     const shards: Shard[] = []
-    for await (const draft of cut(named, read)) shards.push({ index: shards.length, ...draft })
+    for await (const draft of cut(named, read, isDone))
+      shards.push({ index: shards.length, ...draft })
     const all = [...found.skipped, ...skipped]
     return { shards, skipped: all, digest: digestOf(named), close: async () => spooled?.close() }
   } catch (error) {
@@ -139,7 +142,12 @@ function compressionOf(file: string): Compression {
   return first.readUInt32LE(0) === 0xfd2fb528 ? 'zstd' : 'none'
 }
 
-async function* cut(named: readonly Named[], options: ListingOptions): AsyncGenerator<Draft> {
+/** What is done will not be read, so it is not looked at to be cut either. */
+async function* cut(
+  named: readonly Named[],
+  options: ListingOptions,
+  isDone: (file: InputFile) => boolean,
+): AsyncGenerator<Draft> {
   let group: Named[] = []
   let groupBytes = 0
   for (const one of named) {
@@ -157,7 +165,8 @@ async function* cut(named: readonly Named[], options: ListingOptions): AsyncGene
     if (one.format === 'files') {
       group.push(one)
       groupBytes += one.fileBytes
-    } else yield* rangesOf(one, options)
+    } else if (isDone(one)) yield wholeFile(one)
+    else yield* rangesOf(one, options)
   }
   const [first] = group
   if (first) yield groupShard(first, group, groupBytes)

@@ -5,7 +5,9 @@
  * null or empty is only a reject if it is the text.
  */
 
-import type { Document, Reject, Shard } from './document.ts'
+import { createHash } from 'node:crypto'
+
+import { type Document, type Reject, type Shard, withUtf8 } from './document.ts'
 import type { ReadingOptions } from './options.ts'
 import { sampleOf } from './sample.ts'
 import { requireUtf8, Unfit } from './unfit.ts'
@@ -24,9 +26,19 @@ const SECONDS_MAX = 1e11
 export interface Field {
   readonly name: string
   readonly parts: readonly string[]
+  /** As it stands in JSON, if it has no other form that is likely and is no path. */
+  readonly quoted: Buffer | undefined
 }
 
-const fieldNamed = (name: string): Field => ({ name, parts: name.split('.') })
+/** What later rooms can keep: longer ones would stop a whole run. */
+export const ID_BYTES_MAX = 900
+export const NAME_BYTES_MAX = 200
+const SHORTENED_HASH_CHARACTERS = 16
+
+function fieldNamed(name: string): Field {
+  const quoted = /^[\w-]+$/.test(name) ? Buffer.from(`"${name}"`) : undefined
+  return { name, parts: name.split('.'), quoted }
+}
 
 export class DocumentMaker {
   readonly text: Field
@@ -35,6 +47,8 @@ export class DocumentMaker {
   readonly extras: ReadonlyMap<'source' | 'language' | 'time' | 'quality' | 'type', Field>
   readonly #shard: Shard
   readonly #source: string
+  /** The field of the text is that of the id or of another, too. */
+  readonly #isTextElsewhere: boolean
 
   constructor(shard: Shard, options: ReadingOptions) {
     const { text, id, ...others } = options.fields
@@ -47,7 +61,9 @@ export class DocumentMaker {
     })
     this.extras = new Map(extras)
     this.#shard = shard
-    this.#source = options.source ?? sourceOf(shard.path)
+    const elsewhere = [this.id, ...this.extras.values()]
+    this.#isTextElsewhere = elsewhere.some(({ parts }) => parts[0] === this.text.name)
+    this.#source = shortened(options.source ?? sourceOf(shard.path), NAME_BYTES_MAX)
   }
 
   /** Of a JSON value or a row: an object with fields, or the text itself. Throws `Unfit`. */
@@ -75,6 +91,24 @@ export class DocumentMaker {
     return this.#draft(text, place, undefined)
   }
 
+  /**
+   * Of an object whose text was read apart, and is in its field as `stand-in`: the rest of its fields are as JSON has
+   * them. `undefined` if the stand-in is not where the text should be.
+   */
+  ofValueAndText(
+    value: unknown,
+    standIn: string,
+    text: Buffer,
+    place: Place,
+    exactId: (field: Field) => string | undefined,
+  ): Document | undefined {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    if (this.#isTextElsewhere || valueAt(value, this.text) !== standIn) return undefined
+    const document = withUtf8(this.#draft('', place, this.#idOf(value, exactId)), text)
+    for (const [name, field] of this.extras) setExtra(document, name, field, valueAt(value, field))
+    return document
+  }
+
   reject(place: Place, unfit: Unfit, begins: Uint8Array | string): Reject {
     const { position, line } = place
     const { reason, message } = unfit
@@ -89,7 +123,7 @@ export class DocumentMaker {
     const { position, line, offset } = place
     const derived = this.#shard.firstLine === undefined ? `@${offset}` : `#${line}`
     return {
-      id: id ?? `${this.#shard.path}${derived}`,
+      id: id ?? shortened(`${this.#shard.path}${derived}`, ID_BYTES_MAX),
       source: this.#source,
       text,
       position,
@@ -100,7 +134,7 @@ export class DocumentMaker {
   #idOf(value: object, exactId: (field: Field) => string | undefined): string | undefined {
     const id = valueAt(value, this.id)
     if (id === undefined || id === null || id === '') return undefined
-    if (typeof id === 'string') return id
+    if (typeof id === 'string') return fitting(id, this.id, ID_BYTES_MAX)
     if (typeof id === 'bigint') return String(id)
     if (typeof id !== 'number') {
       const message = `the field ${this.id.name} is ${kindOf(id)}, neither a string nor a number`
@@ -113,6 +147,26 @@ export class DocumentMaker {
     const message = `the field ${this.id.name} is a number too large to be read exactly; write it as a string`
     throw new Unfit('wrong-type', message)
   }
+}
+
+/** Throws `Unfit`: a name that is cut off, or half of a character, would be the name of others too. */
+function fitting(text: string, { name }: Field, bytesMax: number): string {
+  if (!text.isWellFormed()) {
+    const message = `the field ${name} has half of a surrogate pair, which is in no Unicode text`
+    throw new Unfit('invalid-utf8', message)
+  }
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= bytesMax) return text
+  throw new Unfit('too-long', `the field ${name} has ${bytes} bytes, more than ${bytesMax}`)
+}
+
+/** What was derived of the name of a file: a long one ends in its own hash, so that it is still its own. */
+export function shortened(text: string, bytesMax: number): string {
+  if (Buffer.byteLength(text) <= bytesMax) return text
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, SHORTENED_HASH_CHARACTERS)
+  const begins = Buffer.from(text).subarray(0, bytesMax - SHORTENED_HASH_CHARACTERS - 4)
+  // Cut within a character, its rest is replaced by one of three bytes.
+  return `${begins.toString('utf8').replace(/\uFFFD+$/, '')}~${hash}`
 }
 
 /** `data/web/part-1.jsonl.gz` → `part-1`. */
@@ -143,7 +197,7 @@ function setExtra(
   if (value === undefined || value === null || value === '') return
   if (name === 'time') document.time = timeOf(value, field)
   else if (name === 'quality') document.quality = numberOf(value, field)
-  else if (typeof value === 'string') document[name] = value
+  else if (typeof value === 'string') document[name] = fitting(value, field, NAME_BYTES_MAX)
   else if (typeof value === 'number' || typeof value === 'bigint') document[name] = String(value)
   else throw new Unfit('wrong-type', `the field ${field.name} is ${kindOf(value)}, not a string`)
 }

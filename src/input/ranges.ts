@@ -15,13 +15,18 @@ export async function* rangesOf(
   file: InputFile & FileKind,
   options: ListingOptions,
 ): AsyncGenerator<Draft> {
-  const { format, compression, fileBytes } = file
+  const { format, compression } = file
   if (format === 'parquet') {
     const { rowGroupShards } = await import('./parquet-shards.ts')
     yield* rowGroupShards(file, options.shardBytes)
   } else if (compression === 'none' && (format === 'jsonl' || format === 'lines')) {
     yield* lineRanges(file, options)
-  } else yield { ...file, start: 0, end: fileBytes, bytes: fileBytes, firstLine: 1 }
+  } else yield wholeFile(file)
+}
+
+export function wholeFile(file: InputFile & FileKind): Draft {
+  const { fileBytes } = file
+  return { ...file, start: 0, end: fileBytes, bytes: fileBytes, firstLine: 1 }
 }
 
 function* lineRanges(file: InputFile & FileKind, options: ListingOptions): Generator<Draft> {

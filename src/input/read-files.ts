@@ -4,7 +4,7 @@ import { Batch } from './batch.ts'
 import { Decompressed } from './decompress.ts'
 import type { Document, InputFile, Reject, Shard } from './document.ts'
 import { PrestigeError } from '../errors.ts'
-import { DocumentMaker } from './make-document.ts'
+import { DocumentMaker, ID_BYTES_MAX, shortened } from './make-document.ts'
 import { OpenInput } from './open-input.ts'
 import type { ReadingOptions } from './options.ts'
 import { requireNoNul, requireUtf8, tooLong, truncated, Unfit } from './unfit.ts'
@@ -37,7 +37,7 @@ async function readFile(
     requireUtf8(bytes)
     requireNoNul(bytes)
     const text = withoutMark(bytes).toString('utf8')
-    return { ...maker.ofText(text, place), id: file.path }
+    return { ...maker.ofText(text, place), id: shortened(file.path, ID_BYTES_MAX) }
   } catch (error) {
     const unfit = unfitOf(error)
     return { ...maker.reject(place, unfit, bytes), path: file.path }

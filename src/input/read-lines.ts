@@ -1,7 +1,10 @@
 /** Documents of JSONL and of plain lines. */
 
+import { randomUUID } from 'node:crypto'
+
 import { Batch } from './batch.ts'
 import type { Document, Reject, Shard } from './document.ts'
+import { readJsonString } from './json-string.ts'
 import type { LineScanner } from './line-scanner.ts'
 import { DocumentMaker, type Field, type Place } from './make-document.ts'
 import type { ReadingOptions } from './options.ts'
@@ -60,6 +63,10 @@ function readLine(
 }
 
 function ofJson(maker: DocumentMaker, bytes: Buffer, place: Place): Document {
+  if (bytes.length >= APART_BYTES_MIN) {
+    const document = ofJsonApart(maker, bytes, place)
+    if (document) return document
+  }
   const json = bytes.toString('utf8')
   let value: unknown
   try {
@@ -70,6 +77,49 @@ function ofJson(maker: DocumentMaker, bytes: Buffer, place: Place): Document {
     throw new Unfit('invalid-json', `it is not JSON: ${why.slice(0, 200)}`)
   }
   return maker.ofValue(value, place, (field) => integerIn(json, field))
+}
+
+/** Below this, one call of JSON.parse costs less. */
+const APART_BYTES_MIN = 512
+/** In the place of a text while the rest of its line is parsed. Nobody can have written it into a line before. */
+const STAND_IN = randomUUID()
+
+/**
+ * Most of a line is its text. That is read as bytes, without becoming a string, and JSON.parse reads the rest with
+ * something else in its place. Whatever is not as plain as that is left to JSON.parse as a whole.
+ */
+function ofJsonApart(maker: DocumentMaker, bytes: Buffer, place: Place): Document | undefined {
+  const start = startOfText(bytes, maker.text)
+  const read = start === undefined ? undefined : readJsonString(bytes, start)
+  if (start === undefined || read === undefined) return undefined
+  const [before, behind] = [bytes.toString('utf8', 0, start), bytes.toString('utf8', read.end)]
+  let value: unknown
+  try {
+    value = JSON.parse(`${before}${STAND_IN}"${behind}`)
+  } catch {
+    return undefined
+  }
+  const exactId = (field: Field) => integerIn(bytes.toString('utf8'), field)
+  return maker.ofValueAndText(value, STAND_IN, read.text, place, exactId)
+}
+
+const COLON = 0x3a
+const QUOTE = 0x22
+
+/** Behind the quote that opens the first value under this name, if it is a string. */
+function startOfText(bytes: Buffer, { quoted }: Field): number | undefined {
+  const name = quoted === undefined ? -1 : bytes.indexOf(quoted)
+  if (quoted === undefined || name < 0) return undefined
+  const colon = pastSpace(bytes, name + quoted.length)
+  if (bytes[colon] !== COLON) return undefined
+  const quote = pastSpace(bytes, colon + 1)
+  return bytes[quote] === QUOTE ? quote + 1 : undefined
+}
+
+function pastSpace(bytes: Buffer, from: number): number {
+  let at = from
+  while (bytes[at] === 0x20 || bytes[at] === 0x09) at++
+  return at
 }
 
 function ofLine(maker: DocumentMaker, bytes: Buffer, place: Place): Document {

@@ -295,7 +295,10 @@ export const byRun: Space<RunEntry> = rows('ledger.byRun', runEntryCodec, { orde
 /** Run → RunRow. */
 export const runs: Space<RunRow> = rows('ledger.runs', runCodec, { ordered: true })
 /** Run and number (4) → ShardRow. */
-export const shards: Space<ShardRow> = rows('ledger.shards', shardCodec, { ordered: true })
+export const shards: Space<ShardRow> = rows('ledger.shards', shardCodec, {
+  ordered: true,
+  gatherBytes: KEY,
+})
 /** `ledger` → what the ledger was written with, as JSON. */
 export const settings: Space<string> = rows('ledger.settings', textCodec)
 /** `a`, `s` and a source, or `r` and a run; then a status (1). */

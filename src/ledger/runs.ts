@@ -21,7 +21,7 @@ export interface StartedRun {
   readonly isResumed: boolean
 }
 
-const SHARDS_MAX = 65_536
+const SHARDS_MAX = 16_777_216
 
 export function checkRunInput(input: RunInput): void {
   refuseUnknown(input, ['id', 'configDigest'])

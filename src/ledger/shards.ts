@@ -94,6 +94,20 @@ export function* leaseShard(
   return done === count ? 'all-done' : 'none-free'
 }
 
+/** Leases this very shard, unless somebody has it or it is done. */
+export function* leaseOne(
+  scope: Scope,
+  run: string,
+  shard: number,
+  { worker, leaseMs }: LeaseOptions,
+): Transaction<ShardLease | 'held' | 'done'> {
+  yield* requireRunning(run)
+  const [found] = yield* read(shardCell(run, shard))
+  if (found?.state === 'done') return 'done'
+  if (!isFree(found, scope.now())) return 'held'
+  return take(scope, run, shard, found, worker, leaseMs)
+}
+
 function take(
   scope: Scope,
   run: string,
@@ -120,7 +134,7 @@ function take(
   return { run, shard, token, leaseUntil, progress: readShardValue(value) }
 }
 
-function isFree(row: ShardRow | undefined, now: number): boolean {
+export function isFree(row: ShardRow | undefined, now: number): boolean {
   return !row || row.state === 'free' || (row.state === 'leased' && row.leaseUntil <= now)
 }
 
@@ -145,6 +159,12 @@ export function* finishShard(scope: Scope, held: HeldShard, value: string): Tran
   if (found?.state === 'done' && found.token === held.token) return
   const old = yield* requireHeld(held)
   scope.write(place, { ...old, state: 'done', value })
+}
+
+/** Renews the lease and leaves the progress as it is. */
+export function* renewShard(scope: Scope, held: HeldShard): Transaction<void> {
+  const old = yield* requireHeld(held)
+  scope.write(shardCell(held.run, held.shard), { ...old, leaseUntil: scope.now() + old.leaseMs })
 }
 
 /** Gives a shard back, with its progress. */

@@ -26,11 +26,14 @@ const SMALL_SET = 4
 
 export function evidenceOf(kind: EvidenceKind, text: Bytes, profile: ShingleProfile): Buffer {
   if (kind === 'text') return concat(Buffer.of(TEXT), text)
-  if (kind === 'hashes') {
-    return concat(Buffer.of(HASHES), littleEndian(shingleHashes(text, profile), 4))
-  }
+  if (kind === 'hashes') return evidenceOfHashes(shingleHashes(text, profile))
   const { slots } = sketchOf(text, { profile, slots: SKETCH_SLOTS })
   return concat(Buffer.of(SKETCH), littleEndian(slots, 2))
+}
+
+/** Where the hashes of the shingles are known already. */
+export function evidenceOfHashes(hashes: Uint32Array): Buffer {
+  return concat(Buffer.of(HASHES), littleEndian(hashes, 4))
 }
 
 /** One side of a comparison, made of a text or of evidence. What it needs is computed once. */

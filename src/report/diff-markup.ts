@@ -3,6 +3,7 @@
 import type { Span } from '../decide/index.ts'
 import { tokensOf } from '../decide/tokens.ts'
 import { countOf } from '../units.ts'
+import { nameMarkup } from './html-parts.ts'
 import { html, type Markup } from './markup.ts'
 import type { SamplePair } from './sample-pairs.ts'
 
@@ -51,9 +52,7 @@ export function pairMarkup(pair: SamplePair, number: number): Markup {
   const { a, b, method, similarity, why, spans, notes } = pair
   const told = similarity === undefined ? method : `${method}, similarity ${similarity.toFixed(3)}`
   const head = (side: 'A' | 'B', { id, source }: SamplePair['a']) =>
-    html`<th scope="col">
-      <bdi>${id}</bdi><span>${side} · source <bdi>${source}</bdi></span>
-    </th>`
+    html`<th scope="col">${nameMarkup(id)}<span>${side} · source ${nameMarkup(source)}</span></th>`
   const rows = spans ? rowsOf(spans) : []
   const table = html`<table class="sides">
     <thead>

@@ -1,7 +1,7 @@
 /** The parts of the page that name documents: clusters, close calls and shared passages. */
 
 import { count, countOf, size } from '../units.ts'
-import { cells, section, table } from './html-parts.ts'
+import { cells, nameMarkup, section, table } from './html-parts.ts'
 import { html, type Markup } from './markup.ts'
 import type { Report } from './report.ts'
 
@@ -12,7 +12,7 @@ export function clustersSection({ clusters: { largest } }: Report): Markup {
     const isSame = survivor.id === id
     const kept = isSame
       ? undefined
-      : html`; kept is <bdi>${survivor.id}</bdi> (<bdi>${survivor.source}</bdi>)`
+      : html`; kept is ${nameMarkup(survivor.id)} (${nameMarkup(survivor.source)})`
     const left = documents - 1 - members.length
     const rows = members.map((member) =>
       cells([member.id, member.source, member.method, { number: member.similarity.toFixed(3) }]),
@@ -20,7 +20,7 @@ export function clustersSection({ clusters: { largest } }: Report): Markup {
     const caption =
       left > 0 ? `${members.length} of its members; ${count(left)} more` : 'Its members'
     return html`<details${at < 3 ? html` open` : ''}><summary><strong>${countOf(documents, 'document')}</strong>
-around <bdi>${id}</bdi> (<bdi>${source}</bdi>)${kept}</summary>
+around ${nameMarkup(id)} (${nameMarkup(source)})${kept}</summary>
 ${table(caption, ['Document', 'Source', 'Method', '#Similarity'], rows)}</details>
 `
   })

@@ -11,6 +11,20 @@ export function section(title: string, parts: readonly (Markup | undefined)[]): 
   </section> `
 }
 
+/** So long a name is shown whole. Of longer ones, the end tells them apart as often as the beginning does. */
+const NAME_MAX = 120
+const NAME_END = 40
+
+/** A name of any script and direction; all of a long one is told to who points at it. */
+export function nameMarkup(name: string): Markup {
+  if (name.length <= NAME_MAX) return html`<bdi>${name}</bdi>`
+  // By characters: half of a surrogate pair can be in no page.
+  const characters = Array.from(name)
+  const begins = characters.slice(0, NAME_MAX - NAME_END).join('')
+  const ends = characters.slice(-NAME_END).join('')
+  return html`<bdi title="${name}">${begins}⋯${ends}</bdi>`
+}
+
 /** A number is counted in; a name may be of any script and direction. */
 export type CellValue = string | number | { readonly number: string } | Markup
 
@@ -19,8 +33,8 @@ export function cells(values: readonly CellValue[]): Markup[] {
     if (typeof value === 'number') return html`<td class="number">${count(value)}</td>`
     if (typeof value === 'string') {
       return at === 0
-        ? html`<th scope="row"><bdi>${value}</bdi></th>`
-        : html`<td><bdi>${value}</bdi></td>`
+        ? html`<th scope="row">${nameMarkup(value)}</th>`
+        : html`<td>${nameMarkup(value)}</td>`
     }
     return 'number' in value
       ? html`<td class="number">${value.number}</td>`

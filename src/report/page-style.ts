@@ -61,7 +61,8 @@ details { margin: .5rem 0 } summary { cursor: pointer }
 .sides th, .sides td { width: 50%; padding: .3rem .8rem; border: 0; overflow-wrap: anywhere }
 .sides th { border-bottom: 1px solid var(--line); color: var(--ink); font-weight: 600 }
 .sides th span { display: block; font-weight: 400; color: var(--soft); font-size: .8rem }
-.sides th + th, .sides td + td { border-inline-start: 1px solid var(--line) }
+/* The line is between the two, whichever way their texts run. */
+.sides th + th, .sides td + td { border-left: 1px solid var(--line) }
 .sides td { white-space: pre-wrap; font-size: .875rem; line-height: 1.45 }
 .sides .skip td { color: var(--soft); font-style: italic; background: var(--panel); padding-block: .1rem }
 del { background: var(--del); text-decoration: none; border-bottom: 2px solid var(--del-line) }

@@ -136,14 +136,16 @@ export interface Report {
   }
 }
 
+/** With the summary of the run, where it is known: what it sums up is not read again. */
 export async function reportOf(
   backend: Backend,
   runId: string,
   options: ReportOptions = {},
+  known?: Summary,
 ): Promise<Report> {
   const { sourcesMax, version } = readOptions(reportOptions, options, 'A report')
   const run = await findRun(backend, runId)
-  const summary = await summarise(backend, run.id)
+  const summary = known ?? (await summarise(backend, run.id))
   const { startedAt, finishedAt } = run
   const throughput = throughputOf(run, summary)
   return {

@@ -7,16 +7,19 @@
  */
 
 import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 
-import type { Backend } from '../backends/contract.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import { alignTexts, type Span } from '../decide/index.ts'
 import type { Method, Named } from '../dedupe/decision.ts'
 import { named } from '../dedupe/names.ts'
 import { DIGEST_BYTES } from '../dedupe/prepare.ts'
-import { findRun, listRuns } from '../dedupe/runs.ts'
-import { linesOf } from '../dedupe/summary.ts'
+import { keyInFile } from '../dedupe/identity.ts'
+import { documents, type DocumentRow } from '../dedupe/rows.ts'
+import { findRun, listRuns, type RunRow } from '../dedupe/runs.ts'
+import { entriesOf } from '../dedupe/summary.ts'
 import { type ErrorCode, PrestigeError } from '../errors.ts'
-import { isReject, type Shard } from '../input/document.ts'
+import { type InputFile, isReject, type Shard } from '../input/document.ts'
 import { readShard, type ReadingInput } from '../input/index.ts'
 import type { Report } from './report.ts'
 
@@ -26,6 +29,7 @@ const EDITS_MAX = 2000
 const CLOSEST_MAX = 6
 const CLUSTERS_MAX = 4
 const PASSAGES_MAX = 2
+const READ_AT_ONCE = 1000
 
 /** Failures of an input that is not as it was. Their messages name places of the machine, so they are not told. */
 const GONE: ReadonlySet<ErrorCode> = new Set([
@@ -53,11 +57,11 @@ type Wanted = Omit<SamplePair, 'spans' | 'notes'>
 export async function samplePairs(
   backend: Backend,
   report: Report,
-  reading: ReadingInput = {},
+  reading?: ReadingInput,
 ): Promise<SamplePair[]> {
   const wanted = pairsOf(report)
-  const ids = new Set(wanted.flatMap(({ a, b }) => [a.id, b.id]))
-  const texts = await textsOf(backend, [...ids], reading)
+  const names = new Set(wanted.flatMap(({ a, b }) => [nameOf(a), nameOf(b)]))
+  const texts = await textsOf(backend, names, reading)
   const canonical = report.config.canonical.profile
   return wanted.map((pair) => alignedPair(pair, texts, canonical))
 }
@@ -85,9 +89,14 @@ function pairsOf({ closestCalls, clusters, passages }: Report): Wanted[] {
   }
   const seen = new Set<string>()
   return pairs.filter(({ a, b }) => {
-    const pair = JSON.stringify([a.id, b.id])
+    const pair = nameOf(a) + nameOf(b)
     return !seen.has(pair) && seen.add(pair)
   })
+}
+
+/** Ids of two sources may be the same. */
+function nameOf({ id, source }: Named): string {
+  return JSON.stringify([source, id])
 }
 
 function isShownMethod(method: string): method is Method {
@@ -102,7 +111,9 @@ function alignedPair(
   texts: ReadonlyMap<string, Found>,
   canonical: Report['config']['canonical']['profile'],
 ): SamplePair {
-  const sides = [pair.a, pair.b].map(({ id }) => texts.get(id) ?? { missing: unknown(id) })
+  const sides = [pair.a, pair.b].map(
+    (side) => texts.get(nameOf(side)) ?? { missing: unknown(side.id) },
+  )
   const missing = sides.flatMap((side) => ('missing' in side ? [side.missing] : []))
   const [a = '', b = ''] = sides.map((side) => ('text' in side ? side.text : ''))
   if (missing.length > 0) return { ...pair, notes: missing }
@@ -131,24 +142,27 @@ function unknown(id: string): string {
 
 interface Place {
   readonly id: string
+  readonly name: string
   readonly digest: string
   readonly shard: Shard
   readonly position: number
+  /** How its run read it. */
+  readonly reading: ReadingInput | undefined
 }
 
 async function textsOf(
   backend: Backend,
-  ids: readonly string[],
-  reading: ReadingInput,
+  names: ReadonlySet<string>,
+  reading: ReadingInput | undefined,
 ): Promise<Map<string, Found>> {
-  const places = await placesOf(backend, ids)
+  const places = await placesOf(backend, names)
   const byShard = new Map<Shard, Place[]>()
   for (const place of places) byShard.set(place.shard, [...(byShard.get(place.shard) ?? []), place])
   const texts = new Map<string, Found>()
   for (const [shard, wanted] of byShard) {
-    for (const { id } of wanted) texts.set(id, { missing: gone(id, shard) })
+    for (const { id, name } of wanted) texts.set(name, { missing: gone(id, shard) })
     try {
-      await readTexts(shard, wanted, reading, texts)
+      await readTexts(shard, wanted, reading ?? wanted[0]?.reading ?? {}, texts)
     } catch (error) {
       if (!(error instanceof PrestigeError) || !GONE.has(error.code)) throw error
     }
@@ -162,20 +176,83 @@ function gone(id: string, { path, files }: Shard): string {
 }
 
 /** Which run decided about each, and where in its input it is; the latest run first. */
-async function placesOf(backend: Backend, ids: readonly string[]): Promise<Place[]> {
-  const wanted = new Set(ids)
+async function placesOf(backend: Backend, names: ReadonlySet<string>): Promise<Place[]> {
+  const wanted = new Set(names)
   const places: Place[] = []
-  for (const { id } of (await listRuns(backend)).toReversed()) {
+  for (const head of (await listRuns(backend)).toReversed()) {
     if (wanted.size === 0) break
-    const run = await findRun(backend, id)
-    for await (const { row, entry, shard: at } of linesOf(backend, id)) {
-      const shard = run.shards[at]
-      if (!shard || row.run !== id || entry.isRepeated || !wanted.delete(row.id)) continue
-      places.push({ id: row.id, digest: row.digest, shard, position: entry.position })
-      if (wanted.size === 0) break
+    const run = await findRun(backend, head.id)
+    const found = await documentsIn(backend, run, idsIn(wanted))
+    const files = new Set(Array.from(found.values(), ({ file }) => file))
+    for (const shard of run.shards) {
+      if (!filesOf(shard).some(({ file }) => files.has(resolve(file)))) continue
+      for await (const { entries } of entriesOf(backend, run.id, shard.index)) {
+        for (const { key, position, isRepeated } of entries) {
+          const row = isRepeated ? undefined : found.get(key.toString('hex'))?.row
+          const name = row && nameOf(row)
+          if (!row || !name || !wanted.delete(name)) continue
+          const { id, digest } = row
+          places.push({ id, name, digest, shard, position, reading: run.reading })
+        }
+      }
     }
   }
   return places
+}
+
+function idsIn(names: ReadonlySet<string>): Set<string> {
+  // safe: made by nameOf
+  return new Set(Array.from(names, (name) => (JSON.parse(name) as [string, string])[1]))
+}
+
+function filesOf(shard: Shard): readonly InputFile[] {
+  return shard.files ?? [shard]
+}
+
+/** Key → file and row of the documents of a run with these ids. A row is known by its file and its id. */
+async function documentsIn(
+  backend: Backend,
+  run: RunRow,
+  ids: ReadonlySet<string>,
+): Promise<Map<string, { readonly file: string; readonly row: DocumentRow }>> {
+  const found = new Map<string, { readonly file: string; readonly row: DocumentRow }>()
+  const all = askedOf(run, ids)
+  for (let from = 0; from < all.length; from += READ_AT_ONCE) {
+    const page = all.slice(from, from + READ_AT_ONCE)
+    const rows = await backend.read(rowsAt, page)
+    for (const [at, { file, key }] of page.entries()) {
+      const row = rows[at]
+      if (row?.run === run.id) found.set(key.toString('hex'), { file, row })
+    }
+  }
+  return found
+}
+
+function askedOf({ shards }: RunRow, ids: ReadonlySet<string>): Asked[] {
+  const asked = new Map<string, Asked>()
+  for (const shard of shards) {
+    for (const { file, path } of filesOf(shard)) {
+      // A file that is a document is called by its path.
+      const own = shard.files ? (ids.has(path) ? [path] : []) : ids
+      for (const id of own) {
+        const key = keyInFile(resolve(file), id)
+        if (key) asked.set(key.toString('hex'), { file: resolve(file), key })
+      }
+    }
+  }
+  return [...asked.values()]
+}
+
+interface Asked {
+  readonly file: string
+  readonly key: Buffer
+}
+
+function* rowsAt(
+  _scope: unknown,
+  asked: readonly Asked[],
+): Transaction<readonly (DocumentRow | undefined)[]> {
+  return yield* read(...asked.map(({ key }) => cell(documents, key)))
 }
 
 async function readTexts(
@@ -193,7 +270,7 @@ async function readTexts(
     for (const item of items) {
       const place = places.get(item.position)
       if (!place || isReject(item) || digestOf(item.text) !== place.digest) continue
-      texts.set(place.id, { text: item.text })
+      texts.set(place.name, { text: item.text })
     }
     if ((items.at(-1)?.position ?? 0) >= last) return
   }

@@ -182,9 +182,15 @@ export const resolutions: Space<Resolved> = rows('resolve.resolutions', resolved
   ordered: true,
 })
 /** Tenant, representative's row and input id → Member. */
-export const members: Space<Member> = rows('resolve.members', memberCodec, { ordered: true })
+export const members: Space<Member> = rows('resolve.members', memberCodec, {
+  ordered: true,
+  gatherBytes: 32,
+})
 /** Tenant, public id, old public id and the row it had → Alias. */
-export const aliases: Space<Alias> = rows('resolve.aliases', aliasCodec, { ordered: true })
+export const aliases: Space<Alias> = rows('resolve.aliases', aliasCodec, {
+  ordered: true,
+  gatherBytes: 32,
+})
 /** Shelf and row of a representative that is gone, until nothing of its cluster is left → Leftover. */
 export const leftovers: Space<Leftover> = rows('resolve.leftovers', leftoverCodec, {
   ordered: true,

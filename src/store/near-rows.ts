@@ -99,7 +99,10 @@ export const storeNear = nearSpaces('near')
 /** Content id → Link. */
 export const links: Space<Link> = rows('near.links', linkCodec, { ordered: true })
 /** Content id of a representative and of a content that is linked to it → the latter's digest. */
-export const linked: Space<Bytes> = rows('near.linked', rawCodec, { ordered: true })
+export const linked: Space<Bytes> = rows('near.linked', rawCodec, {
+  ordered: true,
+  gatherBytes: 16,
+})
 /** Content id of a representative that is gone → nothing: those linked to it are to be decided anew. */
 export const orphaned: Space<Bytes> = rows('near.orphaned', rawCodec, { ordered: true })
 /** `links`: contents that are linked; `passedOver`: values found new although full buckets were passed over. */

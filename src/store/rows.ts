@@ -273,11 +273,11 @@ export const digests: Space<Known> = rows('digests', rowCodec(Known), { ordered:
 /** Content id, or content id and part number (4), → bytes. */
 export const contents: Space<Bytes> = rows('contents', raw, { ordered: true, immutable: true })
 /** Content id and key → nothing: one row a reference, so that no counter is ever fought over. */
-export const refs: Space<Bytes> = rows('refs', raw, { ordered: true })
+export const refs: Space<Bytes> = rows('refs', raw, { ordered: true, gatherBytes: ID })
 /** Canonical digest → Form. */
 export const forms: Space<Form> = rows('forms', rowCodec(Form), { ordered: true })
 /** Canonical digest and content id → that content's digest. */
-export const members: Space<Bytes> = rows('members', raw, { ordered: true })
+export const members: Space<Bytes> = rows('members', raw, { ordered: true, gatherBytes: DIGEST })
 /** Time (6) and key → nothing. */
 export const expiries: Space<Bytes> = rows('expiries', raw, { ordered: true })
 /** Digest → nonce: a reference to this content was dropped; a collector should look. */

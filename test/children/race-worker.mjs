@@ -12,8 +12,11 @@ const { location, crashes, seed, unchecked } = JSON.parse(process.argv[2])
 const random = seededRandom(seed)
 const counts = { transactions: 0, commits: 0, refused: 0, fetches: 0 }
 
+let isReady = false
+let isEnding = false
+
 function mayCrash() {
-  if (random() < crashes / 2) process.kill(process.pid, 'SIGKILL')
+  if (isReady && random() < crashes / 2) process.kill(process.pid, 'SIGKILL')
 }
 
 /** An engine whose steps may be the last ones; `unchecked`: it commits whatever has changed meanwhile. */
@@ -64,6 +67,9 @@ async function perform(delivery) {
 
 process.on('message', async ({ number, delivery }) => {
   if (delivery === undefined) {
+    if (isEnding) return
+    isEnding = true
+    await backend.close()
     process.send({ counts }, () => process.disconnect())
     return
   }
@@ -74,4 +80,5 @@ process.on('message', async ({ number, delivery }) => {
     process.send({ number, error: String(error?.stack ?? error) })
   }
 })
+isReady = true
 process.send('ready')

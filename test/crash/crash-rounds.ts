@@ -26,7 +26,12 @@ type Possible = Set<number | undefined>
 
 export async function crashRounds(
   directory: string,
-  { rounds, seed, dedup = 'exact' }: { rounds: number; seed: number; dedup?: 'exact' | 'near' },
+  {
+    rounds,
+    seed,
+    dedup = 'exact',
+    location = join(directory, 'store'),
+  }: { rounds: number; seed: number; dedup?: 'exact' | 'near'; location?: string },
 ): Promise<CrashReport> {
   const random = seededRandom(seed)
   const possible = new Map<string, Possible>()
@@ -35,13 +40,13 @@ export async function crashRounds(
   for (let round = 0; round < rounds; round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
-    const args = [join(directory, 'store'), log, String(seed + round), durability, dedup]
+    const args = [location, log, String(seed + round), durability, dedup]
     await writeAndKill(args, random() * 700)
     const told = replay(await readFile(log, 'utf8').catch(() => ''), possible)
     acknowledged += told.acknowledged
     underWay += told.underWay
     await rm(log, { force: true })
-    await check(join(directory, 'store'), possible)
+    await check(location, possible)
   }
   return { rounds, acknowledged, underWay }
 }
@@ -78,8 +83,8 @@ function replay(text: string, possible: Map<string, Possible>) {
   return { acknowledged, underWay: begun.size }
 }
 
-async function check(directory: string, possible: Map<string, Possible>): Promise<void> {
-  await using store = await openStore(directory, { durability: 'os' })
+async function check(location: string, possible: Map<string, Possible>): Promise<void> {
+  await using store = await openStore(location, { durability: 'os' })
   for (const [key, candidates] of possible) {
     const value = await store.get(key)
     const number = value && Number(/^value (\d+)/.exec(value.toString('latin1', 0, 12))?.[1])

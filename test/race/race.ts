@@ -66,6 +66,7 @@ class Race {
     const { location, crashes, seed, unchecked = false, inFlight } = this.#options
     const given = { location, crashes, unchecked, seed: seed + 7919 * ++this.#begun }
     const child = fork(WORKER, [JSON.stringify(given)], {
+      env: { ...process.env, NODE_NO_WARNINGS: '1' },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.#workers.add(child)

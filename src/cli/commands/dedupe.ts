@@ -6,14 +6,16 @@
 
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
-import type { Deduper, Job, JobConfig, Watcher } from '../../index.ts'
+import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText } from '../dedupe-report.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
+import { isDirectory, unsaidDurability } from '../location.ts'
+import { isHelper, MoreWorkers } from '../more-workers.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { reportOfRun, writeAside, writePage } from '../run-report.ts'
@@ -27,6 +29,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (against !== undefined && invocation.flag('plan')) {
     throw usageFailure('--plan and --against cannot be given together: --against keeps no state.')
   }
+  requireSharable(invocation)
   await requireInputs(invocation.operands)
   const progress = Progress.of(invocation, 'document')
   const work = new Work(invocation, settings, progress, { out, state: against ?? state })
@@ -38,6 +41,17 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     progress.end()
   }
+}
+
+function requireSharable(invocation: Invocation): void {
+  const workers = invocation.wholeNumber('workers') ?? 1
+  if (workers === 0) throw usageFailure('--workers takes a number from 1 on.')
+  if (invocation.wholeNumber('lease') === 0) throw usageFailure('--lease takes seconds from 1 on.')
+  if (workers === 1) return
+  const isRun = !invocation.flag('plan') && !invocation.text('plan') && !invocation.text('against')
+  if (!isRun) throw usageFailure('--workers are for runs, and not for --plan or --against.')
+  if (!invocation.operands.includes('-')) return
+  throw usageFailure('Several workers cannot read stdin. Write it to a file first.')
 }
 
 /** A mistyped name makes no state. */
@@ -62,6 +76,7 @@ class Work {
   readonly #settings: JobConfig
   readonly #progress: Progress
   readonly #places: Places
+  readonly #more: MoreWorkers
   #run: string | undefined
 
   constructor(invocation: Invocation, settings: JobConfig, progress: Progress, places: Places) {
@@ -69,6 +84,7 @@ class Work {
     this.#settings = settings
     this.#progress = progress
     this.#places = places
+    this.#more = new MoreWorkers(invocation.signal)
   }
 
   async do(): Promise<number> {
@@ -80,6 +96,8 @@ class Work {
       if (isAgainst) return await this.#clean(deduper, job)
       return isPlan ? await this.#plan(deduper, job) : await this.#dedupe(deduper, job)
     } finally {
+      const failures = await this.#more.end()
+      for (const failure of failures) tell(`${paint('yellow', failure, process.stderr)}\n`)
       await deduper.close()
     }
   }
@@ -92,7 +110,8 @@ class Work {
     const { openDedupe } = await import('../../open-dedupe.ts')
     const { existsSync } = await import('node:fs')
     const { state } = this.#places
-    const durability = this.#invocation.text('durability') === 'fsync' ? 'fsync' : 'os'
+    const said = this.#invocation.text('durability') === 'fsync' ? 'fsync' : undefined
+    const durability = said ?? unsaidDurability(state, 'os')
     const { config } = this.#settings
     const { maxDrop, maxCluster } = config
     if (isAgainst) {
@@ -101,13 +120,15 @@ class Work {
       return openDedupe(state, { ...own, durability, create: false, asBefore: !isSaid })
     }
     // A plan leaves no trace, not even the state that there is not yet.
-    if (isPlan && !existsSync(join(state, 'data.mdb'))) return openDedupe('memory:', config)
+    if (isPlan && isDirectory(state) && !existsSync(join(state, 'data.mdb')))
+      return openDedupe('memory:', config)
     return openDedupe(state, { ...config, durability })
   }
 
   async #job(): Promise<Job> {
     const { listing, reading, strict } = this.#settings
     const name = this.#invocation.text('run')
+    const lease = this.#invocation.wholeNumber('lease')
     return {
       inputs: this.#invocation.operands,
       out: this.#places.out,
@@ -115,6 +136,7 @@ class Work {
       reading,
       strict,
       ...(name !== undefined && { run: name }),
+      sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),
       version: versionOf(),
     }
@@ -129,12 +151,15 @@ class Work {
     const show = (left: number) => progress.reach(documents, before + Math.min(within, left))
     let shardBytes = Infinity
     let all = 0
-    const said = this.#invocation.wholeNumber('workers')
+    const said = this.#invocation.wholeNumber('threads')
+    const workers = this.#invocation.wholeNumber('workers') ?? 1
     return {
       signal: this.#invocation.signal,
       // Threads are not worth their start for little input.
       get threads() {
-        return said ?? (all < THREADS_FROM_BYTES ? 0 : Math.max(1, availableParallelism() - 1))
+        if (said !== undefined) return said
+        if (workers > 1) return Math.floor(Math.max(0, availableParallelism() / workers - 1))
+        return all < THREADS_FROM_BYTES ? 0 : Math.max(1, availableParallelism() - 1)
       },
       onShards: (shards) => {
         all = inputBytes(shards)
@@ -151,8 +176,12 @@ class Work {
         within = 0
         show(shardBytes)
       },
+      onJoin: (run) => {
+        if (progress.isShown) progress.notice(`going on with run ${run} …`)
+      },
       onPhase: (phase, run) => {
         this.#run = run
+        if (phase === 'reading' && workers > 1 && !isHelper()) this.#more.start(workers - 1)
         if (phase !== 'reading' && progress.isShown) progress.notice(`${phase} …`)
       },
     }
@@ -161,8 +190,10 @@ class Work {
   async #dedupe(deduper: Deduper, job: Job): Promise<number> {
     const result = await deduper.run(job)
     const { out, state } = this.#places
-    if (result.status === 'finished') await this.#report(deduper, result.run)
+    const isLeft = !isHelper() && (await this.#lacksReport(deduper, result.run))
+    if (result.isPublisher || isLeft) await this.#report(deduper, result)
     this.#progress.end()
+    if (isHelper()) return 0
     if (this.#invocation.flag('json')) await printJson({ ...result, out, state })
     else if (!this.#invocation.flag('quiet')) {
       if (result.status === 'nothing') {
@@ -172,9 +203,17 @@ class Work {
     return 0
   }
 
-  async #report(deduper: Deduper, run: string): Promise<void> {
+  /** The last thing a run does is to write its report, and it may have been killed before that. */
+  async #lacksReport(deduper: Deduper, run: string): Promise<boolean> {
+    const { existsSync } = await import('node:fs')
+    const out = resolve(this.#places.out)
+    const known = (await deduper.runs()).find(({ id }) => id === run)
+    return known?.out === out && !existsSync(join(out, 'report.html'))
+  }
+
+  async #report(deduper: Deduper, { run, summary }: JobResult): Promise<void> {
     const { out } = this.#places
-    const report = await reportOfRun(deduper, run)
+    const report = await reportOfRun(deduper, run, summary)
     await writeAside(join(out, 'report.json'), `${JSON.stringify(report, undefined, 2)}\n`)
     await writePage(deduper, report, join(out, 'report.html'))
   }

@@ -34,6 +34,7 @@ const WRITES_BYTES_MAX = 32 * 1024 * 1024
 const PROBLEMS_KEPT_MAX = 1000
 
 export async function run(invocation: Invocation): Promise<number> {
+  if (invocation.flag('archive')) return (await import('../archive.ts')).exportArchive(invocation)
   const directory = invocation.operand(0)
   await requireEmpty(directory, invocation.flag('overwrite'))
   const progress = Progress.of(invocation, 'file')

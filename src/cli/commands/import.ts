@@ -24,6 +24,7 @@ const COUNTED_AT_ONCE = 16
 const HEAD_START_MS = 1000
 
 export async function run(invocation: Invocation): Promise<number> {
+  if (invocation.flag('archive')) return (await import('../archive.ts')).importArchive(invocation)
   const root = await rootOf(invocation.operand(0))
   const report = new ImportReport(Date.now())
   const progress = Progress.of(invocation, 'file')

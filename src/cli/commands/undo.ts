@@ -2,13 +2,18 @@
 
 import { stateOf } from '../dedupe-settings.ts'
 import type { Invocation } from '../invocation.ts'
+import { unsaidDurability } from '../location.ts'
 import { print, printJson } from '../output.ts'
 import { countOf } from '../units.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const state = stateOf(invocation)
   const { openDedupe } = await import('../../open-dedupe.ts')
-  const deduper = await openDedupe(state, { create: false, durability: 'os', asBefore: true })
+  const deduper = await openDedupe(state, {
+    create: false,
+    durability: unsaidDurability(state, 'os'),
+    asBefore: true,
+  })
   try {
     const id = invocation.operand(0)
     const undone = await deduper.undo(id, { cascade: invocation.flag('cascade') })

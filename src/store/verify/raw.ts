@@ -28,8 +28,13 @@ import {
 const asIs: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
 
 /** Backends know a space by its name, so this one holds the very same rows. */
-export function twin({ name, ordered, immutable }: Space<unknown>): Space<Bytes> {
-  return rows(name, asIs, { ordered, immutable })
+export function twin({
+  name,
+  codec: _codec,
+  kind: _kind,
+  ...traits
+}: Space<unknown>): Space<Bytes> {
+  return rows(name, asIs, traits)
 }
 
 export const raw = {

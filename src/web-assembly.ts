@@ -16,3 +16,18 @@ interface WebAssemblyApi {
 
 // safe: the names and shapes are those of the WebAssembly JavaScript Interface; absent is possible.
 export const webAssembly = (globalThis as { WebAssembly?: WebAssemblyApi }).WebAssembly
+
+/** The least module with a vector instruction in it: `i8x16.splat` and a drop. */
+const SIMD_PROBE = 'AGFzbQEAAAABBAFgAAADAgEACgkBBwBBAP0PGgs='
+
+export function hasSimd(): boolean {
+  return webAssembly?.validate(Buffer.from(SIMD_PROBE, 'base64')) ?? false
+}
+
+let choice: 'wasm' | 'twin' | undefined
+
+/** `PRESTIGE_KERNELS=twin` in the environment forces the twins in TypeScript, for tests and for measuring. */
+export function preferredKernels(): 'wasm' | 'twin' {
+  choice ??= process.env['PRESTIGE_KERNELS'] === 'twin' || !hasSimd() ? 'twin' : 'wasm'
+  return choice
+}

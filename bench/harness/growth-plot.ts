@@ -1,0 +1,84 @@
+/** A picture of how CPU time and memory grow with the number of documents, beside straight lines. */
+
+export interface GrowthPoint {
+  readonly documents: number
+  readonly bytes: number
+  readonly cpuSeconds: number
+  readonly anonymousBytes: number
+}
+
+const WIDTH = 760
+const HEIGHT = 300
+const PANEL = { width: 300, height: 210, top: 40 }
+
+interface Panel {
+  readonly left: number
+  readonly title: string
+  readonly unit: string
+  readonly most: number
+  /** Values at the points, and of a straight line at none and at all of the documents. */
+  readonly values: readonly number[]
+  readonly line: readonly [number, number]
+  readonly lineName: string
+}
+
+export function growthPlot(
+  points: readonly GrowthPoint[],
+  memoryBase: number,
+  memoryPerDocument: number,
+): string {
+  const documents = points.map((point) => point.documents)
+  const most = Math.max(...documents)
+  const last = points.at(-1)
+  const seconds = points.map(({ cpuSeconds }) => cpuSeconds)
+  const memory = points.map(({ anonymousBytes }) => anonymousBytes / 1e6)
+  const limit = [memoryBase / 1e6, (memoryBase + memoryPerDocument * most) / 1e6] as const
+  const time: Panel = {
+    left: 60,
+    title: 'CPU time',
+    unit: 's',
+    most: Math.max(...seconds) * 1.1,
+    values: seconds,
+    line: [0, last?.cpuSeconds ?? 0],
+    lineName: 'in proportion to the last',
+  }
+  const anonymous: Panel = {
+    left: 440,
+    title: 'Anonymous memory, at most',
+    unit: 'MB',
+    most: Math.max(...memory, ...limit) * 1.1,
+    values: memory,
+    line: limit,
+    lineName: 'the limit',
+  }
+  const panels = [time, anonymous].map((panel) => panelOf(panel, documents, most))
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" font-family="sans-serif" font-size="12">
+<title>Growth of the corpus job</title>
+<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
+${panels.join('\n')}
+</svg>
+`
+}
+
+function panelOf(panel: Panel, documents: readonly number[], most: number): string {
+  const { left, title, unit, values, line, lineName } = panel
+  const bottom = PANEL.top + PANEL.height
+  const x = (count: number) => Math.round(left + (count / (most * 1.05)) * PANEL.width)
+  const y = (value: number) => Math.round(bottom - (value / panel.most) * PANEL.height)
+  const marks = documents.map((count, at) => {
+    const value = values[at] ?? 0
+    const [cx, cy] = [x(count), y(value)]
+    return `<circle cx="${cx}" cy="${cy}" r="4" fill="#1f5fa8"/><text x="${cx}" y="${cy - 8}" text-anchor="middle">${told(value)} ${unit}</text><text x="${cx}" y="${bottom + 16}" text-anchor="middle">${told(count)}</text>`
+  })
+  const path = documents.map((count, at) => `${x(count)},${y(values[at] ?? 0)}`).join(' ')
+  return `<text x="${left}" y="20" font-weight="bold">${title}</text>
+<path d="M${left} ${PANEL.top}V${bottom}H${left + PANEL.width}" fill="none" stroke="black"/>
+<line x1="${x(0)}" y1="${y(line[0])}" x2="${x(most)}" y2="${y(line[1])}" stroke="#999" stroke-dasharray="4 4"/>
+<polyline points="${path}" fill="none" stroke="#1f5fa8"/>
+${marks.join('\n')}
+<text x="${left}" y="${bottom + 36}" fill="#555">documents; dashed: ${lineName}</text>`
+}
+
+function told(value: number): string {
+  return value >= 10 ? Math.round(value).toLocaleString('en') : value.toFixed(1)
+}

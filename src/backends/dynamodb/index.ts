@@ -1,0 +1,96 @@
+/** The public door `prestige/dynamodb`: a backend that any number of machines can share. */
+
+import { PrestigeError } from '../../errors.ts'
+import type { BackendOptions } from '../contract.ts'
+import { systemRandom } from '../ids.ts'
+import { namespacePrefix } from '../namespace.ts'
+import { DynamoBackend } from './backend.ts'
+import type { Tappable } from '../optimistic.ts'
+import {
+  type DynamoClient,
+  loadSdk,
+  newClient,
+  type Patience,
+  Requests,
+  type Sdk,
+} from './client.ts'
+import { type DynamoLocation, readLocation } from './location.ts'
+import { checkTable, SHARDS_DEFAULT, systemSleep, TableRequests } from './tables.ts'
+
+export { DynamoBackend } from './backend.ts'
+export type { DynamoClient } from './client.ts'
+export {
+  createTables,
+  type CreatedTables,
+  type CreateTablesOptions,
+  tablesTemplate,
+} from './tables.ts'
+
+export interface DynamoOptions extends BackendOptions, Tappable {
+  /** `false`: a table that nothing was put into is an error. The table itself is never made here. */
+  readonly create?: boolean | undefined
+  /** Not to be given: DynamoDB acknowledges nothing that is not durable. */
+  readonly durability?: string | undefined
+  /** A DynamoDBClient to use instead of one made for the location. It is destroyed when the backend is closed. */
+  readonly client?: DynamoClient | undefined
+  readonly sleep?: ((ms: number) => Promise<void>) | undefined
+}
+
+const SENDS_MAX = 12
+/** Whoever opens wants to know soon. */
+const OPENING_SENDS_MAX = 4
+
+/** Opens the table of a location such as `dynamodb://eu-central-1/corpus`. */
+export async function openDynamo(text: string, options: DynamoOptions): Promise<DynamoBackend> {
+  const location = readLocation(text)
+  namespacePrefix(options.namespace) // refused before anything is opened
+  if (options.durability !== undefined) {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      'durability cannot be used here: what DynamoDB acknowledges is always durable.',
+    )
+  }
+  const sdk = await loadSdk()
+  const client = options.client ?? newClient(sdk, location)
+  const random = options.random ?? systemRandom
+  const patience: Patience = {
+    sleep: options.sleep ?? systemSleep,
+    random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,
+    sendsMax: SENDS_MAX,
+  }
+  try {
+    const shards = await openTable(sdk, client, location, patience, options.create)
+    return new DynamoBackend(new Requests(sdk, client, location, patience), shards, options)
+  } catch (error) {
+    if (!options.client) client.destroy()
+    throw error
+  }
+}
+
+/** Over how many shards its ordered spaces are spread. */
+async function openTable(
+  sdk: Sdk,
+  client: DynamoClient,
+  location: DynamoLocation,
+  patience: Patience,
+  create = true,
+): Promise<number> {
+  const few = { ...patience, sendsMax: OPENING_SENDS_MAX }
+  const requests = new TableRequests(sdk, client, location, few)
+  const { table, region, text } = location
+  const found = await requests.describe()
+  if (!found || found.TableStatus === 'DELETING') {
+    throw new PrestigeError(
+      'STORE_NOT_FOUND',
+      `There is no table ${table} in ${region}. Make it: prestige dynamodb create-tables '${text}'`,
+    )
+  }
+  checkTable(found, table)
+  if (found.TableStatus === 'CREATING') {
+    throw new PrestigeError('BACKEND_UNAVAILABLE', `Table ${table} is being made. Try again soon.`)
+  }
+  const layout = await requests.layout()
+  if (layout) return layout.shards
+  if (!create) throw new PrestigeError('STORE_NOT_FOUND', `Table ${table} is empty.`)
+  return (await requests.keepLayout(SHARDS_DEFAULT)).shards
+}

@@ -1,0 +1,111 @@
+/** `export --archive FILE` and `import --archive FILE`: a whole store as one file, to carry it between engines. */
+
+import { createReadStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+
+import { Failure, fileFailure, usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
+import { print, printJson } from './output.ts'
+import { Progress } from './progress.ts'
+import { countOf, size } from './units.ts'
+import { locationOf, withStore } from './with-store.ts'
+
+const MISPLACED = ['prefix', 'overwrite', 'escaped'] as const
+
+export async function exportArchive(invocation: Invocation): Promise<number> {
+  refuseMisplaced(invocation)
+  const file = invocation.operand(0)
+  const location = locationOf(invocation)
+  const { archiveStore } = await import('../open-store.ts')
+  const pieces = archiveStore(location, { namespace: invocation.text('namespace') })
+  const bytes = file === '-' ? await toStdout(pieces) : await toFile(invocation, file, pieces)
+  // With - the archive is what stdout is for.
+  if (file === '-') return 0
+  if (invocation.flag('json')) await printJson({ archive: file, bytes })
+  else if (!invocation.flag('quiet')) await print(`${file}: ${size(bytes)}\n`)
+  return 0
+}
+
+async function toStdout(pieces: AsyncIterable<Buffer>): Promise<number> {
+  let bytes = 0
+  for await (const piece of pieces) {
+    await print(piece)
+    bytes += piece.byteLength
+  }
+  return bytes
+}
+
+/** Aside first, so that there is never half an archive under its name. */
+async function toFile(
+  invocation: Invocation,
+  file: string,
+  pieces: AsyncIterable<Buffer>,
+): Promise<number> {
+  const aside = `${file}.${process.pid}.part`
+  const progress = Progress.of(invocation, 'record')
+  let bytes = 0
+  const target = await open(aside, 'wx').catch((error: unknown) => {
+    throw fileFailure(file, error)
+  })
+  try {
+    try {
+      for await (const piece of pieces) {
+        invocation.signal.throwIfAborted()
+        await target.writeFile(piece)
+        bytes += piece.byteLength
+        progress.advance(piece.byteLength)
+      }
+      await target.sync()
+    } finally {
+      await target.close()
+      progress.end()
+    }
+    await rename(aside, file)
+  } catch (error) {
+    await rm(aside, { force: true })
+    throw error
+  }
+  return bytes
+}
+
+export async function importArchive(invocation: Invocation): Promise<number> {
+  refuseMisplaced(invocation)
+  const file = invocation.operand(0)
+  const source: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file)
+  const progress = Progress.of(invocation, 'key')
+  const { restoreStore } = await import('../open-store.ts')
+  try {
+    const restored = await withStore(invocation, { create: true, durability: 'os' }, (store) =>
+      restoreStore(store, source, {
+        signal: invocation.signal,
+        onKey: (bytes) => progress.advance(bytes),
+      }),
+    )
+    progress.end()
+    if (invocation.flag('json')) await printJson(restored)
+    else if (!invocation.flag('quiet')) await print(`${told(restored)}\n`)
+    return 0
+  } catch (error) {
+    if (isOfFile(error)) throw fileFailure(file, error)
+    throw error
+  } finally {
+    progress.end()
+  }
+}
+
+function told({ keys, expired }: { readonly keys: number; readonly expired: number }): string {
+  const gone = expired > 0 ? `; ${countOf(expired, 'key')} had expired` : ''
+  return `${countOf(keys, 'key')} restored${gone}`
+}
+
+function isOfFile(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && !(error instanceof Failure)
+}
+
+function refuseMisplaced(invocation: Invocation): void {
+  for (const name of MISPLACED) {
+    if (invocation.flag(name) || invocation.text(name) !== undefined) {
+      throw usageFailure(`--${name} is for directories: an archive is a whole store.`)
+    }
+  }
+}

@@ -1,0 +1,216 @@
+/** Stores, ledgers and resolvers on a real Redis, alone and as a cluster; several processes; the command line. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { openLedger, openResolver, openStore } from '../src/index.ts'
+import { prestige } from './children/cli.ts'
+import { crashRounds } from './crash/crash-rounds.ts'
+import { Proxy } from './servers/proxy.ts'
+import {
+  type RedisCluster,
+  redisClient,
+  redisIsHere,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from './servers/redis.ts'
+
+const WRITER = fileURLToPath(new URL('./children/sharing-writer.mjs', import.meta.url))
+let server: RedisServer
+let cluster: RedisCluster
+let directory: string
+let prefixes = 0
+
+const place = (base = server.url) => `${base}?prefix=store-${prefixes++}`
+
+async function write(location: string, seed: number, operations: number, dedup = 'exact') {
+  const args = [WRITER, location, String(seed), String(operations), dedup]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  const [code] = await once(child, 'exit')
+  expect(code).toBe(0)
+}
+
+describe.runIf(redisIsHere())('on Redis', () => {
+  beforeAll(async () => {
+    ;[server, cluster] = await Promise.all([startRedis(), startRedisCluster()])
+    directory = await mkdtemp(join(tmpdir(), 'prestige-redis-test-'))
+  }, 60_000)
+  afterAll(async () => {
+    await Promise.all([server?.stop(), cluster?.stop()])
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  describe.each([
+    ['one server', () => server.url],
+    ['a cluster', () => cluster.url],
+  ] as const)('%s', (_, base) => {
+    it('three processes keep identical bytes once, lose nothing and leave a sound store', async () => {
+      const location = place(base())
+      await Promise.all([1, 2, 3].map((seed) => write(location, seed, 200)))
+      await using store = await openStore(location)
+      const distinct = new Set<string>()
+      let keys = 0
+      for await (const [, value] of store.entries()) {
+        keys++
+        distinct.add(value.toString('latin1'))
+      }
+      await store.collect()
+      const stats = await store.stats()
+      expect(stats.keys).toBe(keys)
+      expect(stats.contents).toBe(distinct.size)
+      const report = await store.verify()
+      expect(report.problems).toEqual([])
+      expect(report.contents).toBe(distinct.size)
+    })
+
+    it('keeps values larger than a row in parts, and gives them back', async () => {
+      await using store = await openStore(place(base()))
+      const large = Buffer.alloc(3_500_000, 'large ')
+      expect(await store.put('a', large)).toMatchObject({ content: 'new' })
+      expect(await store.put('b', large)).toMatchObject({ content: 'duplicate' })
+      expect((await store.get('b'))?.equals(large)).toBe(true)
+      await store.delete('a')
+      await store.delete('b')
+      await store.collect()
+      expect(await store.stats()).toMatchObject({ keys: 0, contents: 0, contentBytes: 0 })
+      expect((await store.verify()).problems).toEqual([])
+    })
+
+    it('namespaces of one location never see each other', async () => {
+      const location = place(base())
+      const names = ['', 'a', 'ab', 'मेरा', '}{', '{x}']
+      const stores = await Promise.all(names.map((namespace) => openStore(location, { namespace })))
+      await Promise.all(stores.map((store, at) => store.put('key', `value ${at}`)))
+      for (const [at, store] of stores.entries()) {
+        expect(await store.getText('key')).toBe(`value ${at}`)
+        expect((await store.stats()).keys).toBe(1)
+        await store.close()
+      }
+    })
+  })
+
+  it('three processes never take two near duplicates for new', async () => {
+    const location = place()
+    await Promise.all([1, 2, 3].map((seed) => write(location, seed, 80, 'near')))
+    await using store = await openStore(location)
+    const representatives = new Set<string>()
+    const kinds = new Set<string>()
+    for await (const [, value] of store.entries()) {
+      const text = value.toString()
+      kinds.add(/k(\d)w/.exec(text)?.[1] ?? 'none')
+      for (const { content } of await store.similar(text)) representatives.add(content)
+    }
+    expect(kinds.size).toBe(5)
+    expect(representatives.size).toBe(kinds.size)
+    await store.collect()
+    expect((await store.verify()).problems).toEqual([])
+  })
+
+  it('has everything acknowledged when the client is killed again and again', async () => {
+    const safe = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
+    const report = await crashRounds(directory, { rounds: 3, seed: 7, location: safe.url })
+    expect(report.acknowledged).toBeGreaterThan(10)
+    await safe.stop()
+  }, 60_000)
+
+  it('a store goes on over a line that fails', async () => {
+    const proxy = await Proxy.to(server.port)
+    const location = `redis://127.0.0.1:${proxy.port}/0?prefix=store-${prefixes++}`
+    const store = await openStore(location)
+    const values = Array.from({ length: 300 }, (_, at) => `value ${at % 100}`)
+    const trouble = setInterval(() => proxy.loseReplies(), 25)
+    await Promise.all(values.map((value, at) => store.put(`key ${at}`, value)))
+    clearInterval(trouble)
+    expect(await store.stats()).toMatchObject({ keys: 300, contents: 100 })
+    expect((await store.verify()).problems).toEqual([])
+    await store.close()
+    await proxy.close()
+  })
+
+  it('a ledger gives a document to one of many who claim it', async () => {
+    const location = place()
+    const ledgers = await Promise.all([openLedger(location), openLedger(location)])
+    for (const id of ['one', 'دو', '三']) {
+      const claims = await Promise.all(
+        Array.from({ length: 16 }, (_, at) => ledgers[at % 2]!.claim(id, { leaseMs: 60_000 })),
+      )
+      const [won, ...others] = claims.filter(({ ok }) => ok)
+      expect(others).toEqual([])
+      if (won?.ok) await ledgers[0].commit(won, { status: 'accepted' })
+      expect(await ledgers[1].wasProcessed(id)).toBe(true)
+    }
+    for (const ledger of ledgers) await ledger.close()
+  })
+
+  it('a resolver gives near duplicates one id, in every process', async () => {
+    const location = place()
+    const [one, other] = await Promise.all([
+      openResolver(location, { similarityMin: 0.8 }),
+      openResolver(location, { similarityMin: 0.8 }),
+    ])
+    const text = 'A fine day for a walk in the park'
+    const ends = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        (at % 2 === 0 ? one : other).resolve('titles', `${text}${'!'.repeat(at % 4)}`),
+      ),
+    )
+    expect(new Set(ends.map(({ id }) => id)).size).toBe(1)
+    await one.close()
+    await other.close()
+  })
+
+  describe('the command line', () => {
+    it('takes a location of Redis for a store, with every command', async () => {
+      const store = place()
+      const run = (...args: string[]) => prestige(args, { store })
+      expect((await run('get', 'a')).code).toBe(3)
+      expect((await run('put', 'a', 'hello')).text).toBe('created "a": new content, 5 B\n')
+      expect((await run('put', 'b', 'hello')).text).toContain('duplicate of "a"')
+      expect((await run('get', 'b')).text).toBe('hello')
+      expect((await run('keys')).text).toBe('a\nb\n')
+      expect((await run('count')).text).toBe('2\n')
+      expect((await run('stats', '--json')).json).toMatchObject({ keys: 2, contents: 1 })
+      expect((await run('explain', 'b')).code).toBe(0)
+      expect((await run('verify')).code).toBe(0)
+      expect((await run('export', join(directory, 'out'))).code).toBe(0)
+      expect((await run('import', join(directory, 'out'), '--prefix', 'x/')).code).toBe(0)
+      expect((await run('del', 'a')).code).toBe(0)
+      expect((await run('collect')).code).toBe(0)
+      const resolved = await prestige(['resolve', '-'], {
+        store,
+        input: '{"id":"1","text":"a text"}',
+      })
+      expect(resolved.code).toBe(0)
+      expect((await run('has', 'a')).code).not.toBe(0)
+    })
+
+    it('refuses what the server does not give, and never shows a password', async () => {
+      const client = redisClient(server.port)
+      await client.call('ACL', 'SETUSER', 'cli', 'on', '>s3cret', '~*', '+@all')
+      client.disconnect()
+      const login = (password: string) => place().replace('//', `//cli:${password}@`)
+      const fsync = await prestige(['put', 'a', 'b', '--durability', 'fsync'], {
+        store: login('s3cret'),
+      })
+      expect(fsync.code).toBe(2)
+      expect(fsync.err).toContain('appendfsync always')
+      const wrong = await prestige(['put', 'a', 'b'], { store: login('wr0ng') })
+      expect(wrong.code).toBe(2)
+      const typo = await prestige(['put', 'a', 'b'], { store: 'redsi://cli:s3cret@host' })
+      expect(typo.code).toBe(2)
+      const gone = await prestige(['put', 'a', 'b'], { store: 'redis://cli:s3cret@127.0.0.1:1' })
+      expect(gone.code).toBe(1)
+      for (const { err, text } of [fsync, wrong, typo, gone]) {
+        expect(err + text).not.toMatch(/s3cret|wr0ng/)
+        expect(err).toContain('***')
+      }
+    })
+  })
+})
