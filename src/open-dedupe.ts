@@ -13,6 +13,7 @@ import { mergeRaw } from './dedupe/raw.ts'
 import { dedupeSpaces } from './dedupe/rows.ts'
 import { lastConfig, State } from './dedupe/state.ts'
 import { PrestigeError } from './errors.ts'
+import type { Embedder } from './semantic/embedding/embedder.ts'
 
 export interface DedupeOptions extends Omit<DedupeInput, 'keep'> {
   /**
@@ -23,6 +24,8 @@ export interface DedupeOptions extends Omit<DedupeInput, 'keep'> {
   readonly keep?: KeepRule[] | Prefer | undefined
   readonly namespace?: string | undefined
   readonly durability?: LocationOptions['durability']
+  /** What makes vectors of meaning, in place of `semantic.model`. */
+  readonly embedder?: Embedder | undefined
   /** Whether a missing directory is made (default), or an error. */
   readonly create?: boolean | undefined
   readonly clock?: (() => number) | undefined
@@ -35,7 +38,16 @@ export async function openDedupe(
   location: string | Backend,
   options: DedupeOptions = {},
 ): Promise<Deduper> {
-  const { namespace, durability, create, clock, asBefore = false, keep, ...input } = options
+  const {
+    namespace,
+    durability,
+    create,
+    clock,
+    asBefore = false,
+    keep,
+    embedder,
+    ...input
+  } = options
   const prefer = typeof keep === 'function' ? keep : undefined
   if (prefer && input.orderIndependent) throw notBoth()
   const config: DedupeInput = typeof keep === 'object' ? { ...input, keep } : input
@@ -47,7 +59,8 @@ export async function openDedupe(
       : location
   try {
     const known = asBefore ? await lastConfig(backend) : undefined
-    const state = await State.open(backend, readConfig(merged(known, config)), prefer)
+    const whole = readConfig(merged(known, config))
+    const state = await State.open(backend, whole, { prefer, embedder })
     return new Deduper(state, () => new OverlayBackend(backend))
   } catch (error) {
     if (typeof location === 'string') await backend.close().catch(() => {})

@@ -1,11 +1,14 @@
 /** Opens a store: chooses the backend, reads the options, and checks what the store was written with. */
 
+import { join } from 'node:path'
+
 import type { Backend } from './backends/contract.ts'
 import { openBackend } from './backends/open.ts'
 import { PrestigeError } from './errors.ts'
 import { readOptions } from './options.ts'
 import { readArchive, writeArchive } from './store/archive.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './store/options.ts'
+import type { ReembedInput, Reembedded } from './store/reembed.ts'
 import { storeSpaces } from './store/rows.ts'
 import { openSettings } from './store/settings.ts'
 import { type PutItem, Store } from './store/store.ts'
@@ -21,7 +24,9 @@ export async function openStore(
   const options = readOptions(storeOptions, input, 'Store options')
   const backend = await backendOf(location, options)
   try {
-    const store = new Store(backend, await openSettings(backend, options), options)
+    const opened = await openSettings(backend, options)
+    const path = opened.semantic && indexPath(location, options.namespace)
+    const store = new Store(backend, opened, options, path)
     await store.load()
     return store
   } catch (error) {
@@ -29,6 +34,31 @@ export async function openStore(
     if (typeof location === 'string') await backend.close().catch(() => {})
     throw error
   }
+}
+
+/** Gives a store that compares meanings another embedder. Its bytes and keys stay as they are. */
+export async function reembedStore(
+  location: string | Backend,
+  input: ReembedInput & { readonly namespace?: string | undefined } = {},
+): Promise<Reembedded> {
+  const { namespace, ...wanted } = input
+  const options = readOptions(storeOptions, { namespace, create: false }, 'Store options')
+  const isPlace = typeof location === 'string'
+  const backend = isPlace ? await backendOf(location, options) : location
+  try {
+    const { reembed } = await import('./store/reembed.ts')
+    return await reembed(backend, wanted)
+  } finally {
+    if (isPlace) await backend.close()
+  }
+}
+
+/** Of meanings: beside the rows of a directory, one a namespace. What is elsewhere has no file. */
+function indexPath(location: string | Backend, namespace = ''): string | undefined {
+  // A name such as memory: or redis: is no directory.
+  if (typeof location !== 'string' || /^[a-z][a-z0-9+.-]+:/i.test(location)) return undefined
+  const name = Buffer.from(namespace).toString('hex').slice(0, 128)
+  return join(location, `prestige-semantic${name === '' ? '' : `-${name}`}.index`)
 }
 
 const OF_A_LOCATION = ['namespace', 'clock', 'random', 'durability', 'create'] as const

@@ -103,6 +103,7 @@ export const benchNames = [
   'canonical',
   'resolver',
   'near-store',
+  'semantic-store',
   'ledger',
   'redis',
   'dynamodb',

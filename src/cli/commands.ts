@@ -7,6 +7,7 @@
 import type { StoreInput } from '../index.ts'
 import { resolverCommands, resolverOptionForms } from './commands-resolver.ts'
 import { corpusCommands, corpusOptionForms } from './commands-corpus.ts'
+import { semanticCommands } from './commands-semantic.ts'
 import { dynamoCommands, dynamoOptionForms } from './commands-dynamodb.ts'
 
 export interface OptionForm {
@@ -28,7 +29,7 @@ const canonical = [
   'unicode',
   'json',
 ] as const satisfies Choices<'canonical'>
-const dedup = ['exact', 'near'] as const satisfies Choices<'dedup'>
+const dedup = ['exact', 'near', 'semantic', 'hybrid'] as const satisfies Choices<'dedup'>
 const fidelity = ['own', 'representative'] as const satisfies Choices<'fidelity'>
 const onUnreadable = ['error', 'bytes'] as const satisfies Choices<'onUnreadable'>
 const gc = ['immediate', 'manual'] as const satisfies Choices<'gc'>
@@ -40,6 +41,9 @@ export const optionForms = {
   canonical: { type: 'string', value: 'NAME', choices: canonical },
   dedup: { type: 'string', value: 'NAME', choices: dedup },
   'similarity-min': { type: 'string', value: 'N' },
+  model: { type: 'string', value: 'NAME' },
+  'semantic-min': { type: 'string', value: 'N' },
+  semantic: { type: 'boolean' },
   fidelity: { type: 'string', value: 'NAME', choices: fidelity },
   'on-unreadable': { type: 'string', value: 'NAME', choices: onUnreadable },
   gc: { type: 'string', value: 'NAME', choices: gc },
@@ -83,8 +87,10 @@ export const globalOptions = {
   store: 'Directory of the store, or redis://HOST:PORT; or set PRESTIGE_STORE.',
   namespace: 'Part of the store to use; namespaces never see each other.',
   canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
-  dedup: 'exact: identical bytes are found. near: texts that are alike as well.',
+  dedup: 'Find exact bytes, near (texts alike), semantic (meaning) or hybrid.',
   'similarity-min': 'How alike, with near: above 0, up to 1 (a new store: 0.85).',
+  model: 'Model of meanings: a name of `prestige models`, or a directory.',
+  'semantic-min': 'How alike in meaning: above 0, up to 1. Find yours with tune --semantic.',
   fidelity: 'own: every key keeps its own bytes. representative: the first bytes win.',
   'on-unreadable': 'Values --canonical cannot read: error (default), bytes (as they are).',
   gc: 'Content nobody refers to goes: immediate (default), manual (by collect).',
@@ -225,7 +231,7 @@ export const commands = {
     operands: '[TEXT]',
     operandsMin: 0,
     operandsMax: 1,
-    summary: 'List what is like a text in a store with dedup near.',
+    summary: 'List what is like a text in a store with dedup near or semantic.',
     details: [
       'The text is read from stdin when it is not given, or given as -. Of texts that are alike, the',
       "first one kept is listed. Below the store's own --similarity-min, some may be missed.",
@@ -326,14 +332,17 @@ export const commands = {
       'recall-min': 'The highest threshold at which so many duplicates are found.',
       profile: PROFILE,
       slots: SLOTS,
+      semantic: 'Of likeness in meaning, by a model (--model); guards are asked as well.',
       svg: 'Draw the curves into this file.',
     },
     examples: [
       'prestige tune --pairs pairs.jsonl --svg threshold.svg',
       'prestige tune --pairs pairs.tsv --fields question,other,same --precision-min 0.95',
       'prestige tune --pairs - --profile words-3 --json < pairs.jsonl',
+      'prestige tune --semantic --pairs pairs.jsonl --precision-min 0.98',
     ],
   },
+  ...semanticCommands,
   ...resolverCommands,
   ...corpusCommands,
   ledger: {

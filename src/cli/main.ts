@@ -29,6 +29,8 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   export: () => import('./commands/export.ts'),
   verify: () => import('./commands/verify.ts'),
   tune: () => import('./commands/tune.ts'),
+  models: () => import('./commands/models.ts'),
+  reembed: () => import('./commands/reembed.ts'),
   resolve: () => import('./commands/resolve.ts'),
   members: () => import('./commands/members.ts'),
   dedupe: () => import('./commands/dedupe.ts'),

@@ -11,5 +11,6 @@ export function sameness({
   readonly similarity?: number | undefined
 }): string {
   if (method === 'near') return `${percent(similarity ?? 0)} similar`
+  if (method === 'semantic') return `${percent(similarity ?? 0)} alike in meaning`
   return method === 'canonical' ? 'the same in canonical form' : 'the same bytes'
 }

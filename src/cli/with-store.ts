@@ -44,11 +44,20 @@ function storeInput(invocation: Invocation): StoreInput {
     namespace: invocation.text('namespace'),
     dedup: choice(invocation, 'dedup'),
     similarityMin: isAsked ? undefined : invocation.share('similarity-min'),
+    semantic: semanticInput(invocation),
     canonical: choice(invocation, 'canonical'),
     fidelity: choice(invocation, 'fidelity'),
     onUnreadable: choice(invocation, 'on-unreadable'),
     gc: choice(invocation, 'gc'),
   }
+}
+
+function semanticInput(invocation: Invocation): StoreInput['semantic'] {
+  const embedder = invocation.text('model')
+  const similarityMin = invocation.share('semantic-min')
+  const isNew = ['semantic', 'hybrid'].includes(invocation.text('dedup') ?? '')
+  if (embedder === undefined && similarityMin === undefined && !isNew) return undefined
+  return { embedder, similarityMin }
 }
 
 interface Choices {

@@ -12,6 +12,7 @@ export function* keepCentre(
   engine: Engine,
   document: PreparedDocument,
   key: Buffer,
+  standsForMeaning: boolean,
 ): Transaction<Centre> {
   const { simhash, chunks: passages } = engine.config
   scope.write(cell(forms, document.form), concat(document.digest, key))
@@ -24,6 +25,11 @@ export function* keepCentre(
     yield* engine.simhash.insert(scope, shelf, row, document.simhash.bits, key)
     simhashRow = [hex(shelf), hex(row)]
   }
+  const { meaning } = engine
+  const semantic =
+    standsForMeaning && meaning && document.meaning
+      ? yield* meaning.keep(scope, document.meaning, key)
+      : undefined
   const own: string[] = []
   if (passages.enabled) {
     const found = yield* glance(...document.chunks.map(({ hash }) => cell(chunks, hash)))
@@ -40,6 +46,7 @@ export function* keepCentre(
     ...(near && { near }),
     ...(simhashRow && { simhash: simhashRow }),
     ...(own.length > 0 && { chunks: own }),
+    ...(semantic && { semantic }),
   }
 }
 
@@ -73,6 +80,11 @@ export function* removeCentre(
   if (centre.simhash) {
     const [shelf, row] = [fromHex(centre.simhash[0]), fromHex(centre.simhash[1])]
     yield* engine.simhash.remove(scope, shelf, row)
+  }
+  if (centre.semantic) {
+    const [shelf, row] = [fromHex(centre.semantic[0]), fromHex(centre.semantic[1])]
+    yield* engine.meanings.remove(scope, shelf, row)
+    scope.remove(cell(evidences, concat(shelf, row)))
   }
   for (const hash of centre.chunks ?? []) scope.remove(cell(chunks, fromHex(hash)))
 }

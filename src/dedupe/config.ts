@@ -101,6 +101,25 @@ const chunks = v.strictObject({
   ),
 })
 
+const semantic = v.strictObject({
+  enabled: v.optional(flag('Documents that mean the same are linked, and told.'), false),
+  model: v.optional(
+    v.pipe(
+      v.string('must be a name'),
+      v.description('A model of `prestige models`, or the directory of one.'),
+    ),
+    'all-MiniLM-L6-v2',
+  ),
+  similarityMin: v.optional(
+    share('Cosine from which on they do. None fits all: `prestige tune --semantic` finds yours.'),
+  ),
+  textBytesMax: v.optional(
+    count(1, 'Longer texts are not compared by meaning; they are never cut off.'),
+    65_536,
+  ),
+  action: v.optional(oneOf(['link'], 'link: it is kept, and told.'), 'link'),
+})
+
 const KEEP = ['first', 'longest', 'newest', 'quality', 'source', 'type'] as const
 export type KeepRule = (typeof KEEP)[number]
 
@@ -110,6 +129,7 @@ export const dedupeSchema = v.strictObject({
   simhash: v.optional(simhash, {}),
   near: v.optional(near, {}),
   chunks: v.optional(chunks, {}),
+  semantic: v.optional(semantic, {}),
   keep: v.optional(
     v.pipe(
       v.array(oneOf(KEEP, 'A rule.')),

@@ -144,7 +144,7 @@ function* begin(
   { engine }: Context,
 ): Transaction<Decided> {
   const decision = beginning(document, found)
-  const centre = yield* keepCentre(scope, engine, document, key)
+  const centre = yield* keepCentre(scope, engine, document, key, !found.like)
   const spans = found.spans.map(({ start, end, key: other }) => [start, end, other] as const)
   return {
     decision,
@@ -152,13 +152,28 @@ function* begin(
       action: decision.action,
       centre,
       ...(decision.method && { method: decision.method }),
+      ...(found.like && { like: found.like.key, similarity: found.like.similarity }),
       ...(spans.length > 0 && { spans }),
     },
   }
 }
 
-function beginning({ id, source }: PreparedDocument, { spans }: Found): Decision {
+function beginning({ id, source }: PreparedDocument, { spans, like }: Found): Decision {
   const [first] = spans
+  if (like) {
+    const { of, similarity, threshold } = like
+    const passages = spans.length > 0 && { spans: spans.map(spanOf) }
+    return {
+      id,
+      source,
+      action: 'link',
+      method: 'semantic',
+      of,
+      similarity,
+      threshold,
+      ...passages,
+    }
+  }
   if (!first) return { id, source, action: 'keep' }
   return { id, source, action: 'link', method: 'chunk', of: first.of, spans: spans.map(spanOf) }
 }
@@ -252,6 +267,7 @@ export function* told(row: DocumentRow): Transaction<Decision> {
   const centre = cluster ? fromHex(cluster) : undefined
   const clusterRow = centre && (yield* glance(cell(clusters, centre)))[0]
   const survivorKey = row.supersededBy ?? clusterRow?.survivor ?? cluster
+  const [like] = row.like ? yield* glance(cell(documents, fromHex(row.like))) : []
   const [survivor] = survivorKey ? yield* glance(cell(documents, fromHex(survivorKey))) : []
   const [centreRow] = centre ? yield* glance(cell(documents, centre)) : []
   const action = row.action === 'superseded' ? 'drop' : row.action
@@ -262,6 +278,7 @@ export function* told(row: DocumentRow): Transaction<Decision> {
     action,
     ...(isMethod(row.method) && { method: row.method }),
     ...(survivor && !isKept && { of: named(survivor) }),
+    ...(like && action === 'link' && { of: named(like) }),
     ...(centreRow && { representative: named(centreRow) }),
     ...(similarity !== undefined && { similarity }),
     ...(cluster !== undefined && { cluster }),
@@ -270,5 +287,6 @@ export function* told(row: DocumentRow): Transaction<Decision> {
 }
 
 function isMethod(name: string | undefined): name is Method {
-  return name !== undefined && ['exact', 'canonical', 'simhash', 'near', 'chunk'].includes(name)
+  const names = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic']
+  return name !== undefined && names.includes(name)
 }

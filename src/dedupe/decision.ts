@@ -1,7 +1,7 @@
 /** What the job decides about a document, and how it is told. Types only. */
 
 export type Action = 'keep' | 'drop' | 'link'
-export type Method = 'exact' | 'canonical' | 'simhash' | 'near' | 'chunk'
+export type Method = 'exact' | 'canonical' | 'simhash' | 'near' | 'chunk' | 'semantic'
 
 /** A document, as others are told of it. */
 export interface Named {

@@ -110,8 +110,10 @@ export class Deduper {
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
   async run(job: Job): Promise<JobResult> {
     const { backend, config } = this.#state
+    const { embedder } = this.#state.engine.meaning ?? {}
     const isDone = await doneFiles(backend, await listRuns(backend))
-    return withShards(job, (shards) => runJob(backend, { ...job, config, shards }), isDone)
+    const run = (shards: Listing['shards']) => runJob(backend, { ...job, config, shards, embedder })
+    return withShards(job, run, isDone)
   }
 
   /** What a run would come to. Nothing is kept and, but for `file`, nothing is written. */
@@ -119,7 +121,11 @@ export class Deduper {
     const { backend, config } = this.#state
     if (!backend.serial) throw noPlan()
     return withShards(job, (shards) =>
-      planJob(this.#overlay(), { ...job, config, shards }, job.file),
+      planJob(
+        this.#overlay(),
+        { ...job, config, shards, embedder: this.#state.engine.meaning?.embedder },
+        job.file,
+      ),
     )
   }
 

@@ -12,11 +12,16 @@ import { groupKey, type TextNearSettings } from '../near/settings.ts'
 import type { DedupeConfig } from './config.ts'
 import { nearSettingsOf, type PreparedDocument } from './prepare.ts'
 import type { Prefer } from './rank.ts'
-import { evidences, near, simhash } from './rows.ts'
+import type { Meanings } from './meaning.ts'
+import { evidences, meanings, near, simhash } from './rows.ts'
 
 /** Two SimHashes within three bits share one of four sixteen-bit bands. */
 const SIMHASH_BITS = 64
 const SIMHASH_BANDING = { bands: 4, rows: 16 }
+/** Of vectors of meaning. Tables in memory are looked through whole; elsewhere bands find what is very similar. */
+export const MEANING_BITS = 768
+const MEANING_BANDING = { bands: 64, rows: 12 }
+const MEANING_SCAN_MAX = 1_000_000
 
 export interface NearLook {
   readonly group: Buffer
@@ -31,6 +36,9 @@ export class Engine {
   readonly settings: TextNearSettings
   readonly near: NearIndex<Uint16Array>
   readonly simhash: NearIndex<Uint8Array>
+  readonly meanings: NearIndex<Uint8Array>
+  /** What compares meanings, where that is asked for. */
+  meaning: Meanings | undefined
   readonly #measured: MeasuredCache | undefined
 
   /** Compares copies in place of the rules. */
@@ -46,17 +54,21 @@ export class Engine {
     this.near = new NearIndex(near, likeness, options)
     const bits = new VectorLikeness(SIMHASH_BITS, SIMHASH_BANDING, 0)
     this.simhash = new NearIndex(simhash, bits, options)
+    const meant = new VectorLikeness(MEANING_BITS, MEANING_BANDING, MEANING_SCAN_MAX)
+    this.meanings = new NearIndex(meanings, meant, options)
     this.#measured = serial ? new MeasuredCache() : undefined
   }
 
   async load(backend: Backend): Promise<void> {
     await this.near.load(backend)
     await this.simhash.load(backend)
+    await this.meanings.load(backend)
   }
 
   doubt(): void {
     this.near.doubt()
     this.simhash.doubt()
+    this.meanings.doubt()
   }
 
   looksOf(document: PreparedDocument): NearLook[] {

@@ -21,9 +21,17 @@ export interface FoundSpan extends Span {
 }
 
 export interface Match {
-  readonly method: Exclude<Method, 'chunk'>
+  readonly method: Exclude<Method, 'chunk' | 'semantic'>
   /** Key of the centre. */
   readonly centre: Buffer
+  readonly similarity: number
+  readonly threshold: number
+}
+
+/** A document that means the same. */
+export interface Like {
+  readonly of: Named
+  readonly key: string
   readonly similarity: number
   readonly threshold: number
 }
@@ -31,6 +39,7 @@ export interface Match {
 export interface Found {
   readonly match: Match | undefined
   readonly spans: readonly FoundSpan[]
+  readonly like?: Like | undefined
   readonly possibleMiss: boolean
   readonly relied: readonly Cell<unknown>[]
 }
@@ -55,6 +64,7 @@ export function* find(
     if (isWanted) return { ...found, match: { method, centre, similarity: 1, threshold: 1 } }
   }
   let possibleMiss = false
+  const meant = (nothing: Found) => lookForMeaning(document, self, engine, scope, nothing)
   if (simhash.enabled) {
     const searched = yield* engine.findSimhash(document, scope)
     const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
@@ -69,18 +79,39 @@ export function* find(
     relied.push(...searched.relied)
     possibleMiss ||= searched.passedOver > 0
   }
-  if (!near.enabled) return { ...found, match: undefined, possibleMiss }
+  if (!near.enabled) return yield* meant({ ...found, match: undefined, possibleMiss })
   const searched = yield* engine.findNear(document, scope)
   const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
   if (!hit) {
     relied.push(...searched.relied)
     possibleMiss ||= searched.passedOver > 0
-    return { ...found, match: undefined, possibleMiss }
+    return yield* meant({ ...found, match: undefined, possibleMiss })
   }
   relied.push(engine.near.representative(hit.look.group, hit.id))
   const { similarity } = hit
   const threshold = engine.settings.similarityMin
   return { ...found, match: { method: 'near', centre: hit.row.payload, similarity, threshold } }
+}
+
+/** What is a duplicate of nothing may still mean the same as something. */
+function* lookForMeaning(
+  document: PreparedDocument,
+  self: Buffer | undefined,
+  { meaning: meanings }: Engine,
+  scope: Scope | undefined,
+  found: Found,
+): Transaction<Found> {
+  const { meaning } = document
+  if (!meanings || !meaning) return found
+  const searched = yield* meanings.find(meaning, (centre) => isSelf(centre, self), scope)
+  const relied = [...found.relied, ...searched.relied]
+  const possibleMiss = found.possibleMiss || searched.passedOver > 0
+  const key = searched.like?.centre
+  const [row] = key ? yield* glance(cell(documents, key)) : []
+  if (!searched.like || !key || !row) return { ...found, relied, possibleMiss }
+  const { similarity } = searched.like
+  const threshold = meanings.identity.similarityMin
+  return { ...found, relied, like: { of: named(row), key: hex(key), similarity, threshold } }
 }
 
 /** A document that has changed is no duplicate of what it was. */

@@ -13,6 +13,7 @@ import { PrestigeError } from '../errors.ts'
 import { runName } from '../ledger/names.ts'
 import { dropRun } from '../ledger/undo.ts'
 import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
+import type { Embedder } from '../semantic/embedding/embedder.ts'
 import type { DedupeConfig } from './config.ts'
 import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
 import { violations } from './guards.ts'
@@ -39,6 +40,7 @@ import { requireTarget } from './target.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
 
 export interface JobOptions {
+  readonly embedder?: Embedder | undefined
   readonly config: DedupeConfig
   readonly shards: readonly Shard[]
   /** The directory of all outputs. */
@@ -71,7 +73,17 @@ export interface Undone {
 
 /** Several processes that ask for the same work on one run, and end with the same result. */
 export async function runJob(backend: Backend, options: JobOptions): Promise<JobResult> {
-  const state = await State.open(backend, options.config)
+  const { config, embedder } = options
+  const state = await State.open(backend, config, { embedder })
+  try {
+    return await runOn(state, options)
+  } finally {
+    await state.release()
+  }
+}
+
+async function runOn(state: State, options: JobOptions): Promise<JobResult> {
+  const { backend } = state
   const out = resolve(options.out)
   await requireTarget(
     out,
@@ -99,7 +111,20 @@ export async function planJob(
   options: JobOptions,
   file: string | undefined,
 ): Promise<PlanResult> {
-  const state = await State.open(backend, options.config)
+  const state = await State.open(backend, options.config, { embedder: options.embedder })
+  try {
+    return await planOn(state, options, file)
+  } finally {
+    await state.release()
+  }
+}
+
+async function planOn(
+  state: State,
+  options: JobOptions,
+  file: string | undefined,
+): Promise<PlanResult> {
+  const { backend } = state
   const run = await beginRun(backend, options)
   if (run === undefined) {
     if (file !== undefined) await writeLines(file, [])
@@ -275,7 +300,7 @@ async function takeBack(backend: Backend, run: RunRow, refused?: string): Promis
   if (!isOurs) return 0
   // From here on, no worker writes anything more for it.
   await backend.run(endRun, run.id, 'undone')
-  const state = await State.open(backend, run.config)
+  const state = await State.open(backend, run.config, { compares: false })
   const documents = await undoRun(backend, state.engine, run.id)
   await dropFiles(backend, run)
   await clearRun(backend, run.id, publishing(run.shards.length) + 1)

@@ -22,6 +22,7 @@ import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../near/evidenc
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
 import { NAME_BYTES_MAX } from '../ledger/names.ts'
 import type { DedupeConfig } from './config.ts'
+import type { PreparedMeaning } from './meaning.ts'
 
 export interface PreparedLook {
   readonly profile: ShingleProfile
@@ -56,6 +57,10 @@ export interface PreparedDocument {
   readonly chunks: readonly PreparedChunk[]
   /** Bytes of the canonical text. */
   readonly formBytes: number
+  /** Where meanings are compared, and it is not too long for that. */
+  readonly text?: string | undefined
+  /** What it means, found out before its transaction. */
+  readonly meaning?: PreparedMeaning | undefined
 }
 
 /** What of a document is looked at. */
@@ -110,7 +115,8 @@ export class Preparer {
     const text = known ?? Buffer.from(document.text)
     const form = asBuffer(this.#canonical.canonicalise(text))
     const looks = this.#looks(form)
-    const { simhash } = this.#config
+    const { simhash, semantic } = this.#config
+    const isCompared = semantic.enabled && text.byteLength <= semantic.textBytesMax
     return {
       id,
       place,
@@ -125,6 +131,7 @@ export class Preparer {
       simhash: simhash.enabled ? simHashBits(form, simhash.profile) : undefined,
       chunks: this.#chunks(form),
       formBytes: form.byteLength,
+      ...(isCompared && { text: document.text }),
     }
   }
 

@@ -38,6 +38,7 @@ export interface Centre {
   readonly near?: readonly [shelf: string, row: string]
   readonly simhash?: readonly [shelf: string, row: string]
   readonly chunks?: readonly string[]
+  readonly semantic?: readonly [shelf: string, row: string]
 }
 
 /** What decides who survives, as numbers of which more is better, in the order of the rules. */
@@ -67,6 +68,8 @@ export interface DocumentRow {
   readonly orphaned?: number
   readonly centre?: Centre
   readonly spans?: readonly (readonly [start: number, end: number, of: string])[]
+  /** Key of the document it means the same as, in hex. */
+  readonly like?: string
   readonly supersededBy?: string
   readonly supersedes?: readonly string[]
   readonly possibleMiss?: true
@@ -81,6 +84,7 @@ export interface ClusterRow {
 
 export const near = nearSpaces('dedupe.near')
 export const simhash = nearSpaces('dedupe.simhash')
+export const meanings = nearSpaces('dedupe.semantic')
 /** Document key → DocumentRow. */
 export const documents: Space<DocumentRow> = rows('dedupe.documents', jsonCodec('documents'), {
   ordered: true,
@@ -115,6 +119,7 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   ...ledgerSpaces,
   ...spacesOf(near),
   ...spacesOf(simhash),
+  ...spacesOf(meanings),
   documents,
   forms,
   evidences,

@@ -10,6 +10,7 @@ import { PrestigeError } from '../errors.ts'
 import { startRun } from '../ledger/runs.ts'
 import type { DedupeConfig } from './config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decide.ts'
+import type { Embedder } from '../semantic/embedding/embedder.ts'
 import type { Decision } from './decision.ts'
 import { Engine } from './engine.ts'
 import { type DocumentLike, type PreparedDocument, Preparer, type Preparing } from './prepare.ts'
@@ -28,6 +29,14 @@ export async function lastConfig(backend: Backend): Promise<DedupeConfig | undef
   return (await listRuns(backend)).at(-1)?.config
 }
 
+export interface StateOptions {
+  readonly prefer?: Prefer | undefined
+  /** In place of the model that the config names. */
+  readonly embedder?: Embedder | undefined
+  /** Nothing is decided, so no model is needed. */
+  readonly compares?: boolean
+}
+
 export class State {
   readonly config: DedupeConfig
   readonly backend: Backend
@@ -35,6 +44,7 @@ export class State {
   readonly preparing: Preparing
   readonly #preparer: Preparer
   readonly #started = new Set<string>()
+  #turn: Promise<unknown> = Promise.resolve()
 
   /** Streams that are known to have begun. */
   readonly streams = new Set<string>()
@@ -48,16 +58,47 @@ export class State {
     this.#preparer = new Preparer(config, valueBytesMax)
   }
 
-  static async open(backend: Backend, config: DedupeConfig, prefer?: Prefer): Promise<State> {
+  static async open(
+    backend: Backend,
+    config: DedupeConfig,
+    { prefer, embedder, compares = true }: StateOptions = {},
+  ): Promise<State> {
     const state = new State(backend, config, prefer)
-    const wanted = settingsOf(state.engine)
+    const { engine } = state
+    if (compares && config.semantic?.enabled) {
+      const { Meanings } = await import('./meaning.ts')
+      engine.meaning = await Meanings.open(
+        engine.meanings,
+        config.semantic,
+        embedder,
+        backend.limits.valueBytesMax,
+      )
+    }
+    try {
+      await state.#load(compares)
+    } catch (error) {
+      await state.release()
+      throw error
+    }
+    return state
+  }
+
+  async #load(compares: boolean): Promise<void> {
+    const { backend, engine } = this
+    const wanted = settingsOf(engine)
     const found = await backend.run(keepSettings, wanted)
     const differing = Object.keys(wanted).filter(
-      (name) => JSON.stringify(wanted[name]) !== JSON.stringify(found[name]),
+      (name) =>
+        JSON.stringify(wanted[name]) !== JSON.stringify(found[name]) &&
+        (compares || name !== 'semantic'),
     )
     if (differing.length > 0) throw mismatch(differing, found, wanted)
-    await state.engine.load(backend)
-    return state
+    await engine.load(backend)
+  }
+
+  /** Lets a model go that was opened for it. The backend stays open. */
+  async release(): Promise<void> {
+    await this.engine.meaning?.close()
   }
 
   /** `place` is the file it is of. */
@@ -81,6 +122,36 @@ export class State {
       this.#started.add(run)
     }
     const context: Context = { engine: this.engine, run, session }
+    if (this.engine.meaning) return this.#decideInTurn(prepared, context, also)
+    return this.#decide(prepared, context, also)
+  }
+
+  /** Texts are embedded ahead, but decided about in the order in which they came. */
+  #decideInTurn(
+    prepared: readonly PreparedDocument[],
+    context: Context,
+    also: Also | undefined,
+  ): Promise<Decision[]> {
+    const before = this.#turn
+    const ready = this.#withMeanings(prepared)
+    ready.catch(() => {})
+    const mine = (async () => {
+      await before
+      return this.#decide(await ready, context, also)
+    })()
+    this.#turn = mine
+    mine.catch(() => {
+      // What comes after a failure has been heard begins anew.
+      if (this.#turn === mine) this.#turn = Promise.resolve()
+    })
+    return mine
+  }
+
+  async #decide(
+    prepared: readonly PreparedDocument[],
+    context: Context,
+    also: Also | undefined,
+  ): Promise<Decision[]> {
     try {
       return await this.backend.run(decideAll, prepared, context, also)
     } catch (error) {
@@ -89,13 +160,23 @@ export class State {
     }
   }
 
-  /** What would be decided, without a trace. */
-  lookAt(prepared: PreparedDocument): Promise<Decision> {
-    return this.backend.read(() => lookAt(prepared, this.engine))
+  async #withMeanings(prepared: readonly PreparedDocument[]): Promise<PreparedDocument[]> {
+    const meanings = (await this.engine.meaning?.prepare(prepared)) ?? []
+    return prepared.map((document, at) => ({ ...document, meaning: meanings[at] }))
   }
 
-  close(): Promise<void> {
-    return this.backend.close()
+  /** What would be decided, without a trace. */
+  async lookAt(prepared: PreparedDocument): Promise<Decision> {
+    const [document = prepared] = this.engine.meaning ? await this.#withMeanings([prepared]) : []
+    return this.backend.read(() => lookAt(document, this.engine))
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.release()
+    } finally {
+      await this.backend.close()
+    }
   }
 }
 
@@ -113,7 +194,7 @@ function* decideAll(
 
 type Settings = Readonly<Record<string, unknown>>
 
-function settingsOf({ config, settings }: Engine): Settings {
+function settingsOf({ config, settings, meaning }: Engine): Settings {
   const { canonical, simhash, chunks, near } = config
   return {
     format: FORMAT_VERSION,
@@ -121,6 +202,8 @@ function settingsOf({ config, settings }: Engine): Settings {
     near: near.enabled && settings,
     simhash: simhash.enabled && simhash.profile,
     chunks: chunks.enabled && chunks.bytes,
+    // Absent where meanings are not compared, as in states from before they were.
+    semantic: meaning?.identity,
   }
 }
 

@@ -180,7 +180,7 @@ function* findLines(
 function* lineOf(row: DocumentRow): Transaction<Omit<Line, 'shard' | 'entry'>> {
   const alone = { row, of: undefined, centre: undefined, method: undefined, similarity: undefined }
   if (row.action === 'keep' && !row.cluster) return alone
-  const link = row.spans?.[0]?.[2]
+  const link = row.like ?? row.spans?.[0]?.[2]
   const centreKey = row.cluster ?? link
   const [cluster] = row.cluster ? yield* read(cell(clusters, fromHex(row.cluster))) : []
   const survivorKey = row.supersededBy ?? cluster?.survivor ?? centreKey
@@ -329,7 +329,7 @@ export class Counting {
 
   /** It came, and something like it was there. */
   #addCollision({ row, centre, method, similarity = 1 }: Line): void {
-    if (!centre || (!row.cluster && !row.spans)) return
+    if (!centre || (!row.cluster && !row.spans && !row.like)) return
     this.#collisions.add(row.source, centre.source)
     if (row.source !== centre.source) this.#sum.crossSource++
     if (!row.cluster || (method !== 'near' && method !== 'simhash')) return
@@ -358,7 +358,8 @@ function addTo(counts: Partial<Record<Method, number>>, method: Method): void {
 }
 
 function isMethod(name: string | undefined): name is Method {
-  return name !== undefined && ['exact', 'canonical', 'simhash', 'near', 'chunk'].includes(name)
+  const names = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic']
+  return name !== undefined && names.includes(name)
 }
 
 function byLikeness(one: PairSample, other: PairSample): number {

@@ -140,6 +140,7 @@ const MEANING = {
   simhash: 'SimHashes that differ in few bits',
   near: 'most shingles in common',
   chunk: 'passages in common',
+  semantic: 'the same meaning',
 } as const
 
 function sources(report: Report): Markup {

@@ -23,6 +23,7 @@ export function sendMetrics(report: Report, sink: MetricsSink): void {
     simhash_hits: hits('simhash'),
     minhash_hits: hits('near'),
     chunk_hits: hits('chunk'),
+    semantic_hits: hits('semantic'),
     cross_dataset_collisions: collisions.crossSource,
   }
   for (const [name, count] of Object.entries(counters)) sink.counter(`${PREFIX}.${name}`, count)

@@ -196,7 +196,7 @@ type Figures = Pick<Report, 'documents' | 'bytes' | 'duplicationRate' | 'methods
 function figuresOf(summary: Summary): Figures {
   const { documents, kept, dropped, linked, superseded, superseding, repeated } = summary
   const { rejected, possibleMisses, bytes, bytesDropped } = summary
-  const methods = ['exact', 'canonical', 'simhash', 'near', 'chunk'] as const
+  const methods = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic'] as const
   const rejects = Object.entries(summary.rejectsByReason)
   return {
     documents: {

@@ -8,20 +8,29 @@ import { type Bytes, endOfPrefix, equalBytes } from '../bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { findParts } from './get.ts'
 import { linked, orphaned } from './near-rows.ts'
+import { meantPending } from './semantic-rows.ts'
 import type { Keeping } from './release.ts'
 import { digests, type Known, partCount } from './rows.ts'
 import type { StoreNear } from './near.ts'
 
 /** Returns how many were decided anew. */
 export async function adoptOrphans(backend: Backend, keeping: Keeping): Promise<number> {
-  const { near, partBytes } = keeping
+  const { semantic } = keeping
+  const adopted = await adoptNear(backend, keeping)
+  if (!semantic) return adopted
+  const { adoptMeanings } = await import('./semantic-adopt.ts')
+  return adopted + (await adoptMeanings(backend, semantic))
+}
+
+async function adoptNear(backend: Backend, keeping: Keeping): Promise<number> {
+  const { near } = keeping
   let adopted = 0
   if (!near?.canCompare) return adopted
   for await (const { key: gone } of backend.scan(orphaned)) {
     const range = { start: gone, end: endOfPrefix(gone) }
     for await (const { key, value: digest } of backend.scan(linked, range)) {
       const id = key.subarray(gone.byteLength)
-      if (await adopt(backend, near, partBytes, gone, id, Buffer.from(digest))) adopted++
+      if (await adopt(backend, near, keeping, gone, id, Buffer.from(digest))) adopted++
     }
     await backend.run(dropNote, gone)
   }
@@ -31,7 +40,7 @@ export async function adoptOrphans(backend: Backend, keeping: Keeping): Promise<
 async function adopt(
   backend: Backend,
   near: StoreNear,
-  partBytes: number,
+  { partBytes, semantic }: Keeping,
   gone: Buffer,
   id: Buffer,
   digest: Buffer,
@@ -44,7 +53,12 @@ async function adopt(
   const value = near.prepare(Buffer.concat(parts))
   const looks = typeof value === 'string' ? { looks: [] } : value
   const content = { id, digest, bytes: known.bytes }
-  const body = (scope: Scope) => near.adopt(scope, gone, content, looks)
+  const body = function* (scope: Scope) {
+    const isAdopted = yield* near.adopt(scope, gone, content, looks)
+    // What is like nothing any more may still mean the same as something.
+    if (isAdopted && semantic) scope.write(cell(meantPending, id), digest)
+    return isAdopted
+  }
   try {
     return await backend.run(body)
   } catch (error) {

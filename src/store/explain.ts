@@ -6,6 +6,8 @@ import { findStory, type Story } from './get.ts'
 import { refuseUnknown } from './prepare.ts'
 import { hex, type Method, type Origin, originOf } from './receipt.ts'
 import { type ContentOutcome, refs } from './rows.ts'
+import type { StoreNear } from './near.ts'
+import type { Refused, StoreSemantic } from './semantic.ts'
 
 export interface Explanation {
   readonly key: Buffer
@@ -13,9 +15,13 @@ export interface Explanation {
   /** Of which content; absent when it was new. */
   readonly of?: Origin
   readonly method?: Method
-  /** By method `near`: how similar, and what was asked for at least. */
+  /** By method `near` or `semantic`: how similar, and what was asked for at least. */
   readonly similarity?: number
   readonly threshold?: number
+  /** By method `semantic`: what the vectors are of. */
+  readonly embedder?: string
+  /** Of what is linked to nothing: the nearest in meaning that something speaks against, and what. */
+  readonly refused?: Refused
   /** The content the key points at. */
   readonly points: Origin
   /** What identifies that content: the SHA-256, in hex, of its bytes (or of its form, where forms are shared). */
@@ -35,21 +41,23 @@ export interface ExplainOptions {
 export async function explain(
   backend: Backend,
   key: Bytes,
-  {
-    sharesForms,
-    threshold,
-  }: { readonly sharesForms: boolean; readonly threshold?: number | undefined },
+  how: ExplainHow,
   options: ExplainOptions,
 ): Promise<Explanation | undefined> {
   refuseUnknown(options, ['sharedWithMax'])
   const sharedWithMax = Math.max(0, Math.floor(options.sharedWithMax ?? 10)) || 0
-  const story = await backend.read(findStory, key, threshold !== undefined)
+  const { near, semantic } = how
+  const has = { near: near !== undefined, semantic: semantic !== undefined }
+  const story = await backend.read(findStory, key, has)
   if (story === undefined) return undefined
+  const why = cause(story, how)
+  const refused = why.content === 'new' ? await semantic?.refusedBy(story.known) : undefined
   const { entry, known } = story
   const { expiresAt } = entry
   return {
     key: Buffer.from(key),
-    ...cause(story, sharesForms, threshold),
+    ...why,
+    ...(refused && { refused }),
     points: originOf(known),
     digest: hex(entry.digest),
     bytes: entry.bytes,
@@ -59,14 +67,30 @@ export async function explain(
   }
 }
 
-type Cause = Pick<Explanation, 'content' | 'of' | 'method' | 'similarity' | 'threshold'>
+type Cause = Pick<
+  Explanation,
+  'content' | 'of' | 'method' | 'similarity' | 'threshold' | 'embedder'
+>
 
-function cause(
-  { entry, known, form, link, similarity }: Story,
-  sharesForms: boolean,
-  threshold = 0,
-): Cause {
+/** How the store finds what is the same. */
+export interface ExplainHow {
+  readonly sharesForms: boolean
+  readonly near: StoreNear | undefined
+  readonly semantic: StoreSemantic | undefined
+}
+
+function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Cause {
+  const { entry, known, form, link, similarity, meant, meantSimilarity } = story
   const { outcome } = entry
+  const threshold = near?.settings.similarityMin ?? 0
+  const meaning = {
+    method: 'semantic',
+    threshold: semantic?.settings.similarityMin ?? 0,
+    embedder: semantic?.settings.embedder ?? '',
+  } as const
+  if (outcome === 'duplicate' && meantSimilarity !== undefined) {
+    return { content: outcome, of: originOf(known), ...meaning, similarity: meantSimilarity }
+  }
   if (outcome === 'duplicate' && similarity !== undefined) {
     return { content: outcome, of: originOf(known), method: 'near', similarity, threshold }
   }
@@ -81,6 +105,10 @@ function cause(
   if (outcome === 'linked' && link?.to) {
     const of = originOf(link.to)
     return { content: outcome, of, method: 'near', similarity: link.to.similarity, threshold }
+  }
+  if (outcome === 'linked' && meant?.to) {
+    const of = originOf(meant.to)
+    return { content: outcome, of, ...meaning, similarity: meant.to.similarity }
   }
   return { content: 'new' }
 }

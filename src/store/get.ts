@@ -4,6 +4,7 @@ import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
 import { decodeSimilarity, type Link, links } from './near-rows.ts'
+import { decodeReference, type Meant, meant } from './semantic-rows.ts'
 import {
   contents,
   digests,
@@ -61,24 +62,32 @@ export interface Story {
   readonly form: Form | undefined
   /** How it is linked to what it is like. */
   readonly link: Link | undefined
+  /** How it is linked to what it means the same as. */
+  readonly meant?: Meant | undefined
   /** To what it shares the bytes of. */
   readonly similarity: number | undefined
+  /** The same, where meanings were compared. */
+  readonly meantSimilarity?: number | undefined
 }
 
-/** `hasNear`: near duplicates are linked in this store. */
+/** `has`: whether near duplicates, and texts of like meaning, are linked in this store. */
 export function* findStory(
   scope: ReadScope,
   key: Bytes,
-  hasNear: boolean,
+  has: { readonly near: boolean; readonly semantic: boolean },
 ): Transaction<Story | undefined> {
   const entry = yield* findEntry(scope, key)
   if (entry === undefined) return undefined
   const [known] = yield* read(cell(digests, entry.digest))
   if (known === undefined) throw damaged(key)
   const form = known.form && (yield* read(cell(forms, known.form)))[0]
-  if (!hasNear) return { entry, known, form, link: undefined, similarity: undefined }
+  if (!has.near && !has.semantic)
+    return { entry, known, form, link: undefined, similarity: undefined }
   const [link, ref] = yield* read(cell(links, entry.id), cell(refs, refKey(entry.id, key)))
-  return { entry, known, form, link, similarity: decodeSimilarity(ref) }
+  const story = { entry, known, form, link, similarity: decodeSimilarity(ref) }
+  if (!has.semantic) return story
+  const [row] = yield* read(cell(meant, entry.id))
+  return { ...story, meant: row, meantSimilarity: decodeReference(ref)?.similarity }
 }
 
 export function damaged(key: Bytes): PrestigeError {

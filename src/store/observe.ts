@@ -102,7 +102,7 @@ export class Observer {
     metrics.histogram(`prestige.${operation}.latency_us`, latencyUs)
     if (notes.attempts > 0) metrics.histogram(`prestige.${operation}.attempts`, notes.attempts)
     for (const [name, value] of notes.histograms) {
-      metrics.histogram(`prestige.${operation}.${name}`, value)
+      metrics.histogram(name.includes('.') ? name : `prestige.${operation}.${name}`, value)
     }
   }
 

@@ -7,6 +7,7 @@ import type { Bytes } from '../bytes.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../model.ts'
 import { flag, given, oneOf } from '../options.ts'
+import type { SemanticInput } from './semantic-options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -30,8 +31,8 @@ export const storeOptions = v.strictObject({
   ),
   dedup: v.optional(
     oneOf(
-      ['exact', 'near'],
-      'exact: identical bytes are kept once. near: texts that are alike are linked as well.',
+      ['exact', 'near', 'semantic', 'hybrid'],
+      'exact: identical bytes are kept once. near: texts that are alike are linked as well. semantic: texts that mean the same are. hybrid: both.',
     ),
   ),
   similarityMin: v.optional(
@@ -56,6 +57,12 @@ export const storeOptions = v.strictObject({
       candidatesMax: v.optional(count('The most candidates that are measured (100).')),
       bucketMax: v.optional(count('Buckets of more representatives are passed over (1000).')),
     }),
+  ),
+  semantic: v.optional(
+    given<SemanticInput>(
+      (value) => typeof value === 'object' && value !== null,
+      'how texts of like meaning are found',
+    ),
   ),
   canonical: v.optional(
     given<CanonicalInput>(isCanonical, 'the name of a profile or { version, canonicalise }'),

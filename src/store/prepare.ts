@@ -156,6 +156,7 @@ function finish(
     sharesForms,
     near: keeping.near && onlyOnce(keeping.near, value),
     sharesNear,
+    meaning: undefined,
   }
 }
 

@@ -9,7 +9,7 @@ import { hex, type KeyOutcome, type Receipt } from './receipt.ts'
 import type { Hit } from '../near/search.ts'
 import type { NearValue, NotCompared } from './near.ts'
 import { decodePayload, encodeSimilarity } from './near-rows.ts'
-import { type Gc, type Keeping, release } from './release.ts'
+import { type Gc, type Keeping, forgetReference, release } from './release.ts'
 import {
   contents,
   type ContentOutcome,
@@ -27,6 +27,8 @@ import {
   refs,
   staged,
 } from './rows.ts'
+import type { Meaning } from './semantic.ts'
+import { encodeReference } from './semantic-rows.ts'
 import { requireStaged } from './staging.ts'
 import { count } from './tallies.ts'
 
@@ -51,6 +53,8 @@ export interface Prepared {
   readonly near: (() => NearValue | NotCompared) | undefined
   /** A near duplicate is not kept: the key gets the bytes of what it is like. */
   readonly sharesNear: boolean
+  /** What its text means, or why that was not asked: found out when a transaction has asked for it. */
+  readonly meaning: Meaning | NotCompared | undefined
 }
 
 export interface PutEnd {
@@ -70,6 +74,7 @@ interface Scene {
   readonly digest: Buffer
   readonly form: Form | undefined
   readonly near: NearScene | undefined
+  readonly meant?: MeantScene
   readonly notCompared?: NotCompared
 }
 
@@ -82,9 +87,23 @@ interface NearScene {
   readonly passedOver: number
 }
 
-/** `stage`: the value is large and not known; write its parts first, then come again. */
-export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd | 'stage'> {
+/** What a text means, and that it still stands. */
+interface MeantScene {
+  readonly meaning: Meaning
+  /** The content it means the same as. */
+  readonly known: Known | undefined
+}
+
+/** What has to be done before a transaction can end. */
+export type PutWish =
+  /** The value is large and not known: write its parts first, then come again. */
+  | 'stage'
+  /** The text is not known, or what was known of it does not stand any more: find out what it means. */
+  | 'embed'
+
+export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd | PutWish> {
   const scene = yield* look(scope, prepared)
+  if (scene === 'embed') return scene
   const now = scope.now()
   const { entry, known } = scene
   const needsParts = !known && !prepared.staged && prepared.value.byteLength > prepared.partBytes
@@ -95,10 +114,16 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const stagedInVain = prepared.staged !== undefined && known !== undefined
   const content = keepContent(scope, prepared, scene)
   if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
+  if (prepared.meaning !== undefined) yield* keepMeaning(scope, prepared, scene, content)
   const receipt = receiptOf(prepared, scene, content, keyOutcome, expiresAt)
-  const isAsItWas = keyOutcome === 'unchanged' && !scene.near
+  const isAsItWas = keyOutcome === 'unchanged' && !scene.near && !scene.meant
   if (isAsItWas && entry?.expiresAt === undefined && expiresAt === undefined) {
     return { receipt, released: undefined, stagedInVain, swept: false }
+  }
+  const { semantic } = prepared.keeping
+  if (entry && semantic && prepared.sharesNear) {
+    const text = scene.meant?.meaning.text
+    yield* forgetReference(scope, entry.id, prepared.key, semantic, text)
   }
   pointKey(scope, prepared, scene, content, expiresAt)
   if (!entry || isSame) return { receipt, released: undefined, stagedInVain, swept: false }
@@ -108,16 +133,51 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   return { receipt, released: old, stagedInVain, swept: end === 'swept' }
 }
 
-function* look(scope: Scope, prepared: Prepared): Transaction<Scene> {
+function* look(scope: Scope, prepared: Prepared): Transaction<Scene | 'embed'> {
   const { key, digest, form, staged: id, near } = prepared
+  const { semantic } = prepared.keeping
   const [entry, known] = yield* read(cell(entries, key), cell(digests, digest))
   const formRow = form && (yield* read(cell(forms, form)))[0]
   if (id !== undefined && known === undefined) yield* requireStaged(id)
   const scene = { entry, known, digest, form: formRow, near: undefined }
-  if (known !== undefined || near === undefined) return scene
-  const value = near()
+  if (known !== undefined || (near === undefined && semantic === undefined)) return scene
+  const value = near?.()
   if (typeof value === 'string') return { ...scene, notCompared: value }
-  return yield* lookNear(scope, prepared, value, scene)
+  const compared = value ? yield* lookNear(scope, prepared, value, scene) : scene
+  if (semantic === undefined || compared.near?.hit) return compared
+  return yield* lookMeaning(prepared, compared)
+}
+
+function* lookMeaning(
+  { meaning, keeping: { semantic }, sharesNear }: Prepared,
+  scene: Scene,
+): Transaction<Scene | 'embed'> {
+  if (meaning === undefined || semantic === undefined) return 'embed'
+  if (typeof meaning === 'string') return { ...scene, notCompared: meaning }
+  const known = yield* semantic.settle(meaning)
+  if (known === 'again') return 'embed'
+  const meant = { meaning, known }
+  if (!known || !meaning.hit || !sharesNear) return { ...scene, meant }
+  return { ...scene, known, digest: meaning.hit.digest, meant }
+}
+
+/** A text that is kept is linked, or stands for those like it; of one that is not, the vectors are. */
+function* keepMeaning(
+  scope: Scope,
+  { keeping: { semantic }, digest, meaning }: Prepared,
+  { known: same, near, meant, notCompared }: Scene,
+  { id, bytes }: KeptContent,
+): Transaction<void> {
+  if (!semantic || near?.hit) return
+  if (same) {
+    const { text, vectors } = meant?.meaning ?? {}
+    if (text && vectors) semantic.vectors.write(scope, text, vectors)
+    return
+  }
+  const content = { id, digest, bytes }
+  const hit = meant?.known && meant.meaning.hit
+  if (meant?.known && hit) semantic.link(scope, content, meant.meaning, hit, meant.known)
+  else if (meaning && notCompared !== 'not-text') yield* semantic.begin(scope, content, meaning)
 }
 
 function* lookNear(
@@ -174,7 +234,7 @@ function keepContent(scope: Scope, prepared: Prepared, scene: Scene): KeptConten
   return { id: known.id, bytes: known.bytes, outcome: 'duplicate' }
 }
 
-function keepNew(scope: Scope, prepared: Prepared, { form, near }: Scene): KeptContent {
+function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene): KeptContent {
   const { key, value, digest } = prepared
   const id = prepared.staged ?? scope.id()
   if (prepared.staged) scope.remove(cell(staged, id))
@@ -192,7 +252,7 @@ function keepNew(scope: Scope, prepared: Prepared, { form, near }: Scene): KeptC
   scope.write(cell(digests, digest), known)
   count(scope, { contents: 1, contentBytes: bytes })
   if (prepared.form) joinForm(scope, prepared.form, form, { id, digest, storedAt, firstKey: key })
-  return { id, bytes, outcome: form || near?.hit ? 'linked' : 'new' }
+  return { id, bytes, outcome: form || near?.hit || meant?.known ? 'linked' : 'new' }
 }
 
 function joinForm(
@@ -209,7 +269,7 @@ function joinForm(
 function pointKey(
   scope: Scope,
   { key, sharesNear }: Prepared,
-  { entry: old, digest, near }: Scene,
+  { entry: old, digest, near, meant }: Scene,
   { id, bytes, outcome }: KeptContent,
   expiresAt: number | undefined,
 ): void {
@@ -218,9 +278,8 @@ function pointKey(
   const told = isSame ? old.outcome : outcome
   const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome: told })
   scope.write(cell(entries, key), entry)
-  const similarity = sharesNear ? near?.hit?.similarity : undefined
-  const reference = similarity === undefined ? EMPTY : encodeSimilarity(similarity)
-  if (!isSame || similarity !== undefined) scope.write(cell(refs, refKey(id, key)), reference)
+  const reference = sharesNear ? referenceOf(near, meant) : EMPTY
+  if (!isSame || reference.byteLength > 0) scope.write(cell(refs, refKey(id, key)), reference)
   const oldExpiry = old?.expiresAt
   if (oldExpiry !== undefined) scope.remove(cell(expiries, expiryKey(oldExpiry, key)))
   if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, key)), EMPTY)
@@ -231,19 +290,26 @@ function pointKey(
   })
 }
 
+/** What a key tells that shares the bytes of what its value is like. */
+function referenceOf(near: NearScene | undefined, meant: MeantScene | undefined): Buffer {
+  if (near?.hit) return encodeSimilarity(near.hit.similarity)
+  if (!meant?.known || !meant.meaning.hit) return EMPTY
+  const { hit, text } = meant.meaning
+  return encodeReference({ similarity: hit.similarity, text })
+}
+
 function receiptOf(
-  { value, sharesForms, keeping }: Prepared,
-  { known, form, near, notCompared }: Scene,
+  prepared: Prepared,
+  scene: Scene,
   { id, outcome }: KeptContent,
   key: KeyOutcome,
   expiresAt: number | undefined,
 ): Receipt {
+  const { known, form, near, meant, notCompared } = scene
+  const refused = meant?.meaning.refused
   const contentId = hex(id)
-  const bytes = value.byteLength
-  const isNear = near?.hit !== undefined && !form
-  const of = known ?? form ?? near?.known
-  const byForm = outcome === 'linked' || sharesForms
-  const method = isNear ? 'near' : byForm ? 'canonical' : 'digest'
+  const bytes = prepared.value.byteLength
+  const of = known ?? form ?? near?.known ?? meant?.known
   const receipt: Receipt =
     outcome === 'new' || of === undefined
       ? { key, content: 'new', contentId, bytes, bytesSaved: 0 }
@@ -256,18 +322,34 @@ function receiptOf(
             firstKey: of.firstKey,
             storedAt: of.storedAt,
           },
-          method,
-          ...(isNear && {
-            similarity: near.hit?.similarity ?? 0,
-            threshold: keeping.near?.settings.similarityMin ?? 0,
-          }),
+          ...methodOf(prepared, scene, outcome),
           bytes,
           bytesSaved: known ? bytes : 0,
         }
-  if (expiresAt === undefined && notCompared === undefined) return receipt
+  if (expiresAt === undefined && notCompared === undefined && !refused) return receipt
   return {
     ...receipt,
     ...(expiresAt !== undefined && { expiresAt }),
     ...(notCompared !== undefined && { notCompared }),
+    ...(refused && { refused }),
   }
+}
+
+type Because = Pick<Receipt, 'method' | 'similarity' | 'threshold' | 'embedder'>
+
+function methodOf(
+  { sharesForms, keeping: { near: comparing, semantic } }: Prepared,
+  { form, near, meant }: Scene,
+  outcome: ContentOutcome,
+): Because {
+  if (near?.hit && !form) {
+    const { similarity } = near.hit
+    return { method: 'near', similarity, threshold: comparing?.settings.similarityMin ?? 0 }
+  }
+  const hit = meant?.known && meant.meaning.hit
+  if (hit && semantic && !form) {
+    const { similarityMin: threshold, embedder } = semantic.settings
+    return { method: 'semantic', similarity: hit.similarity, threshold, embedder }
+  }
+  return { method: outcome === 'linked' || sharesForms ? 'canonical' : 'digest' }
 }

@@ -2,6 +2,7 @@
 
 import { asBuffer, type Bytes } from '../bytes.ts'
 import type { ContentOutcome } from './rows.ts'
+import type { Refused } from './semantic.ts'
 
 export type KeyOutcome = 'created' | 'unchanged' | 'replaced'
 
@@ -16,7 +17,7 @@ export interface Origin {
 }
 
 /** Which rule found two values to be the same. */
-export type Method = 'digest' | 'canonical' | 'near'
+export type Method = 'digest' | 'canonical' | 'near' | 'semantic'
 
 export interface Receipt {
   readonly key: KeyOutcome
@@ -31,9 +32,13 @@ export interface Receipt {
   /** Of which content; absent when new. */
   readonly of?: Origin
   readonly method?: Method
-  /** By method `near`: how similar, measured exactly, and what was asked for at least. */
+  /** By method `near` or `semantic`: how similar, measured exactly, and what was asked for at least. */
   readonly similarity?: number
   readonly threshold?: number
+  /** By method `semantic`: what the vectors are of. */
+  readonly embedder?: string
+  /** The nearest in meaning that something spoke against, and what. */
+  readonly refused?: Refused
   /** Near duplicates were not looked for, and why. */
   readonly notCompared?: 'not-text' | 'too-large'
   readonly bytes: number

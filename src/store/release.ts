@@ -20,11 +20,13 @@ import {
   members,
   partCount,
   partKey,
+  refKey,
   refs,
   released,
   staged,
 } from './rows.ts'
 import type { StoreNear } from './near.ts'
+import type { StoreSemantic } from './semantic.ts'
 import { count } from './tallies.ts'
 
 export type Gc = 'immediate' | 'manual'
@@ -35,6 +37,8 @@ export interface Keeping {
   readonly partBytes: number
   /** Where near duplicates are linked. */
   readonly near: StoreNear | undefined
+  /** Where texts of like meaning are linked. */
+  readonly semantic: StoreSemantic | undefined
 }
 
 /** What a sweep did, for those who asked for it. */
@@ -43,6 +47,18 @@ export interface Swept {
   readonly bytes: number
   /** More parts than one transaction should remove: they are staged for removal, and invisible. */
   readonly partsLeft: boolean
+}
+
+/** Where a key shares the bytes of what its text means, its reference is about to go, or to become another. */
+export function* forgetReference(
+  scope: Scope,
+  id: Bytes,
+  key: Bytes,
+  semantic: StoreSemantic,
+  text?: Bytes,
+): Transaction<void> {
+  const [reference] = yield* read(cell(refs, refKey(id, key)))
+  yield* semantic.forget(scope, reference, text)
 }
 
 /**
@@ -72,7 +88,7 @@ export function* sweep(
   scope: Scope,
   digest: Bytes,
   known: Known,
-  { partBytes, near }: Keeping,
+  { partBytes, near, semantic }: Keeping,
   heir?: Form,
 ): Transaction<Swept> {
   const { id, bytes, form } = known
@@ -84,6 +100,7 @@ export function* sweep(
   count(scope, { contents: -1, contentBytes: -bytes })
   if (form) yield* leaveForm(scope, form, id, heir)
   if (near) yield* near.leave(scope, id)
+  if (semantic) yield* semantic.leave(scope, id)
   return { id, bytes, partsLeft }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Bytes } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { type Gc, type Keeping, release } from './release.ts'
+import { type Gc, type Keeping, forgetReference, release } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from './rows.ts'
 import { count } from './tallies.ts'
 
@@ -40,6 +40,7 @@ function* removeEntry(
 ): Transaction<RemoveEnd> {
   const { expiresAt } = entry
   scope.remove(cell(entries, key))
+  if (keeping.semantic) yield* forgetReference(scope, entry.id, key, keeping.semantic)
   scope.remove(cell(refs, refKey(entry.id, key)))
   if (expiresAt !== undefined) scope.remove(cell(expiries, expiryKey(expiresAt, key)))
   count(scope, {

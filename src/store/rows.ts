@@ -10,6 +10,7 @@ import { asBuffer, type Bytes, concat, EMPTY } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
 import { nearStoreSpaces } from './near-rows.ts'
+import { semanticStoreSpaces } from './semantic-rows.ts'
 
 const FORMAT = 0x10
 const FORMAT_MASK = 0xf0
@@ -300,6 +301,7 @@ export const storeSpaces: readonly Space<unknown>[] = [
   settings,
   storeTallies,
   ...nearStoreSpaces,
+  ...semanticStoreSpaces,
 ]
 
 export function refKey(id: Bytes, key: Bytes): Buffer {

@@ -19,6 +19,7 @@ import {
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
 import type { StoreOptions } from './options.ts'
 import { settings } from './rows.ts'
+import type { SemanticOpening } from './semantic-settings.ts'
 
 const FORMAT_VERSION = 1
 const SETTINGS = cell(settings, Buffer.from('store'))
@@ -29,16 +30,32 @@ export interface NearSettings extends Omit<TextNearSettings, 'evidence'> {
   readonly canonical: { readonly name: string; readonly version: number | string }
 }
 
+/** How texts of like meaning are found. */
+export interface SemanticSettings {
+  /** The id of the embedder of all vectors. */
+  readonly embedder: string
+  readonly dimensions: number
+  /** Its name, where it is a model that can be opened by one. */
+  readonly model?: string | undefined
+  readonly similarityMin: number
+  readonly guards: Readonly<Record<string, boolean>>
+  readonly textBytesMax: number
+  /** The embedder became another, and not everything is decided anew yet. */
+  readonly isMigrating?: boolean | undefined
+}
+
 /** `{"format":1,"dedup":"exact","canonical":{"name":"none","version":1},"fidelity":"own","partBytes":4194304}` */
 export interface StoreSettings {
   readonly format: number
-  readonly dedup: 'exact' | 'near'
+  readonly dedup: 'exact' | 'near' | 'semantic' | 'hybrid'
   readonly canonical: { readonly name: string; readonly version: number | string }
   readonly fidelity: 'own' | 'representative'
   /** Values longer than this are kept in parts. */
   readonly partBytes: number
   /** Where near duplicates are linked. */
   readonly near?: NearSettings | undefined
+  /** Where texts of like meaning are linked. */
+  readonly semantic?: SemanticSettings | undefined
 }
 
 export interface OpenedSettings {
@@ -47,18 +64,24 @@ export interface OpenedSettings {
   readonly profile: CanonicalProfile | undefined
   /** The form in which texts are compared, where near duplicates are linked. */
   readonly nearProfile: CanonicalProfile | undefined
+  /** Where texts of like meaning are linked. */
+  readonly semantic: SemanticOpening | undefined
 }
 
 export async function openSettings(
   backend: Backend,
   options: Pick<
     StoreOptions,
-    'dedup' | 'canonical' | 'fidelity' | 'create' | 'similarityMin' | 'near'
+    'dedup' | 'canonical' | 'fidelity' | 'create' | 'similarityMin' | 'near' | 'semantic'
   >,
 ): Promise<OpenedSettings> {
   const given = options.canonical === undefined ? undefined : canonicalProfile(options.canonical)
   const profile = given ?? canonicalProfile('none')
   const near = wantedNear(options, profile)
+  const there = await backend.read(findSettings)
+  // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
+  refuseMisplaced(there?.dedup ?? options.dedup ?? 'exact', options)
+  const semantic = await openSemantic(there, options)
   const wanted: StoreSettings = {
     format: FORMAT_VERSION,
     dedup: options.dedup ?? 'exact',
@@ -66,23 +89,56 @@ export async function openSettings(
     fidelity: options.fidelity ?? 'own',
     partBytes: backend.limits.valueBytesMax,
     ...(near && { near }),
+    ...(semantic?.wanted && { semantic: semantic.wanted }),
   }
-  const there = await backend.read(findSettings)
-  // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
-  const { dedup } = there ?? wanted
-  if (dedup !== 'near' && (options.similarityMin !== undefined || options.near)) throw misplaced()
-  const found = there ?? (await make(backend, wanted, options.create))
-  const differences = differencesOf(found, { ...options, canonical: given })
-  if (differences.length > 0) throw mismatch(differences)
-  const opened = given ?? profileOf(found)
-  return { settings: found, profile: opened, nearProfile: nearProfileOf(found, opened) }
+  try {
+    const found = there ?? (await make(backend, wanted, options.create))
+    const differences = differencesOf(found, { ...options, canonical: given })
+    if (found.semantic) differences.push(...(semantic?.differences(found.semantic) ?? []))
+    if (differences.length > 0) throw mismatch(differences)
+    const opened = given ?? profileOf(found)
+    const nearProfile = nearProfileOf(found, opened)
+    return { settings: found, profile: opened, nearProfile, semantic }
+  } catch (error) {
+    await semantic?.embedder.close()
+    throw error
+  }
 }
 
-function misplaced(): PrestigeError {
-  return new PrestigeError(
-    'INVALID_OPTIONS',
-    "similarityMin and near are for stores with dedup: 'near', and this one finds identical bytes only.",
-  )
+/** Loaded only for stores that compare meanings. */
+async function openSemantic(
+  there: StoreSettings | undefined,
+  options: Pick<StoreOptions, 'dedup' | 'semantic'>,
+): Promise<SemanticOpening | undefined> {
+  const dedup = there?.dedup ?? options.dedup
+  if (dedup !== 'semantic' && dedup !== 'hybrid') return undefined
+  const { SemanticOpening } = await import('./semantic-settings.ts')
+  return SemanticOpening.open(there?.semantic, options.semantic)
+}
+
+function refuseMisplaced(
+  dedup: StoreSettings['dedup'],
+  { similarityMin, near, semantic }: Pick<StoreOptions, 'similarityMin' | 'near' | 'semantic'>,
+): void {
+  const hasNear = dedup === 'near' || dedup === 'hybrid'
+  if (!hasNear && (similarityMin !== undefined || near)) {
+    const what =
+      dedup === 'exact'
+        ? 'finds identical bytes only'
+        : 'compares meanings: say semantic.similarityMin'
+    throw refusal(
+      `similarityMin and near are for stores with dedup: 'near' or 'hybrid', and this one ${what}.`,
+    )
+  }
+  if (semantic && dedup !== 'semantic' && dedup !== 'hybrid') {
+    throw refusal(
+      `semantic is for stores with dedup: 'semantic' or 'hybrid', and this one is '${dedup}'.`,
+    )
+  }
+}
+
+function refusal(message: string): PrestigeError {
+  return new PrestigeError('INVALID_OPTIONS', message)
 }
 
 const DEFAULT_SIMILARITY = 0.85
@@ -96,7 +152,7 @@ function wantedNear(
   }: Pick<StoreOptions, 'dedup' | 'similarityMin' | 'near'>,
   profile: CanonicalProfile,
 ): NearSettings | undefined {
-  if (dedup !== 'near') return undefined
+  if (dedup !== 'near' && dedup !== 'hybrid') return undefined
   const { candidatesMax: _candidates, bucketMax: _bucket, ...wanted } = near ?? {}
   const { evidence: _evidence, ...settings } = textNearSettings({
     ...wanted,
@@ -133,9 +189,23 @@ function make(
 }
 
 /** Readers need not wait for a writer. */
-function* findSettings(_scope: ReadScope): Transaction<StoreSettings | undefined> {
+export function* findSettings(_scope: ReadScope): Transaction<StoreSettings | undefined> {
   const [found] = yield* read(SETTINGS)
   return found && readSettings(Buffer.from(found).toString())
+}
+
+/** Puts other settings in the place of those that were found. */
+export function* replaceSettings(
+  scope: Scope,
+  found: StoreSettings,
+  wanted: StoreSettings,
+): Transaction<void> {
+  const [now] = yield* read(SETTINGS)
+  if (now && Buffer.from(now).toString() === JSON.stringify(found)) {
+    scope.write(SETTINGS, Buffer.from(JSON.stringify(wanted)))
+    return
+  }
+  throw new PrestigeError('CONTENDED', 'Somebody else is changing the settings of this store.')
 }
 
 function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSettings> {

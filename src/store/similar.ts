@@ -1,13 +1,16 @@
 /** What in the store is like a value, without keeping it. */
 
-import { equalBytes } from '../bytes.ts'
+import { EMPTY, equalBytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Backend, cell, glance, type Transaction } from '../backends/contract.ts'
-import type { StoreNear } from './near.ts'
+import type { NotCompared, StoreNear } from './near.ts'
 import { decodePayload } from './near-rows.ts'
 import { refuseUnknown, type Value, valueBytes } from './prepare.ts'
 import { type Origin, originOf } from './receipt.ts'
+import type { Keeping } from './release.ts'
 import { digests } from './rows.ts'
+import type { StoreSemantic } from './semantic.ts'
+import type { SemanticVeto } from './semantic-arbiter.ts'
 
 export interface SimilarOptions {
   /** At most so many, the most similar first (10). */
@@ -24,37 +27,50 @@ export interface Similar extends Origin {
   /** Measured exactly. */
   readonly similarity: number
   readonly bytes: number
+  /** Where meanings are compared: what speaks against the two being the same. */
+  readonly vetoes?: readonly SemanticVeto[]
 }
 
 const DEFAULT_LIMIT = 10
 
 export async function similarTo(
   backend: Backend,
-  near: StoreNear | undefined,
+  { near, semantic }: Pick<Keeping, 'near' | 'semantic'>,
   value: Value,
   options: SimilarOptions,
 ): Promise<Similar[]> {
   refuseUnknown(options, ['limit', 'similarityMin'])
-  if (!near) {
+  const settings = semantic?.settings ?? near?.settings
+  if (!settings) {
     throw new PrestigeError(
       'INVALID_OPTIONS',
-      "This store finds identical bytes only. Open a new one with dedup: 'near' to ask for what is similar.",
+      "This store finds identical bytes only. Open a new one with dedup: 'near' or 'semantic' to ask for what is similar.",
     )
   }
-  const { limit = DEFAULT_LIMIT, similarityMin = near.settings.similarityMin } = options
+  const { limit = DEFAULT_LIMIT, similarityMin = settings.similarityMin } = options
   if (!(Number.isInteger(limit) && limit >= 1)) throw refusal(`limit is a whole number from 1.`)
   if (!(similarityMin > 0 && similarityMin <= 1)) {
     throw refusal(`similarityMin is greater than 0 and at most 1.`)
   }
-  const prepared = near.prepare(valueBytes(value))
-  if (typeof prepared === 'string') {
-    throw new PrestigeError(
-      'UNREADABLE_VALUE',
-      prepared === 'too-large'
-        ? 'The value is too long to be compared.'
-        : 'Only texts are compared, and the value is not valid UTF-8.',
-    )
-  }
+  const wanted = { limit, similarityMin }
+  const bytes = valueBytes(value)
+  if (semantic) return meaningLike(semantic, bytes, wanted)
+  return near ? nearLike(backend, near, bytes, wanted) : []
+}
+
+interface Wanted {
+  readonly limit: number
+  readonly similarityMin: number
+}
+
+function nearLike(
+  backend: Backend,
+  near: StoreNear,
+  value: Buffer,
+  { limit, similarityMin }: Wanted,
+): Promise<Similar[]> {
+  const prepared = near.prepare(value)
+  if (typeof prepared === 'string') throw notCompared(prepared)
   return backend.read(function* (): Transaction<Similar[]> {
     const { hits } = yield* near.search(prepared, undefined, { similarityMin, hitsMax: limit })
     const found: Similar[] = []
@@ -66,6 +82,39 @@ export async function similarTo(
     }
     return found
   })
+}
+
+/** By meaning, with what speaks against each. Nothing of the question is kept. */
+async function meaningLike(
+  semantic: StoreSemantic,
+  value: Buffer,
+  { limit, similarityMin }: Wanted,
+): Promise<Similar[]> {
+  const read = semantic.textOf(value)
+  if (typeof read === 'string') throw notCompared(read)
+  const { text } = read
+  const vectors = await semantic.vectorsFor(text)
+  if (vectors === 'too-large') throw notCompared(vectors)
+  if (!vectors) return []
+  const wanted = { least: similarityMin, limit }
+  const { matches } = await semantic.candidates(vectors, undefined, wanted)
+  const own = semantic.arbiter.asking(text, EMPTY)
+  const found: Similar[] = []
+  for (const { similarity, id, digest, known } of matches) {
+    const other = await semantic.textIn({ id, digest, bytes: known.bytes })
+    const vetoes = other === undefined ? [] : semantic.arbiter.guardsOf(own, other)
+    found.push({ similarity, ...originOf(known), bytes: known.bytes, vetoes })
+  }
+  return found
+}
+
+function notCompared(why: NotCompared): PrestigeError {
+  return new PrestigeError(
+    'UNREADABLE_VALUE',
+    why === 'too-large'
+      ? 'The value is too long to be compared.'
+      : 'Only texts are compared, and the value is not valid UTF-8.',
+  )
 }
 
 function refusal(message: string): PrestigeError {

@@ -6,16 +6,17 @@
  */
 
 import { asBuffer, type Bytes } from '../bytes.ts'
-import type { Backend, ReadScope } from '../backends/contract.ts'
+import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { Gate } from '../backends/gate.ts'
 import { adoptOrphans } from './adopt.ts'
-import { type Collected, collectAll, collectContent, removeParts } from './collect.ts'
+import { type Collected, collectAll, collectContent } from './collect.ts'
 import { explain, type Explanation, type ExplainOptions } from './explain.ts'
 import { findEntry, findValue } from './get.ts'
+import { cleanUp, grant } from './grant.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { type AtOnce, type Items, many, type ManyOptions, type Outcome, type Work } from './many.ts'
-import { nearOf, type StoreNear } from './near.ts'
+import { nearOf } from './near.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
 import {
@@ -26,7 +27,7 @@ import {
   type PutOptions,
   type Value,
 } from './prepare.ts'
-import { type Prepared, type PutEnd, putValue } from './put.ts'
+import { type Prepared, type PutEnd, putValue, type PutWish } from './put.ts'
 import { notePut, noteSwept } from './put-notes.ts'
 import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
@@ -34,21 +35,12 @@ import { removeKey } from './remove.ts'
 import { entries, Entry } from './rows.ts'
 import type { OpenedSettings, StoreSettings } from './settings.ts'
 import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
-import { stage } from './staging.ts'
-import { type Counts, readCounts } from './tallies.ts'
+import { readStats, type Stats } from './stats.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
 export interface PutItem extends PutOptions {
   readonly key: Key
   readonly value: Value
-}
-
-export interface Stats extends Counts {
-  readonly bytesSaved: number
-  /** Bytes of all values divided by bytes stored; 1 for an empty store. */
-  readonly dedupRatio: number
-  /** Where near duplicates are linked: contents that are, and values that full buckets may have hidden one from. */
-  readonly near?: { readonly links: number; readonly possibleMisses: number }
 }
 
 export class Store {
@@ -58,10 +50,14 @@ export class Store {
   readonly #preparation: Preparation
   readonly #observer: Observer | undefined
 
-  constructor(backend: Backend, opened: OpenedSettings, options: StoreOptions) {
+  /** `indexPath`: where an index of meanings is saved. */
+  constructor(backend: Backend, opened: OpenedSettings, options: StoreOptions, indexPath?: string) {
     const { settings, profile } = opened
     const { metrics, tracer, onUnreadable, gc } = options
     const near = nearOf(backend, opened, options.near ?? {})
+    const { partBytes } = settings
+    const semantic =
+      settings.semantic && opened.semantic?.make(backend, settings.semantic, partBytes, indexPath)
     this.settings = settings
     this.#backend = backend
     this.#observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
@@ -70,9 +66,9 @@ export class Store {
       onUnreadable,
       gc,
       sharesForms: settings.fidelity === 'representative' && settings.canonical.name !== 'none',
-      partBytes: settings.partBytes,
-      keeping: { partBytes: settings.partBytes, near },
-      sharesNear: near !== undefined && settings.fidelity === 'representative',
+      partBytes,
+      keeping: { partBytes, near, semantic },
+      sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',
     }
   }
 
@@ -97,7 +93,7 @@ export class Store {
       const made = prepare(this.#preparation, key, value, options)
       const prepared = made instanceof Promise ? await made : made
       const end = await this.#backend.run(putValue, prepared)
-      if (end !== 'stage' && end.released === undefined && !end.swept) return end.receipt
+      if (typeof end !== 'string' && end.released === undefined && !end.swept) return end.receipt
       return (await this.#finishPut(prepared, end)).receipt
     } catch (error) {
       this.#doubt(error)
@@ -208,30 +204,23 @@ export class Store {
   /** What the receipt said, and which other keys share the content; `undefined` for a missing key. */
   async explain(key: Key, options: ExplainOptions = {}): Promise<Explanation | undefined> {
     const bytes = keyBytes(key)
-    const { sharesForms } = this.#preparation
-    const how = { sharesForms, threshold: this.settings.near?.similarityMin }
+    const { sharesForms, keeping } = this.#preparation
+    const how = { sharesForms, near: keeping.near, semantic: keeping.semantic }
     return this.#gate.pass(() => explain(this.#backend, bytes, how, options))
   }
 
   /** What in the store is like this value, the most similar first. Nothing is kept. */
   async similar(value: Value, options: SimilarOptions = {}): Promise<Similar[]> {
-    const { near } = this.#preparation.keeping
-    return this.#gate.pass(() => similarTo(this.#backend, near, value, options))
+    const { keeping } = this.#preparation
+    return this.#gate.pass(() => similarTo(this.#backend, keeping, value, options))
   }
 
   /** Exact at all times, and read without a scan. */
   async stats(): Promise<Stats> {
-    const { near } = this.#preparation.keeping
-    const { counts, linked } = await this.#gate.pass(() => this.#backend.read(readStats, near))
-    const { valueBytes, contentBytes } = counts
-    const dedupRatio = contentBytes === 0 ? 1 : valueBytes / contentBytes
-    this.#observer?.gauge('prestige.store.total_bytes', contentBytes)
-    return {
-      ...counts,
-      bytesSaved: valueBytes - contentBytes,
-      dedupRatio,
-      ...(linked && { near: { links: linked.links, possibleMisses: linked.passedOver } }),
-    }
+    const { keeping } = this.#preparation
+    const stats = await this.#gate.pass(() => this.#backend.read(readStats, keeping))
+    this.#observer?.gauge('prestige.store.total_bytes', stats.contentBytes)
+    return stats
   }
 
   /** Reclaims expired keys, contents nobody refers to, and what puts that never ended left behind. */
@@ -241,6 +230,8 @@ export class Store {
       const all = await collectAll(this.#backend, keeping)
       await adoptOrphans(this.#backend, keeping)
       await keeping.near?.index.trim(this.#backend)
+      await keeping.semantic?.view.trim()
+      await this.#saveIndex()
       return all
     })
     this.#observer?.count('prestige.sweep.deleted_total', collected.contents)
@@ -258,11 +249,31 @@ export class Store {
 
   /** Waits for everything under way; every later call is refused. */
   close(): Promise<void> {
-    return this.#gate.close(() => this.#backend.close())
+    return this.#gate.close(async () => {
+      const { semantic } = this.#preparation.keeping
+      try {
+        await this.#saveIndex()
+        await semantic?.embedder.close()
+      } finally {
+        await this.#backend.close()
+      }
+    })
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** An index that cannot be saved is made anew when it is needed, so nothing is lost. */
+  async #saveIndex(): Promise<void> {
+    const { semantic } = this.#preparation.keeping
+    try {
+      if (await semantic?.view.save())
+        this.#observer?.count('prestige.semantic.index_save_ok_total', 1)
+    } catch (error) {
+      this.#observer?.count('prestige.semantic.index_save_error_total', 1)
+      process.emitWarning(`The index of meanings could not be saved: ${String(error)}`)
+    }
   }
 
   async #observedPut(
@@ -287,33 +298,15 @@ export class Store {
   /** What is left to do after the transaction: parts to write first, parts not needed, contents to collect. */
   async #finishPut(
     prepared: Prepared,
-    first: PutEnd | 'stage',
+    first: PutEnd | PutWish,
     body: typeof putValue = putValue,
     notes?: Notes,
   ): Promise<PutEnd> {
-    const end = first === 'stage' ? await this.#putInParts(prepared, body, notes) : first
+    const end =
+      typeof first === 'string' ? await grant(this.#backend, prepared, first, body, notes) : first
     if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
     if (end.swept) await this.#adopt()
     return end
-  }
-
-  async #putInParts(
-    prepared: Prepared,
-    body: typeof putValue,
-    notes: Notes | undefined,
-  ): Promise<PutEnd> {
-    // Asking whether a large value is known was no attempt to store it.
-    if (notes) notes.attempts--
-    const ready = await stage(this.#backend, prepared)
-    let end: PutEnd | 'stage' = 'stage'
-    try {
-      end = await this.#backend.run(body, ready)
-    } finally {
-      const isInVain = end === 'stage' || end.stagedInVain
-      if (isInVain) await cleanUp(() => removeParts(this.#backend, ready.staged))
-    }
-    if (end !== 'stage') return end
-    throw new PrestigeError('BODY_MISUSE', 'A value in parts cannot be asked to be put in parts.')
   }
 
   async #get(key: Key, notes: Notes): Promise<Buffer | undefined> {
@@ -362,14 +355,10 @@ export class Store {
 
   async #adopt(): Promise<void> {
     const { keeping } = this.#preparation
-    if (keeping.near) await cleanUp(() => adoptOrphans(this.#backend, keeping))
+    if (keeping.near ?? keeping.semantic) {
+      await cleanUp(() => adoptOrphans(this.#backend, keeping))
+    }
   }
-}
-
-/** All numbers are of one moment. */
-function* readStats(scope: ReadScope, near: StoreNear | undefined) {
-  const counts = yield* readCounts(scope)
-  return { counts, linked: near && (yield* near.stats()) }
 }
 
 function putWork(store: Store): Work<PutItem, Receipt> {
@@ -379,18 +368,5 @@ function putWork(store: Store): Work<PutItem, Receipt> {
     weigh: ({ value }) => value?.length ?? 0,
     perform: ({ key, value, ...options }) => store.put(key, value, options),
     weighResult: () => 0,
-  }
-}
-
-/**
- * The verb has been done; what is left to clean up is noted in the store, and the next `collect` finds it. A
- * failure that may pass must not make what was done look undone.
- */
-async function cleanUp<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof PrestigeError && error.retryable) return undefined
-    throw error
   }
 }

@@ -5,6 +5,7 @@ import { keyMissing, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { print, printJson } from '../output.ts'
+import { refusal } from '../refusal.ts'
 import { sameness } from '../sameness.ts'
 import { table } from '../table.ts'
 import { percent, size, time } from '../units.ts'
@@ -38,9 +39,12 @@ async function explainKey(invocation: Invocation): Promise<number> {
 
 function textOf(explanation: Explanation): string {
   const { key, points, digest, bytes, putAt, expiresAt, sharedWith } = explanation
+  const { refused, embedder } = explanation
   const rows = [
     ['key', notationOf(key)],
     ['outcome', cause(explanation)],
+    ...(refused ? [['refused', refusal(refused).slice(2)]] : []),
+    ...(embedder === undefined ? [] : [['embedder', embedder]]),
     ['bytes', size(bytes) + (bytes < 1024 ? '' : ` (${bytes})`)],
     ['put', time(putAt)],
     ...(expiresAt === undefined ? [] : [['expires', time(expiresAt)]]),
@@ -54,7 +58,9 @@ function textOf(explanation: Explanation): string {
 
 function cause(explanation: Explanation): string {
   const { content, of, threshold } = explanation
-  if (of === undefined) return 'new: nothing like it was known'
+  if (of === undefined) {
+    return explanation.refused ? 'new' : 'new: nothing like it was known'
+  }
   const verb = content === 'linked' ? 'linked to' : 'duplicate of'
   const asked = threshold === undefined ? '' : ` (${percent(threshold)} asked for)`
   return `${verb} "${notationOf(of.firstKey)}", ${sameness(explanation)}${asked}`

@@ -4,6 +4,7 @@ import type { Receipt } from '../../index.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { paint, print, printJson } from '../output.ts'
+import { refusal } from '../refusal.ts'
 import { sameness } from '../sameness.ts'
 import { readDuration, size, time } from '../units.ts'
 import { valueOf } from '../value-given.ts'
@@ -36,10 +37,13 @@ function whatHappened(receipt: Receipt): string {
   const { key, content, of, method, bytes, bytesSaved } = receipt
   const first = of && `"${notationOf(of.firstKey)}"`
   if (key === 'unchanged') {
-    if (method === 'near') return `it keeps the bytes of ${first}, ${sameness(receipt)}`
+    if (method === 'near' || method === 'semantic')
+      return `it keeps the bytes of ${first}, ${sameness(receipt)}`
     return `it had this value already (${size(bytes)})`
   }
-  if (first === undefined || content === 'new') return `new content, ${size(bytes)}`
+  if (first === undefined || content === 'new') {
+    return `new content, ${size(bytes)}${refusal(receipt.refused)}`
+  }
   if (content === 'linked') return `${size(bytes)}, linked to ${first}, ${sameness(receipt)}`
   return `duplicate of ${first}, ${sameness(receipt)}; ${size(bytesSaved)} saved`
 }

@@ -4,6 +4,7 @@ import type { Similar } from '../../index.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { print, printJson } from '../output.ts'
+import { vetoText } from '../refusal.ts'
 import { table } from '../table.ts'
 import { percent, size, time } from '../units.ts'
 import { valueOf } from '../value-given.ts'
@@ -23,11 +24,11 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 function tableOf(found: readonly Similar[]): string {
-  const rows = found.map(({ similarity, bytes, storedAt, firstKey }) => [
+  const rows = found.map(({ similarity, bytes, storedAt, firstKey, vetoes = [] }) => [
     percent(similarity),
     size(bytes),
     time(storedAt),
-    notationOf(firstKey),
+    notationOf(firstKey) + (vetoes.length > 0 ? `  not the same: ${vetoText(vetoes)}` : ''),
   ])
   const head = ['similar', 'size', 'stored', 'first key']
   return table([head, ...rows], ['right', 'right', 'left', 'left'])

@@ -17,7 +17,8 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 function tableOf(stats: Stats, settings: StoreSettings): string {
-  const { keys, keysWithExpiry, valueBytes, contents, contentBytes, bytesSaved, near } = stats
+  const { keys, keysWithExpiry, valueBytes, contents, contentBytes, bytesSaved, near, semantic } =
+    stats
   const { canonical, fidelity } = settings
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
   const rows = [
@@ -25,9 +26,13 @@ function tableOf(stats: Stats, settings: StoreSettings): string {
     ['contents', count(contents), size(contentBytes), ''],
     ['saved', ratio(valueBytes, contentBytes), size(bytesSaved), ''],
     ...(near ? [['linked', count(near.links), '', 'contents that are like another']] : []),
+    ...(semantic ? [['meanings', count(semantic.links), '', 'contents that mean another']] : []),
     ...(near?.possibleMisses ? [['missed', count(near.possibleMisses), '', 'at most']] : []),
   ]
   const alike = settings.near ? `, ${percent(settings.near.similarityMin)} similar` : ''
-  const ways = `  the same means: canonical ${canonical.name}${alike}, fidelity ${fidelity}\n`
+  const meaning = settings.semantic
+    ? `, ${percent(settings.semantic.similarityMin)} alike in meaning`
+    : ''
+  const ways = `  the same means: canonical ${canonical.name}${alike}${meaning}, fidelity ${fidelity}\n`
   return table(rows, ['left', 'right', 'right', 'left']) + ways
 }

@@ -4,6 +4,7 @@ import {
   type Goal,
   type Rate,
   type TextTuning,
+  type ThresholdTuning,
   type ThresholdScore,
   thresholdSvg,
   tune,
@@ -28,7 +29,12 @@ export async function run(invocation: Invocation): Promise<number> {
   const bytes =
     path === '-' ? await readStdin(signal, 'The pairs') : await readFileWhole(path, signal)
   const source = path === '-' ? 'stdin' : path
-  const tuning = tune(stoppable(labelledPairs(bytes, source, fields), signal), options)
+  const pairs = stoppable(labelledPairs(bytes, source, fields), signal)
+  if (invocation.flag('semantic')) {
+    const { tuneMeanings } = await import('../tune-semantic.ts')
+    return tuneMeanings(invocation, pairs, options)
+  }
+  const tuning = tune(pairs, options)
   const svg = invocation.text('svg')
   if (svg !== undefined) await writeWhole(svg, thresholdSvg(tuning))
   if (invocation.flag('json')) await printJson(tuning)
@@ -77,7 +83,7 @@ function textOf(tuning: TextTuning): string {
   return `${table(rows, ['left', 'left'])}\n${scoreTable(tuning)}`
 }
 
-function reasonOf(goal: Goal): string {
+export function reasonOf(goal: Goal): string {
   if (goal.kind === 'f1') return 'the best F1'
   return goal.kind === 'precision'
     ? `the lowest with a precision of ${goal.min}`
@@ -93,7 +99,7 @@ function profilesOf(profiles: TextTuning['profiles']): string {
 }
 
 /** Every fifth, and the chosen one. */
-function scoreTable({ thresholds, threshold }: TextTuning): string {
+export function scoreTable({ thresholds, threshold }: ThresholdTuning): string {
   const shown = thresholds.filter(
     (score) => Math.round(score.threshold * 100) % 5 === 0 || score.threshold === threshold,
   )
@@ -112,7 +118,7 @@ function scoreRow(
   return [threshold.toFixed(2), ...rates, isChosen ? '← chosen' : '']
 }
 
-function rateText({ value, low, high }: Rate): string {
+export function rateText({ value, low, high }: Rate): string {
   if (value === undefined) return '–'
   return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`
 }

@@ -13,6 +13,7 @@ import {
 import { ID_BYTES } from '../../backends/ids.ts'
 import { LINKS, type StoreNear } from '../near.ts'
 import { decodeSimilarity } from '../near-rows.ts'
+import { decodeReference } from '../semantic-rows.ts'
 import { takeOut } from './near-mend.ts'
 import { linkOf, rawNear } from './near-raw.ts'
 import { raw } from './raw.ts'
@@ -86,6 +87,8 @@ export async function walkSimilarities(walk: Walk, near: StoreNear): Promise<voi
   for await (const { key, value } of walk.scan(raw.refs)) {
     const similarity = decodeSimilarity(value) ?? 0
     if (value.byteLength === 0 || (similarity >= least && similarity <= 1)) continue
+    // Of a meaning, which is for others to say.
+    if (walk.how.semantic && decodeReference(value)) continue
     if (!(await walk.backend.read(isStill, key, value))) continue
     const message = `${rowName(raw.refs, key)} tells a similarity that nobody can have measured.`
     await walk.found('ref-wrong', message, [key.subarray(ID_BYTES)], () =>

@@ -39,7 +39,7 @@ import type { Walk } from './walk.ts'
 const NOTHING: NearValue = { looks: [] }
 
 export async function walkNear(walk: Walk): Promise<void> {
-  const { near, partBytes } = walk.how
+  const { near, partBytes, semantic } = walk.how
   if (!near) return
   if (!near.canCompare) {
     walk.findings.note('Near duplicates were not compared again: the function was not given.')
@@ -55,7 +55,9 @@ export async function walkNear(walk: Walk): Promise<void> {
   await walkSimilarities(walk, near)
   // What was linked to what has been taken out is decided as after any sweep.
   if (walk.repairs)
-    await walk.mended(async () => (await adoptOrphans(walk.backend, { near, partBytes })) >= 0)
+    await walk.mended(
+      async () => (await adoptOrphans(walk.backend, { near, partBytes, semantic })) >= 0,
+    )
   await compareLinks(walk, near)
 }
 

@@ -2,6 +2,7 @@
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
 import type { StoreNear } from '../near.ts'
+import type { StoreSemantic } from '../semantic.ts'
 
 export interface VerifyOptions {
   /** Mend what can be mended. One at a time: two repairs at once could both correct the same tally. */
@@ -61,6 +62,8 @@ export type ProblemKind =
   | 'linked-missing'
   /** A representative that searches would miss, or whose journal is out of step. Put into the index anew. */
   | 'index-wrong'
+  /** A text whose vectors are missing or cannot be read. Embedded again, where there is an embedder. */
+  | 'vectors-missing'
   /** A key's reference tells a similarity that nobody can have measured. Cleared. */
   | 'ref-wrong'
   /** `stats()` tells other numbers than a count of the rows. Corrected. */
@@ -99,6 +102,8 @@ export interface VerifyHow {
   readonly onUnreadable: 'error' | 'bytes'
   /** Where near duplicates are linked. */
   readonly near: StoreNear | undefined
+  /** Where texts of like meaning are linked. */
+  readonly semantic: StoreSemantic | undefined
   /** Near duplicates share the bytes of what they are like. */
   readonly sharesNear: boolean
 }

@@ -49,6 +49,10 @@ export async function verify(
   await walkReleased(walk)
   await walkStaged(walk)
   await walkNear(walk)
+  if (how.semantic) {
+    const { walkSemantic } = await import('./semantic.ts')
+    await walkSemantic(walk, how.semantic)
+  }
   await compareTallies(walk, before)
   walk.tellProgress()
   return reportOf(walk)

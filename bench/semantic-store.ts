@@ -1,0 +1,111 @@
+/**
+ * What does a put of a text cost in a store that compares meanings, beside the model alone; and what does a text cost
+ * that was put before?
+ *
+ * 10,000 representatives are there. Their vectors are made up: only their number matters to a search. Texts have about
+ * 25 words. The model alone runs in the same thread, without queue or worker.
+ */
+
+import { openStore } from 'prestige'
+import { openEmbedder } from 'prestige/semantic'
+
+import { locateModel } from '../src/semantic/embedding/locate.ts'
+import { SentenceModel } from '../src/semantic/embedding/sentence-model.ts'
+import type { Bench, Case, Fixture, Place, Sample } from './harness/bench.ts'
+import { randomNumbers, scaled } from './harness/data.ts'
+import { measure } from './harness/measure.ts'
+
+const REPRESENTATIVES = 10_000
+const DIMENSIONS = 384
+const TEXTS = 200
+const WARM = 20
+/** Of what takes no time. */
+const ROUNDS = 10
+const OPTIONS = { durability: 'os', dedup: 'semantic' } as const
+
+function textsOf(count: number, seed: number): string[] {
+  const pick = randomNumbers(seed)
+  const letter = () => 'etaoinshrdlucmfwypvbgkjqxz'[Math.min(pick(26), pick(26))] ?? 'e'
+  const word = () => Array.from({ length: 2 + pick(6) }, letter).join('')
+  return Array.from({ length: count }, () => Array.from({ length: 25 }, word).join(' '))
+}
+
+function vectorOf(pick: (below: number) => number): Float32Array {
+  return Float32Array.from({ length: DIMENSIONS }, () => pick(2001) - 1000)
+}
+
+/** Written under the real model's id, with vectors that took no time. */
+const fixture: Fixture = {
+  name: 'semantic-10k',
+  async build({ directory, scale }) {
+    const model = await openEmbedder()
+    const pick = randomNumbers(11)
+    const embed = async (texts: readonly string[]) => texts.map(() => vectorOf(pick))
+    const embedder = { id: model.id, dimensions: DIMENSIONS, embed }
+    await model.close()
+    const store = await openStore(directory, {
+      ...OPTIONS,
+      semantic: { embedder, similarityMin: 0.95 },
+    })
+    const items = textsOf(scaled(REPRESENTATIVES, scale), 5).map((value, at) => ({
+      key: `there ${at}`,
+      value,
+    }))
+    await store.putMany(items)
+    await store.close()
+  },
+}
+
+async function runStore(place: Place, isRepeated: boolean): Promise<Sample> {
+  const embedder = await openEmbedder()
+  const store = await openStore(place.directory, { ...OPTIONS, semantic: { embedder } })
+  const texts = textsOf(scaled(TEXTS, place.scale), 7)
+  const putAll = async (all: readonly string[], name: string) => {
+    for (const [at, text] of all.entries()) await store.put(`${name} ${at}`, text)
+  }
+  await putAll(textsOf(WARM, 9), 'warm')
+  await putAll(textsOf(WARM, 9), 'warm')
+  if (isRepeated) for (const name of ['first', 'second']) await putAll(texts, name)
+  const rounds = isRepeated ? ROUNDS : 1
+  const sample = await measure({ ops: texts.length * rounds, place }, async () => {
+    for (let round = 0; round < rounds; round++) await putAll(texts, `user ${round}`)
+  })
+  await store.close()
+  await embedder.close()
+  return sample
+}
+
+async function runModel(place: Place): Promise<Sample> {
+  const options = { runtime: 'auto', workers: 1, overlapTokens: 32, windowsMax: 256 } as const
+  const plan = locateModel('all-MiniLM-L6-v2', options)
+  const model = await SentenceModel.open({ plan, ...options })
+  const embedAll = async (texts: readonly string[]) => {
+    for (const text of texts) await model.embed(text)
+  }
+  await embedAll(textsOf(WARM, 9))
+  const texts = textsOf(scaled(TEXTS, place.scale), 7)
+  return measure({ ops: texts.length, place }, () => embedAll(texts))
+}
+
+const cases: readonly Case[] = [
+  {
+    name: 'a new text, 10 k representatives',
+    ours: { fixture, run: (place) => runStore(place, false) },
+    reference: { name: 'the model alone', run: runModel },
+    changesFixture: true,
+    limits: { ratioMax: 1.15 },
+  },
+  {
+    name: 'a text that was put before',
+    ours: { fixture, run: (place) => runStore(place, true) },
+    reference: { name: 'its first put', fixture, run: (place) => runStore(place, false) },
+    changesFixture: true,
+    limits: { ratioMax: 0.01 },
+  },
+]
+
+export const bench: Bench = {
+  name: 'semantic-store',
+  question: 'What does comparing meanings add to the cost of the model?',
+  cases,
+}

@@ -1,0 +1,35 @@
+/** `reembed`: another model for a store that compares meanings. */
+
+import type { Invocation } from '../invocation.ts'
+import { print, printJson, tell } from '../output.ts'
+import { count } from '../units.ts'
+import { locationOf } from '../with-store.ts'
+
+const PROGRESS_MS = 1000
+
+export async function run(invocation: Invocation): Promise<number> {
+  const location = locationOf(invocation)
+  const { reembedStore } = await import('../../open-store.ts')
+  const shows = invocation.flag('progress') || (process.stderr.isTTY && !invocation.flag('quiet'))
+  let toldAt = Date.now()
+  const done = await reembedStore(location, {
+    namespace: invocation.text('namespace'),
+    embedder: invocation.text('model'),
+    similarityMin: invocation.share('semantic-min'),
+    signal: invocation.signal,
+    onProgress({ texts }) {
+      if (!shows || Date.now() - toldAt < PROGRESS_MS) return
+      toldAt = Date.now()
+      tell(`${count(texts)} texts\n`)
+    },
+  })
+  if (invocation.flag('json')) await printJson(done)
+  else if (!invocation.flag('quiet')) {
+    const { from, to, texts, embedded, similarityMin } = done
+    await print(
+      `${count(texts)} texts compared anew, ${count(embedded)} of them embedded\n` +
+        `  from ${from}\n  to   ${to}\n  the same from ${similarityMin} on\n`,
+    )
+  }
+  return 0
+}

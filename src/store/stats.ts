@@ -1,0 +1,30 @@
+/** What a store holds and saves, as it tells. */
+
+import type { ReadScope, Transaction } from '../backends/contract.ts'
+import type { Keeping } from './release.ts'
+import { type Counts, readCounts } from './tallies.ts'
+
+export interface Stats extends Counts {
+  readonly bytesSaved: number
+  /** Bytes of all values divided by bytes stored; 1 for an empty store. */
+  readonly dedupRatio: number
+  /** Where near duplicates are linked: contents that are, and values that full buckets may have hidden one from. */
+  readonly near?: { readonly links: number; readonly possibleMisses: number }
+  /** Where texts of like meaning are linked: contents that are, and those that stand for others. */
+  readonly semantic?: { readonly links: number; readonly representatives: number }
+}
+
+/** All numbers are of one moment. */
+export function* readStats(scope: ReadScope, { near, semantic }: Keeping): Transaction<Stats> {
+  const counts = yield* readCounts(scope)
+  const linked = near && (yield* near.stats())
+  const meant = semantic && (yield* semantic.stats())
+  const { valueBytes, contentBytes } = counts
+  return {
+    ...counts,
+    bytesSaved: valueBytes - contentBytes,
+    dedupRatio: contentBytes === 0 ? 1 : valueBytes / contentBytes,
+    ...(linked && { near: { links: linked.links, possibleMisses: linked.passedOver } }),
+    ...(meant && { semantic: meant }),
+  }
+}

@@ -1,0 +1,102 @@
+/** The command line on stores that compare meanings, with a real model. */
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { prestige } from './children/cli.ts'
+
+const A = 'How do I reset my password?'
+const B = 'What is the way to reset my password?'
+
+let directory: string
+let store: string
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'prestige-cli-semantic-'))
+  store = join(directory, 'store')
+})
+afterAll(() => rm(directory, { recursive: true }))
+
+const run = (...args: readonly string[]) => prestige(args, { store })
+
+describe('meanings on the command line', { timeout: 120_000 }, () => {
+  it('have no threshold unless one is given, and it says how to find one', async () => {
+    const { code, err } = await run('put', 'a', A, '--dedup', 'semantic')
+    expect(code).toBe(2)
+    expect(err).toContain('prestige tune --semantic')
+  })
+
+  it('are compared by put, told by explain and similar, counted by stats', async () => {
+    const made = ['--dedup', 'semantic', '--semantic-min', '0.8']
+    expect((await run('put', 'a', A, ...made, '--model', 'all-MiniLM-L6-v2')).text).toBe(
+      'created "a": new content, 27 B\n',
+    )
+    // The store knows its model.
+    expect((await run('put', 'b', B)).text).toMatch(
+      /^created "b": 37 B, linked to "a", 9\d\.\d % alike in meaning\n$/,
+    )
+    expect((await run('put', 'c', 'How do I reset my passwords in 3 days?')).code).toBe(0)
+    expect((await run('put', 'bill', 'The bill is 1,500 euros.')).code).toBe(0)
+    expect((await run('put', 'other bill', 'The bill is 1,600 euros.')).text).toMatch(
+      /new content, 24 B; "bill" is 9\d\.\d % alike, but numbers differ \(1600 \/ 1500\)/,
+    )
+    expect((await run('get', 'b')).text).toBe(B)
+    expect((await run('explain', 'b')).text).toMatch(
+      /linked to "a", 9\d\.\d % alike in meaning \(80\.0 % asked for\)\n +embedder +all-MiniLM-L6-v2\//,
+    )
+    const { json } = await run('similar', 'reset a password', '--similarity-min', '0.5', '--json')
+    expect(json[0]).toMatchObject({ firstKey: 'a', vetoes: [] })
+    expect((await run('stats')).text).toContain('80.0 % alike in meaning')
+    expect((await run('verify')).text).toContain('sound')
+  })
+
+  it('can be compared by another model, after reembed', async () => {
+    const other = await run('put', 'x', 'y z', '--model', 'gte-small')
+    expect(other.code).toBe(2)
+    expect(other.err).toContain('prestige reembed')
+    const min = ['--semantic-min', '0.9']
+    const { json } = await run('reembed', '--model', 'gte-small', ...min, '--json')
+    expect(json).toMatchObject({ similarityMin: 0.9, texts: 5, embedded: 5 })
+    expect(json.to).toContain('gte-small')
+    expect((await run('explain', 'b', '--json')).json.embedder).toContain('gte-small')
+    expect((await run('get', 'b')).text).toBe(B)
+    expect((await run('verify')).text).toContain('sound')
+  })
+
+  it('are tuned by labelled pairs, with a picture', async () => {
+    const pairs = join(directory, 'pairs.jsonl')
+    const svg = join(directory, 'curves.svg')
+    const lines = [
+      { a: A, b: B, label: 1 },
+      { a: 'The bill is 1,500 euros.', b: 'The bill is 1,600 euros.', label: 0 },
+      { a: 'The cat sat on the mat.', b: 'A cat was sitting on the mat.', label: 1 },
+      { a: 'The sky is blue.', b: 'Stocks fell sharply.', label: 0 },
+    ]
+    await writeFile(pairs, lines.map((line) => JSON.stringify(line)).join('\n'))
+    const { json } = await prestige([
+      'tune',
+      '--semantic',
+      '--pairs',
+      pairs,
+      '--svg',
+      svg,
+      '--json',
+    ])
+    expect(json).toMatchObject({ pairs: 4, vetoes: { numbers: { duplicates: 0, different: 1 } } })
+    expect(json.chosen.precision.value).toBe(1)
+    expect(json.chosen.precision.low).toBeGreaterThan(0)
+    expect(await readFile(svg, 'utf8')).toContain('<svg')
+    const { code } = await prestige(['tune', '--semantic', '--pairs', pairs, '--slots', '64'])
+    expect(code).toBe(2)
+  })
+
+  it('have models, which are checked', async () => {
+    const { code, text } = await prestige(['models'])
+    expect(code).toBe(0)
+    expect(text).toMatch(/all-MiniLM-L6-v2 +fp32 .*installed, and what its authors published/)
+    const { json } = await prestige(['models', '--json'])
+    expect(json).toContainEqual(expect.objectContaining({ model: 'gte-small', state: 'sound' }))
+  })
+})
