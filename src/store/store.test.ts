@@ -146,7 +146,7 @@ describe('bad input', () => {
     await expect(opened).rejects.toThrow(/canonicl: is not an option/)
     await rejects(openStore('memory:', { canonical: 'rot13' as 'none' }), 'INVALID_OPTIONS')
     await rejects(openStore('memory:', { namespace: 'n'.repeat(65) }), 'INVALID_OPTIONS')
-    await rejects(openStore('redis://localhost'), 'INVALID_LOCATION')
+    await rejects(openStore('ftp://localhost'), 'INVALID_LOCATION')
     await rejects(openStore(''), 'INVALID_LOCATION')
     await rejects(openStore(5 as unknown as string), 'INVALID_LOCATION')
   })

@@ -64,7 +64,7 @@ export async function openDynamo(text: string, options: DynamoOptions): Promise<
     const cache = await cacheOf(location, options)
     const own = { ...options, tap: tapOf(cache?.rows, options.tap) }
     const requests = new Requests(sdk, client, location, patience)
-    return new DynamoBackend(requests, shards, own, cache?.close)
+    return new DynamoBackend(requests, shards, own, () => cache?.close() ?? Promise.resolve())
   } catch (error) {
     if (!options.client) client.destroy()
     throw error
