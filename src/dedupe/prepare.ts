@@ -78,6 +78,8 @@ export interface Preparing {
   readonly config: DedupeConfig
   /** The largest row that the engine keeps. */
   readonly valueBytesMax: number
+  /** How many rows a transaction takes. */
+  readonly cellsMax: number
 }
 
 export const DIGEST_BYTES = 16
@@ -88,6 +90,8 @@ export const DIGEST_BYTES = 16
 const EVIDENCE_BYTES_MAX = 1.5 * 1024 * 1024
 /** Passages are looked for in so many chunks of a text, some 16 MB of it: what a transaction takes has a limit too. */
 const CHUNKS_MAX = 65_536
+/** Rows that a document takes besides those of its passages. */
+const OTHER_ROWS = 64
 const DEFAULT_SOURCE = 'default'
 
 export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
@@ -99,9 +103,11 @@ export class Preparer {
   readonly #config: DedupeConfig
   readonly #near: TextNearSettings
   readonly #canonical: CanonicalProfile
+  readonly #chunksMax: number
   readonly #evidenceBytesMax: number
 
-  constructor(config: DedupeConfig, valueBytesMax = Infinity) {
+  constructor(config: DedupeConfig, valueBytesMax = Infinity, cellsMax = Infinity) {
+    this.#chunksMax = Math.min(CHUNKS_MAX, Math.max(0, cellsMax - OTHER_ROWS))
     this.#evidenceBytesMax = Math.min(EVIDENCE_BYTES_MAX, valueBytesMax)
     this.#config = config
     this.#near = nearSettingsOf(config)
@@ -152,12 +158,12 @@ export class Preparer {
   #chunks(form: Buffer): PreparedChunk[] {
     const { enabled, bytes } = this.#config.chunks
     const chunks: PreparedChunk[] = []
-    if (!enabled) return chunks
+    if (!enabled || this.#chunksMax === 0) return chunks
     let start = 0
     for (const end of chunkEnds(form, { averageBytes: bytes })) {
       chunks.push({ start, end, hash: shortDigest(form.subarray(start, end)) })
       start = end
-      if (chunks.length === CHUNKS_MAX) break
+      if (chunks.length >= this.#chunksMax) break
     }
     return chunks
   }

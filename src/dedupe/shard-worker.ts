@@ -34,7 +34,7 @@ parentPort?.on('message', (message: ToWorker) => {
 async function work({ preparing, shard, reading, strict }: ShardRequest): Promise<void> {
   try {
     for await (const batch of batchesOf(
-      new Preparer(preparing.config, preparing.valueBytesMax),
+      new Preparer(preparing.config, preparing.valueBytesMax, preparing.cellsMax),
       shard,
       reading,
       strict,

@@ -53,9 +53,9 @@ export class State {
     this.backend = backend
     this.config = config
     this.engine = new Engine(config, backend.serial, prefer)
-    const { valueBytesMax } = backend.limits
-    this.preparing = { config, valueBytesMax }
-    this.#preparer = new Preparer(config, valueBytesMax)
+    const { valueBytesMax, cellsMax } = backend.limits
+    this.preparing = { config, valueBytesMax, cellsMax }
+    this.#preparer = new Preparer(config, valueBytesMax, cellsMax)
   }
 
   static async open(
