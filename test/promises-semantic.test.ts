@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
 import { openStore, type Store, type StoreInput } from '../src/index.ts'
+import { families } from '../src/semantic/embedding/models.ts'
 import { openEmbedder, type SentenceEmbedder } from '../src/semantic/index.ts'
 import { sentence, wordEmbedder } from './texts/meanings.ts'
 
@@ -206,6 +207,18 @@ describe('rerankers and judges', () => {
     const store = await open({ rerank: () => 0, rerankMin: 0.7 })
     await store.put('a', sentence(1))
     expect(await store.put('b', sentence(1, 1))).toMatchObject({ content: 'new' })
+  })
+
+  it('W16: every family of models is pooled and prefixed as its authors say, both sides alike', () => {
+    const how = (name: string) => {
+      const family = families.find((one) => one.name.test(name))
+      return family && [family.pooling, family.prefix]
+    }
+    expect(how('all-MiniLM-L6-v2')).toEqual(['mean', ''])
+    expect(how('bge-small-en-v1.5')).toEqual(['cls', ''])
+    expect(how('e5-base-v2')).toEqual(['mean', 'query: '])
+    expect(how('nomic-embed-text-v1.5')).toEqual(['mean', 'clustering: '])
+    expect(how('gte-small')).toEqual(['mean', ''])
   })
 
   it('W15: a reranker gets the two texts apart and whole', async () => {
