@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 
-import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, glance, type Transaction } from '../backends/contract.ts'
 import { alignTexts, type Span } from '../decide/index.ts'
 import type { Method, Named } from '../dedupe/decision.ts'
 import { named } from '../dedupe/names.ts'
@@ -252,7 +252,7 @@ function* rowsAt(
   _scope: unknown,
   asked: readonly Asked[],
 ): Transaction<readonly (DocumentRow | undefined)[]> {
-  return yield* read(...asked.map(({ key }) => cell(documents, key)))
+  return yield* glance(...asked.map(({ key }) => cell(documents, key)))
 }
 
 async function readTexts(
