@@ -27,6 +27,12 @@ export const WHOLE: Omit<WorkOptions, 'seed'> = {
 const IDENTICAL = 2
 const SCRIPTS = ['', 'दो प्रतियाँ एक ही बात ', '同一件事的两份副本 ', 'نسختان من شيء واحد ', '👯‍♀️ ']
 
+const GROUPS_AT_ONCE = 3
+
+function groupOf(delivery: Delivery): number {
+  return delivery.kind === 'put' ? Number.parseInt(delivery.key, 10) : delivery.cluster
+}
+
 export function workOf(options: WorkOptions): Delivery[] {
   const { values, copies, clusters, members, redelivered, seed } = options
   const random = seededRandom(seed)
@@ -47,8 +53,9 @@ export function workOf(options: WorkOptions): Delivery[] {
     }
   }
   const again = work.filter(() => random() < redelivered)
+  // Copies come close together, to different workers: that is where a race is lost.
   return [...work, ...again]
-    .map((delivery) => ({ delivery, at: random() }))
+    .map((delivery) => ({ delivery, at: groupOf(delivery) + random() * GROUPS_AT_ONCE }))
     .toSorted((one, other) => one.at - other.at)
     .map(({ delivery }) => delivery)
 }
