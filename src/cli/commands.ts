@@ -89,7 +89,7 @@ export const globalOptions = {
   canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
   dedup: 'Find exact bytes, near (texts alike), semantic (meaning) or hybrid.',
   'similarity-min': 'How alike, with near: above 0, up to 1 (a new store: 0.85).',
-  model: 'Model of meanings: a name of `prestige models`, or a directory.',
+  model: 'Model of meanings: one of `prestige models`, or a directory.',
   'semantic-min': 'How alike in meaning: above 0, up to 1. Find yours with tune --semantic.',
   fidelity: 'own: every key keeps its own bytes. representative: the first bytes win.',
   'on-unreadable': 'Values --canonical cannot read: error (default), bytes (as they are).',

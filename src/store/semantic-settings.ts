@@ -7,6 +7,7 @@
 
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
+import { MODEL_DEFAULT } from '../semantic/embedding/models.ts'
 import { readGuards } from '../semantic/tune.ts'
 import { StoreEmbedder } from './semantic-embedder.ts'
 import {
@@ -43,7 +44,7 @@ export class SemanticOpening {
     input: SemanticInput | undefined,
   ): Promise<SemanticOpening> {
     const options = readSemantic(input)
-    const embedder = new StoreEmbedder(options.embedder)
+    const embedder = new StoreEmbedder(options.embedder ?? (there ? undefined : MODEL_DEFAULT))
     if (there) {
       refuseUnfinished(there)
       await expected(embedder, there)

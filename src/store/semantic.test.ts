@@ -289,17 +289,20 @@ describe('guards, rerankers and judges', () => {
 })
 
 describe('opening', () => {
-  it('needs a threshold and an embedder, and says how to find one', async () => {
+  it('needs a threshold, and says how to find one', async () => {
     const embedder = wordEmbedder()
     await expect(
       openStore('memory:', { dedup: 'semantic', semantic: { embedder } }),
     ).rejects.toThrow(/similarityMin is missing.*prestige tune --semantic/)
     await expect(
-      openStore('memory:', { dedup: 'semantic', semantic: { similarityMin: 0.9 } }),
-    ).rejects.toThrow(/semantic.embedder is missing/)
-    await expect(
       openStore('memory:', { dedup: 'near', semantic: { similarityMin: 0.9 } }),
     ).rejects.toThrow(/semantic is for stores/)
+  })
+
+  it('takes the model that is built in where none is named', async () => {
+    const store = await openStore('memory:', { dedup: 'hybrid', semantic: { similarityMin: 0.9 } })
+    expect(store.settings.semantic).toMatchObject({ model: 'all-MiniLM-L6-v2', dimensions: 384 })
+    await store.close()
   })
 
   it('refuses another embedder by name, and says what to run', async () => {
