@@ -30,6 +30,30 @@ export function copyOf(bytes: Bytes): Buffer {
   return copy
 }
 
+const SLAB_BYTES = 512 * 1024
+const SLAB_ALIGNMENT = 8
+
+/**
+ * Memory for pieces that come together and are gone together: one large piece costs less than many small ones, to
+ * make and to take away. Whoever keeps one of them keeps all, so what stays is copied.
+ */
+export class Slab {
+  #slab: Buffer = EMPTY
+  #used = 0
+
+  /** What is in it is whatever was there. */
+  take(bytes: number): Buffer {
+    if (bytes > SLAB_BYTES / 8) return Buffer.allocUnsafeSlow(bytes)
+    if (bytes > this.#slab.length - this.#used) {
+      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      this.#used = 0
+    }
+    const from = this.#used
+    this.#used = Math.ceil((from + bytes) / SLAB_ALIGNMENT) * SLAB_ALIGNMENT
+    return this.#slab.subarray(from, from + bytes)
+  }
+}
+
 export function concat(first: Bytes, second: Bytes): Buffer {
   const both = Buffer.allocUnsafe(first.byteLength + second.byteLength)
   both.set(first)

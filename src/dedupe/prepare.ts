@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto'
 
-import { asBuffer, type Bytes } from '../bytes.ts'
+import { asBuffer, type Bytes, Slab } from '../bytes.ts'
 import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type SimilaritySketch,
   simHashOf,
   sketchOf,
-  sketchWithHashes,
+  sketchLendingHashes,
 } from '../fingerprint/index.ts'
 import { utf8Of } from '../input/document.ts'
 import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../near/evidence.ts'
@@ -169,14 +169,17 @@ export class Preparer {
   }
 }
 
+/** Of the documents of a batch, which are gone when it is decided about. */
+const slab = new Slab()
+
 function sketchAndEvidence(
   form: Bytes,
   options: { readonly profile: ShingleProfile; readonly slots: number },
   kind: EvidenceKind,
 ): { readonly sketch: SimilaritySketch; readonly whole: Buffer } {
   if (kind === 'hashes') {
-    const { sketch, hashes } = sketchWithHashes(form, options)
-    return { sketch, whole: evidenceOfHashes(hashes) }
+    const { sketch, hashes } = sketchLendingHashes(form, options)
+    return { sketch, whole: evidenceOfHashes(hashes, slab) }
   }
   return { sketch: sketchOf(form, options), whole: evidenceOf(kind, form, options.profile) }
 }

@@ -19,6 +19,7 @@ export {
   profilesOf,
   shingleHashes,
   sketchOf,
+  sketchLendingHashes,
   sketchWithHashes,
 } from './similarity-sketch.ts'
 export type { SimilaritySketch, SketchOptions, SketchWithHashes } from './similarity-sketch.ts'

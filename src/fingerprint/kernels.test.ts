@@ -84,9 +84,10 @@ describe('the kernels', () => {
       const text = count < PROFILES.length ? long : texts.next()
       const profile = PROFILES[count % PROFILES.length]!
       const both = wasm.sketchAndHashes(text, profile, 128)
+      const atOnce = both.hashes.slice()
       const hashes = wasm.shingleHashes(text, profile)
       expect(both.sketch).toEqual(wasm.sketch(text, profile, 128))
-      expect(Buffer.from(both.hashes.buffer).equals(Buffer.from(hashes.buffer))).toBe(true)
+      expect(Buffer.from(atOnce.buffer).equals(Buffer.from(hashes.buffer))).toBe(true)
     }
   })
 

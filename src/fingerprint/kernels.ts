@@ -25,6 +25,7 @@ export interface RawSketch {
 
 export interface SketchAndHashes {
   readonly sketch: RawSketch
+  /** Lent: the next call may write over them. */
   readonly hashes: Uint32Array
 }
 

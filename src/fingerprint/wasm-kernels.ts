@@ -36,7 +36,10 @@ export class WasmKernels implements TextKernels {
       const kind = kindNumber(shape.kind)
       const shingles = exports.sketchAndSet(heap, length, kind, shape.width, slots)
       const sketch = sketched(memory, shape, shingles, slots)
-      return { sketch, hashes: memory.uint32s(memory.uint32Result(12), memory.uint32Result(16)) }
+      return {
+        sketch,
+        hashes: memory.lentUint32s(memory.uint32Result(12), memory.uint32Result(16)),
+      }
     })
   }
 

@@ -135,7 +135,12 @@ export class WasmMemory {
   }
 
   uint32s(at: number, count: number): Uint32Array {
-    return new Uint32Array(this.exports.memory.buffer, at, count).slice()
+    return this.lentUint32s(at, count).slice()
+  }
+
+  /** Memory itself: the next call may write over it. */
+  lentUint32s(at: number, count: number): Uint32Array {
+    return new Uint32Array(this.exports.memory.buffer, at, count)
   }
 
   /** Puts the memory of any typed array at `at`. */

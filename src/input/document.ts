@@ -85,18 +85,32 @@ export function isReject(item: Document | Reject): item is Reject {
 
 const UTF8 = Symbol('utf8')
 
+interface Utf8Text {
+  readonly utf8: Buffer
+  text: string | undefined
+}
+
+interface HasUtf8 {
+  readonly [UTF8]?: Utf8Text
+}
+
+/** One for all documents: with one of its own each, no two of them would have the same shape. */
+const LAZY_TEXT = {
+  enumerable: true,
+  get(this: HasUtf8): string | undefined {
+    const held = this[UTF8]
+    return held && (held.text ??= held.utf8.toString('utf8'))
+  },
+}
+
 /** The document with this text, which is UTF-8 and becomes a string only if somebody asks for it. */
 export function withUtf8<D extends Document>(document: D, utf8: Buffer): D {
-  let text: string | undefined
-  Object.defineProperty(document, UTF8, { value: utf8 })
-  return Object.defineProperty(document, 'text', {
-    enumerable: true,
-    get: () => (text ??= utf8.toString('utf8')),
-  })
+  Object.defineProperty(document, UTF8, { value: { utf8, text: undefined } })
+  return Object.defineProperty(document, 'text', LAZY_TEXT)
 }
 
 /** The text in UTF-8, where the reader had it so. */
 export function utf8Of(document: object): Buffer | undefined {
   // safe: only `withUtf8` knows the symbol
-  return (document as { readonly [UTF8]?: Buffer })[UTF8]
+  return (document as HasUtf8)[UTF8]?.utf8
 }

@@ -5,7 +5,7 @@
  * `10` canonical text; `11` shingle hashes (4 each, little endian); `12` slots (2 each, little endian).
  */
 
-import { type Bytes, concat } from '../bytes.ts'
+import { type Bytes, concat, type Slab } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import {
   equalSlots,
@@ -31,9 +31,13 @@ export function evidenceOf(kind: EvidenceKind, text: Bytes, profile: ShingleProf
   return concat(Buffer.of(SKETCH), littleEndian(slots, 2))
 }
 
-/** Where the hashes of the shingles are known already. */
-export function evidenceOfHashes(hashes: Uint32Array): Buffer {
-  return concat(Buffer.of(HASHES), littleEndian(hashes, 4))
+/** Where the hashes of the shingles are known already. In memory of its own, or of a slab. */
+export function evidenceOfHashes(hashes: Uint32Array, slab?: Slab): Buffer {
+  const bytes = 1 + hashes.byteLength
+  const evidence = slab?.take(bytes) ?? Buffer.allocUnsafe(bytes)
+  evidence[0] = HASHES
+  evidence.set(littleEndian(hashes, 4), 1)
+  return evidence
 }
 
 /** One side of a comparison, made of a text or of evidence. What it needs is computed once. */
