@@ -2,10 +2,10 @@
 
 import { concat, equalBytes } from '../bytes.ts'
 import { cell, glance, read, type Scope, type Transaction } from '../backends/contract.ts'
+import type { Centre } from './centre-row.ts'
 import type { Engine, NearLook } from './engine.ts'
-import { fromHex, hex } from './names.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
-import { type Centre, chunks, evidences, forms } from './rows.ts'
+import { chunks, evidences, forms } from './rows.ts'
 
 export function* keepCentre(
   scope: Scope,
@@ -18,19 +18,19 @@ export function* keepCentre(
   scope.write(cell(forms, document.form), concat(document.digest, key))
   const [look] = engine.looksOf(document)
   const near = look && (yield* keepNear(scope, engine, look, key))
-  let simhashRow: readonly [string, string] | undefined
+  let simhashRow: readonly [Buffer, Buffer] | undefined
   if (simhash.enabled && document.simhash) {
     const row = scope.id()
     const shelf = engine.simhashShelf(document.simhash.profile)
     yield* engine.simhash.insert(scope, shelf, row, document.simhash.bits, key)
-    simhashRow = [hex(shelf), hex(row)]
+    simhashRow = [shelf, row]
   }
   const { meaning } = engine
   const semantic =
     standsForMeaning && meaning && document.meaning
       ? yield* meaning.keep(scope, document.meaning, key)
       : undefined
-  const own: string[] = []
+  const own: Uint8Array[] = []
   if (passages.enabled) {
     const found = yield* glance(...document.chunks.map(({ hash }) => cell(chunks, hash)))
     for (const [at, chunk] of document.chunks.entries()) {
@@ -38,16 +38,10 @@ export function* keepCentre(
       const place = cell(chunks, chunk.hash)
       scope.rely(place)
       scope.write(place, key)
-      own.push(hex(chunk.hash))
+      own.push(chunk.hash)
     }
   }
-  return {
-    form: hex(document.form),
-    ...(near && { near }),
-    ...(simhashRow && { simhash: simhashRow }),
-    ...(own.length > 0 && { chunks: own }),
-    ...(semantic && { semantic }),
-  }
+  return { form: document.form, near, simhash: simhashRow, semantic, chunks: own }
 }
 
 function* keepNear(
@@ -55,11 +49,11 @@ function* keepNear(
   engine: Engine,
   { group, signature, evidence }: NearLook,
   key: Buffer,
-): Transaction<readonly [string, string]> {
+): Transaction<readonly [Buffer, Buffer]> {
   const row = scope.id()
   yield* engine.near.insert(scope, group, row, signature, key)
   scope.write(cell(evidences, concat(group, row)), evidence)
-  return [hex(group), hex(row)]
+  return [group, row]
 }
 
 /** Takes a document's fingerprints out of the indexes. */
@@ -69,22 +63,19 @@ export function* removeCentre(
   key: Buffer,
   centre: Centre,
 ): Transaction<void> {
-  const form = cell(forms, fromHex(centre.form))
+  const form = cell(forms, centre.form)
   const [same] = yield* read(form)
   if (same && equalBytes(same.subarray(DIGEST_BYTES), key)) scope.remove(form)
   if (centre.near) {
-    const [shelf, row] = [fromHex(centre.near[0]), fromHex(centre.near[1])]
+    const [shelf, row] = centre.near
     yield* engine.near.remove(scope, shelf, row)
     scope.remove(cell(evidences, concat(shelf, row)))
   }
-  if (centre.simhash) {
-    const [shelf, row] = [fromHex(centre.simhash[0]), fromHex(centre.simhash[1])]
-    yield* engine.simhash.remove(scope, shelf, row)
-  }
+  if (centre.simhash) yield* engine.simhash.remove(scope, ...centre.simhash)
   if (centre.semantic) {
-    const [shelf, row] = [fromHex(centre.semantic[0]), fromHex(centre.semantic[1])]
+    const [shelf, row] = centre.semantic
     yield* engine.meanings.remove(scope, shelf, row)
     scope.remove(cell(evidences, concat(shelf, row)))
   }
-  for (const hash of centre.chunks ?? []) scope.remove(cell(chunks, fromHex(hash)))
+  for (const hash of centre.chunks ?? []) scope.remove(cell(chunks, hash))
 }

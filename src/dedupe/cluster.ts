@@ -3,7 +3,7 @@
  * text: the cluster is no more, and its members, when they are met again, are decided about anew.
  */
 
-import { concat } from '../bytes.ts'
+import { concat, equalBytes } from '../bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { documentKey } from '../ledger/names.ts'
 import { takeBack } from '../ledger/undo.ts'
@@ -40,7 +40,7 @@ export function* leaveCluster(
 /** Whether the document that a duplicate was measured against is gone, or has another text by now. */
 export function isLeftBehind(row: DocumentRow, centre: DocumentRow | undefined): boolean {
   if (row.centreDigest === undefined) return false
-  return centre?.digest !== row.centreDigest
+  return centre === undefined || !equalBytes(centre.digest, row.centreDigest)
 }
 
 /** The cluster around a text that is no more. Returns how many have no kept copy now. */

@@ -5,13 +5,15 @@
  * best copy by the rules; a better one that comes later supersedes it, and the cluster keeps its centre.
  */
 
-import { concat } from '../bytes.ts'
+import { concat, equalBytes } from '../bytes.ts'
 import { cell, glance, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { type PreparedLine, prepareLine, recordLine, supersedeLine } from '../ledger/lines.ts'
+import { type PreparedLine, recordOfRunning, supersedeLine } from '../ledger/lines.ts'
 import { documentKey } from '../ledger/names.ts'
+import { requireRunning } from '../ledger/runs.ts'
 import { keepCentre, removeCentre } from './centre.ts'
 import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
 import type { Decision, Method, Span } from './decision.ts'
+import { decodeCentre, encodeCentre } from './centre-row.ts'
 import type { Engine } from './engine.ts'
 import { find, type Found, type Match } from './find.ts'
 import { fromHex, hex, named } from './names.ts'
@@ -34,6 +36,11 @@ export interface Context {
   readonly session: string
 }
 
+/** Of one attempt of a transaction: that the run goes on is required once. */
+export interface Progress {
+  isRunning: boolean
+}
+
 /** A decision, and the key of the row where it is kept. */
 export interface Made {
   readonly decision: Decision
@@ -44,19 +51,22 @@ export function* decideDocument(
   scope: Scope,
   document: PreparedDocument,
   context: Context,
+  progress: Progress,
 ): Transaction<Made> {
   const { engine, session, run } = context
   const { key, old } = yield* placeOf(document, session)
   const place = cell(documents, key)
-  if (old && old.digest === hex(document.digest) && (yield* holds(old))) {
+  if (old && equalBytes(old.digest, document.digest) && (yield* holds(old))) {
     const known = yield* told(old)
     if (old.session === session) return { key, decision: repeated(known) }
     scope.write(place, { ...old, session })
     return { key, decision: known }
   }
+  if (!progress.isRunning) yield* requireRunning(run)
+  progress.isRunning = true
   const found = yield* find(document, key, engine, scope)
   scope.rely(...found.relied)
-  if (old?.centre) yield* removeCentre(scope, engine, key, old.centre)
+  if (old?.centre) yield* removeCentre(scope, engine, key, decodeCentre(old.centre))
   const orphaned = old?.centre ? yield* dissolve(scope, key) : 0
   if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
   const rank = rankOf(document, engine.config)
@@ -69,7 +79,7 @@ export function* decideDocument(
     source,
     run,
     session,
-    digest: hex(document.digest),
+    digest: document.digest,
     bytes,
     ...(time !== undefined && { time }),
     ...(quality !== undefined && { quality }),
@@ -80,7 +90,7 @@ export function* decideDocument(
     ...(found.possibleMiss && !found.match && { possibleMiss: true }),
   }
   scope.write(place, row)
-  yield* recordLine(scope, lineOf(document, decided.decision, run))
+  yield* recordOfRunning(scope, lineOf(document, decided.decision, run))
   const also = {
     ...(row.possibleMiss && ({ possibleMiss: true } as const)),
     ...(orphaned > 0 && { orphaned }),
@@ -150,7 +160,7 @@ function* begin(
     decision,
     row: {
       action: decision.action,
-      centre,
+      centre: encodeCentre(centre),
       ...(decision.method && { method: decision.method }),
       ...(found.like && { like: found.like.key, similarity: found.like.similarity }),
       ...(spans.length > 0 && { spans }),
@@ -242,7 +252,8 @@ function lineOf({ id, source }: PreparedDocument, decision: Decision, run: strin
   const status = action === 'drop' ? 'duplicate' : 'accepted'
   const why = { method, ...(similarity !== undefined && { similarity }) }
   const detail = method && JSON.stringify(why)
-  return prepareLine({ id, source: source || undefined, run, status, of: of?.id, detail })
+  // All names in it were checked when the document was prepared.
+  return { key: documentKey(id), id, source: source || undefined, run, status, of: of?.id, detail }
 }
 
 function rankedOf({ id, source, bytes, time, quality, type }: Ranked): Ranked {

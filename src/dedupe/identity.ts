@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto'
 
+import { equalBytes } from '../bytes.ts'
 import { cell, read, type Transaction } from '../backends/contract.ts'
 import { DOCUMENT_ID_BYTES_MAX } from '../ledger/names.ts'
 import { hex } from './names.ts'
@@ -30,13 +31,12 @@ export function keyInFile(file: string, id: string): Buffer | undefined {
 export function* placeOf(document: PreparedDocument, session: string): Transaction<Place> {
   const { id, place } = document
   if (place === undefined) return yield* rowAt(documentKey(id))
-  const digest = hex(document.digest)
   for (let number = 0; number < NUMBERED_MAX; number++) {
     const found = yield* rowAt(keyOf([place, id, number]))
-    const isTaken = found.old?.session === session && found.old.digest !== digest
+    const isTaken = found.old?.session === session && !equalBytes(found.old.digest, document.digest)
     if (!isTaken) return found
   }
-  return yield* rowAt(keyOf([place, id, digest]))
+  return yield* rowAt(keyOf([place, id, hex(document.digest)]))
 }
 
 /** Path and id together may be longer than what an id by itself may be. */

@@ -19,6 +19,8 @@ import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
 import { violations } from './guards.ts'
 import { Leases, openLeases, publishing, type Sharing } from './leases.ts'
 import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './publish-run.ts'
+import { ClusterCounter } from './cluster-sizes.ts'
+import { Outcome } from './outcome.ts'
 import { duplicatesOf, writeLines } from './publish.ts'
 import {
   changeRun,
@@ -138,8 +140,9 @@ async function planOn(
   } finally {
     await leases.close()
   }
-  if (file !== undefined) await writeLines(file, duplicatesOf(backend, run))
-  const summary = await summarise(backend, run.id)
+  const outcome = new Outcome()
+  const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
+  if (file !== undefined) await writeLines(file, duplicatesOf(backend, run, outcome))
   return { status: 'planned', summary, violations: violations(summary, options.config) }
 }
 

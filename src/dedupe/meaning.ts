@@ -27,7 +27,6 @@ import { readGuards } from '../semantic/tune.ts'
 import { StoreEmbedder } from '../store/semantic-embedder.ts'
 import type { DedupeConfig } from './config.ts'
 import { MEANING_BITS } from './engine.ts'
-import { hex } from './names.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { evidences } from './rows.ts'
 
@@ -162,11 +161,11 @@ export class Meanings {
     scope: Scope,
     { text, vectors }: PreparedMeaning,
     key: Buffer,
-  ): Transaction<readonly [string, string]> {
+  ): Transaction<readonly [Buffer, Buffer]> {
     const row = scope.id()
     yield* this.#index.insert(scope, this.#shelf, row, this.#planes.bitsOf(vectors.pooled), key)
     scope.write(cell(evidences, concat(this.#shelf, row)), encode(text, vectors))
-    return [hex(this.#shelf), hex(row)]
+    return [this.#shelf, row]
   }
 
   #decode(bytes: Bytes): PreparedMeaning {

@@ -13,9 +13,11 @@ import { PrestigeError } from '../errors.ts'
 import { finishRun, runCell } from '../ledger/runs.ts'
 import { finishShard, noteProgress } from '../ledger/shards.ts'
 import type { DedupeConfig } from './config.ts'
+import { ClusterCounter } from './cluster-sizes.ts'
 import { stopped, violations } from './guards.ts'
 import type { Watcher } from './decide-run.ts'
 import { type Held, isLost, type Leases, publishing, requireGoingOn } from './leases.ts'
+import { Outcome } from './outcome.ts'
 import { publish, writeWhole } from './publish.ts'
 import {
   changeRun,
@@ -102,7 +104,8 @@ async function publishAs(
   held: Held,
   { watcher, version = '' }: PublishOptions,
 ): Promise<JobResult> {
-  const summary = await summarise(backend, run.id)
+  const outcome = new Outcome()
+  const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
   const found = violations(summary, run.config)
   if (found.length > 0) {
     await backend.run(setStatus, held, 'stopped')
@@ -110,7 +113,7 @@ async function publishAs(
   }
   await backend.run(setStatus, held, 'publishing')
   watcher?.onPhase?.('publishing', run.id)
-  const { files, notes } = await publish(backend, run, () => requireLease(leases, held))
+  const { files, notes } = await publish(backend, run, outcome, () => requireLease(leases, held))
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
   const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
   const manifest = manifestOf(finished, summary, outputs, notes, version)

@@ -13,9 +13,10 @@ import { PrestigeError } from '../errors.ts'
 import type { Shard } from '../input/document.ts'
 import { type KeptWriter, openWriter, type ReadingInput } from '../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
+import type { Outcome } from './outcome.ts'
 import { rejects, runPrefix } from './rows.ts'
 import type { RunRow } from './runs.ts'
-import { actionsOf, type Line, linesOf } from './summary.ts'
+import { type Line, linesOf, type Wanted } from './summary.ts'
 import { WholeFile } from './whole-file.ts'
 
 /** A line of `duplicates.jsonl`. */
@@ -46,17 +47,18 @@ export interface Published {
 export async function publish(
   backend: Backend,
   run: RunRow,
+  outcome: Outcome,
   before: () => Promise<void>,
 ): Promise<Published> {
   const directory = join(run.out, 'kept')
   const positions = async ({ index }: Shard) => {
     await before()
-    return keptPositions(backend, run.id, index)
+    return outcome.kept(index)
   }
   await removeLeftovers(run.out, run.shards)
   const published = await writeKept(run.shards, directory, positions, run.reading)
   await before()
-  await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run))
+  await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run, outcome))
   await writeLines(join(run.out, 'rejects.jsonl'), rejectsOf(backend, run))
   return published
 }
@@ -112,20 +114,20 @@ function noteOf(error: unknown, { path, format }: Shard, positions: readonly num
   return `Nothing is written for ${path}, of which nothing is kept: it cannot be read as Parquet.`
 }
 
-async function keptPositions(backend: Backend, run: string, shard: number): Promise<number[]> {
-  const positions: number[] = []
-  for await (const { entry, action } of actionsOf(backend, run, shard)) {
-    if (!entry.isRepeated && (action === 'keep' || action === 'link'))
-      positions.push(entry.position)
-  }
-  return positions.toSorted((one, other) => one - other)
-}
-
 /** The lines of `duplicates.jsonl`. */
-export async function* duplicatesOf(backend: Backend, run: RunRow): AsyncGenerator<DuplicateLine> {
-  for await (const line of linesOf(backend, run.id)) {
-    if (line.row.action === 'keep' && !line.entry.isRepeated) continue
-    yield duplicateLine(line, run.shards[line.shard])
+export async function* duplicatesOf(
+  backend: Backend,
+  run: RunRow,
+  outcome: Outcome,
+): AsyncGenerator<DuplicateLine> {
+  let last = -1
+  let told: ReadonlySet<number> = new Set()
+  const wanted: Wanted = (shard, entries) => {
+    if (shard !== last) [last, told] = [shard, outcome.told(shard)]
+    return entries.filter(({ position }) => told.has(position))
+  }
+  for await (const page of linesOf(backend, run.id, wanted)) {
+    for (const line of page) yield duplicateLine(line, run.shards[line.shard])
   }
 }
 

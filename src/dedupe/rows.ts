@@ -11,8 +11,10 @@ import { PrestigeError } from '../errors.ts'
 import { type Codec, rows, type Space } from '../backends/contract.ts'
 import { ledgerSpaces } from '../ledger/rows.ts'
 import { nearSpaces, rawCodec, spacesOf } from '../near/rows.ts'
+import { documentCodec, type DocumentRow, type Rank } from './document-row.ts'
 
 export { documentKey } from '../ledger/names.ts'
+export { type DocumentRow, type Rank } from './document-row.ts'
 
 const FORMAT = 0x10
 
@@ -31,50 +33,6 @@ function jsonCodec<T>(what: string): Codec<T> {
   }
 }
 
-/** A document's own rows in the indexes, so that they can be taken out again. */
-export interface Centre {
-  readonly form: string
-  /** Shelf and row in the near index, in hex. */
-  readonly near?: readonly [shelf: string, row: string]
-  readonly simhash?: readonly [shelf: string, row: string]
-  readonly chunks?: readonly string[]
-  readonly semantic?: readonly [shelf: string, row: string]
-}
-
-/** What decides who survives, as numbers of which more is better, in the order of the rules. */
-export type Rank = readonly number[]
-
-export interface DocumentRow {
-  readonly id: string
-  readonly source: string
-  readonly run: string
-  /** The last that met it. */
-  readonly session: string
-  /** Hex of the digest of its text. */
-  readonly digest: string
-  readonly bytes: number
-  readonly time?: number
-  readonly quality?: number
-  readonly type?: string
-  readonly rank: Rank
-  readonly action: 'keep' | 'drop' | 'link' | 'superseded'
-  readonly method?: string
-  readonly similarity?: number
-  /** Keys of centre and survivor, in hex; absent where it is a centre. */
-  readonly cluster?: string
-  /** Digest of the text that the centre had when this one was measured against it. */
-  readonly centreDigest?: string
-  /** So many were found to be like the text that this document had before, and now have no copy that is kept. */
-  readonly orphaned?: number
-  readonly centre?: Centre
-  readonly spans?: readonly (readonly [start: number, end: number, of: string])[]
-  /** Key of the document it means the same as, in hex. */
-  readonly like?: string
-  readonly supersededBy?: string
-  readonly supersedes?: readonly string[]
-  readonly possibleMiss?: true
-}
-
 export interface ClusterRow {
   /** Document keys in hex. */
   readonly survivor: string
@@ -86,7 +44,7 @@ export const near = nearSpaces('dedupe.near')
 export const simhash = nearSpaces('dedupe.simhash')
 export const meanings = nearSpaces('dedupe.semantic')
 /** Document key → DocumentRow. */
-export const documents: Space<DocumentRow> = rows('dedupe.documents', jsonCodec('documents'), {
+export const documents: Space<DocumentRow> = rows('dedupe.documents', documentCodec, {
   ordered: true,
 })
 /** Digest of the canonical form (16) → digest of the text (16), document key (16). */

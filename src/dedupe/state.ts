@@ -187,7 +187,10 @@ function* decideAll(
   also: Also | undefined,
 ): Transaction<Decision[]> {
   const made: Made[] = []
-  for (const document of prepared) made.push(yield* decideDocument(scope, document, context))
+  const progress = { isRunning: false }
+  for (const document of prepared) {
+    made.push(yield* decideDocument(scope, document, context, progress))
+  }
   if (also) yield* also(scope, made)
   return made.map(({ decision }) => decision)
 }

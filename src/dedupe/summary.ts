@@ -16,6 +16,7 @@ import {
 import { ClusterCounter, type ClusterSample } from './cluster-sizes.ts'
 import type { Decision, Method, Named } from './decision.ts'
 import { fromHex, named } from './names.ts'
+import type { Outcome } from './outcome.ts'
 import {
   type BatchEntry,
   batches,
@@ -118,14 +119,18 @@ export interface Line {
   readonly similarity: number | undefined
 }
 
-/** Documents of a run in the order of shards and positions. */
-export async function* linesOf(backend: Backend, run: string): AsyncGenerator<Line> {
-  for await (const { shard, entries } of entriesOf(backend, run)) {
-    const lines = await backend.read(findLines, entries)
-    for (const [at, entry] of entries.entries()) {
-      const line = lines[at]
-      if (line) yield { shard, entry, ...line }
-    }
+/** Which entries of a batch are wanted. */
+export type Wanted = (shard: number, entries: readonly BatchEntry[]) => readonly BatchEntry[]
+
+/** Documents of a run in the order of shards and positions, page by page. */
+export async function* linesOf(
+  backend: Backend,
+  run: string,
+  wanted: Wanted = (_shard, entries) => entries,
+): AsyncGenerator<Line[]> {
+  for await (const { shard, entries: all } of entriesOf(backend, run)) {
+    const entries = wanted(shard, all)
+    if (entries.length > 0) yield await backend.read(findLines, shard, entries)
   }
 }
 
@@ -145,41 +150,26 @@ export async function* entriesOf(
   }
 }
 
-/** What became of the documents of a shard, and nothing else. */
-export async function* actionsOf(
-  backend: Backend,
-  run: string,
-  shard: number,
-): AsyncGenerator<{ readonly entry: BatchEntry; readonly action: DocumentRow['action'] }> {
-  for await (const { entries } of entriesOf(backend, run, shard)) {
-    const rows = await backend.read(findRows, entries)
-    for (const [at, entry] of entries.entries()) {
-      const row = rows[at]
-      if (row) yield { entry, action: row.action }
-    }
-  }
-}
-
-function* findRows(
-  _scope: unknown,
-  entries: readonly BatchEntry[],
-): Transaction<readonly (DocumentRow | undefined)[]> {
-  return yield* read(...entries.map(({ key }) => cell(documents, key)))
-}
-
 function* findLines(
   _scope: unknown,
+  shard: number,
   entries: readonly BatchEntry[],
-): Transaction<(Omit<Line, 'shard' | 'entry'> | undefined)[]> {
+): Transaction<Line[]> {
   const rows = yield* read(...entries.map(({ key }) => cell(documents, key)))
-  const lines: (Omit<Line, 'shard' | 'entry'> | undefined)[] = []
-  for (const row of rows) lines.push(row && (yield* lineOf(row)))
+  const lines: Line[] = []
+  for (const [at, entry] of entries.entries()) {
+    const row = rows[at]
+    if (!row) continue
+    const isAlone = row.action === 'keep' && !row.cluster
+    const found = isAlone ? { row, ...NOTHING } : yield* linksOf(row)
+    lines.push({ shard, entry, ...found })
+  }
   return lines
 }
 
-function* lineOf(row: DocumentRow): Transaction<Omit<Line, 'shard' | 'entry'>> {
-  const alone = { row, of: undefined, centre: undefined, method: undefined, similarity: undefined }
-  if (row.action === 'keep' && !row.cluster) return alone
+const NOTHING = { of: undefined, centre: undefined, method: undefined, similarity: undefined }
+
+function* linksOf(row: DocumentRow): Transaction<Omit<Line, 'shard' | 'entry'>> {
   const link = row.like ?? row.spans?.[0]?.[2]
   const centreKey = row.cluster ?? link
   const [cluster] = row.cluster ? yield* read(cell(clusters, fromHex(row.cluster))) : []
@@ -201,14 +191,20 @@ function* lineOf(row: DocumentRow): Transaction<Omit<Line, 'shard' | 'entry'>> {
 export async function summarise(
   backend: Backend,
   run: string,
-  clusterCounter = new ClusterCounter(),
+  clusterCounter: ClusterCounter = new ClusterCounter(),
+  outcome?: Outcome,
 ): Promise<Summary> {
   const counting = new Counting()
-  for await (const line of linesOf(backend, run)) {
-    counting.add(line)
-    if (line.row.run !== run && !line.entry.isRepeated) counting.addUnchanged()
-    if (line.row.run === run && !line.entry.isRepeated) counting.addOrphaned(line.row)
-    if (line.row.cluster && !line.entry.isRepeated) clusterCounter.note(line.row.cluster)
+  for await (const page of linesOf(backend, run)) {
+    for (const line of page) {
+      const { shard, entry, row } = line
+      counting.add(line)
+      outcome?.note(shard, entry, row)
+      if (entry.isRepeated) continue
+      if (row.run === run) counting.addOrphaned(row)
+      else counting.addUnchanged()
+      if (row.cluster) clusterCounter.note(row.cluster)
+    }
   }
   const summary = counting.summary()
   const prefix = runPrefix(run)
@@ -286,7 +282,7 @@ export class Counting {
       ...told,
       run: '',
       session: '',
-      digest: '',
+      digest: EMPTY,
       bytes,
       rank: [],
       supersedes: [],

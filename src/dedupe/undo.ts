@@ -16,6 +16,7 @@ import { documentKey, runName } from '../ledger/names.ts'
 import { dropShards, takeBack } from '../ledger/undo.ts'
 import { removeCentre } from './centre.ts'
 import { isLeftBehind, leaveCluster } from './cluster.ts'
+import { decodeCentre } from './centre-row.ts'
 import type { Engine } from './engine.ts'
 import { fromHex } from './names.ts'
 import {
@@ -90,7 +91,7 @@ function* undoDocuments(
     const [row] = yield* read(cell(documents, key))
     // A later run has decided about it anew.
     if (!row || row.run !== run) continue
-    if (row.centre) yield* removeCentre(scope, engine, key, row.centre)
+    if (row.centre) yield* removeCentre(scope, engine, key, decodeCentre(row.centre))
     if (row.centre) scope.remove(cell(clusters, key))
     if (row.cluster) yield* leaveCluster(scope, fromHex(row.cluster), key, row)
     scope.remove(cell(documents, key))

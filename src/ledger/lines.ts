@@ -155,8 +155,13 @@ export function* lookLine(key: Buffer): Transaction<Line | undefined> {
  * claim on it has lost it.
  */
 export function* recordLine(scope: Scope, prepared: PreparedLine): Transaction<Recorded> {
+  if (prepared.run !== undefined) yield* requireRunning(prepared.run)
+  return yield* recordOfRunning(scope, prepared)
+}
+
+/** The same, for callers who have required in this transaction that the run is running. */
+export function* recordOfRunning(scope: Scope, prepared: PreparedLine): Transaction<Recorded> {
   const { key, id, status, source, run, worker, of, detail } = prepared
-  if (run !== undefined) yield* requireRunning(run)
   const [replaced] = yield* read(lineCell(key))
   const token = replaced ? replaced.token + 1 : 0
   const at = scope.now()

@@ -12,7 +12,7 @@ import { resolve } from 'node:path'
 import { type Backend, cell, glance, type Transaction } from '../backends/contract.ts'
 import { alignTexts, type Span } from '../decide/index.ts'
 import type { Method, Named } from '../dedupe/decision.ts'
-import { named } from '../dedupe/names.ts'
+import { hex, named } from '../dedupe/names.ts'
 import { DIGEST_BYTES } from '../dedupe/prepare.ts'
 import { keyInFile } from '../dedupe/identity.ts'
 import { documents, type DocumentRow } from '../dedupe/rows.ts'
@@ -192,7 +192,7 @@ async function placesOf(backend: Backend, names: ReadonlySet<string>): Promise<P
           const name = row && nameOf(row)
           if (!row || !name || !wanted.delete(name)) continue
           const { id, digest } = row
-          places.push({ id, name, digest, shard, position, reading: run.reading })
+          places.push({ id, name, digest: hex(digest), shard, position, reading: run.reading })
         }
       }
     }

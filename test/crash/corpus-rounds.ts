@@ -25,6 +25,7 @@ import {
   pending,
   rejects,
 } from '../../src/dedupe/rows.ts'
+import { decodeCentre } from '../../src/dedupe/centre-row.ts'
 import { listRuns } from '../../src/dedupe/runs.ts'
 import { lines } from '../../src/ledger/rows.ts'
 import { openLedger } from '../../src/open-ledger.ts'
@@ -243,7 +244,8 @@ async function ledgerOf(backend: Backend): Promise<unknown> {
 async function stateOf(backend: Backend): Promise<unknown> {
   const rows: unknown[] = []
   for await (const { key, value } of backend.scan(documents)) {
-    const { centre, ...row } = value
+    const { centre: bytes, ...row } = value
+    const centre = bytes && decodeCentre(bytes)
     // Rows of the indexes have ids that are made anew.
     const shelves = [centre?.near?.[0], centre?.simhash?.[0], centre?.form, centre?.chunks]
     rows.push([key.toString('hex'), row, shelves])

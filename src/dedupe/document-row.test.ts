@@ -1,0 +1,117 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import { decodeCentre, encodeCentre } from './centre-row.ts'
+import { documentCodec, type DocumentRow } from './document-row.ts'
+
+const bytes16 = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes))
+const key = bytes16.map((bytes) => bytes.toString('hex'))
+const name = fc.string({ unit: 'grapheme', maxLength: 40 })
+const place = fc.tuple(bytes16, bytes16)
+const double = fc.double({ noNaN: true })
+const natural = fc.nat()
+
+const anyRow = fc.record(
+  {
+    id: name,
+    source: name,
+    run: name,
+    session: name,
+    digest: bytes16,
+    bytes: fc.nat({ max: 2 ** 47 }),
+    time: double,
+    quality: double,
+    // Any string at all, half of a surrogate pair included.
+    type: fc.string({ unit: 'binary' }).chain((text) => fc.constantFrom(text, `${text}\ud800`)),
+    rank: fc.array(double, { maxLength: 6 }),
+    action: fc.constantFrom('keep', 'drop', 'link', 'superseded'),
+    method: fc.constantFrom('exact', 'near', 'semantic'),
+    similarity: double,
+    cluster: key,
+    centreDigest: bytes16,
+    orphaned: natural,
+    centre: fc
+      .record({ form: bytes16, near: place, chunks: fc.array(bytes16) })
+      .map((centre) => encodeCentre(centre)),
+    spans: fc.array(fc.tuple(natural, natural, key)),
+    like: key,
+    supersededBy: key,
+    supersedes: fc.array(key),
+    possibleMiss: fc.constant(true as const),
+  },
+  { requiredKeys: ['id', 'source', 'run', 'session', 'digest', 'bytes', 'rank', 'action'] },
+)
+
+const KEY = 'ab'.repeat(16)
+const DIGEST = Buffer.from('00112233445566778899aabbccddeeff', 'hex')
+
+const ROW: DocumentRow = {
+  id: 'दस्तावेज़ 1',
+  source: 'wiki',
+  run: 'r1',
+  session: 'r1',
+  digest: DIGEST,
+  bytes: 1234,
+  rank: [0, -1.5],
+  action: 'drop',
+  method: 'near',
+  similarity: 0.875,
+  cluster: KEY,
+  centreDigest: DIGEST,
+}
+
+describe('the row of a document', () => {
+  it('comes back as it went, whatever is in it', () => {
+    fc.assert(
+      fc.property(anyRow, (row) => {
+        expect(documentCodec.decode(documentCodec.encode(row))).toEqual(row)
+      }),
+    )
+  })
+
+  it('is written as format 2 says', () => {
+    expect(Buffer.from(documentCodec.encode(ROW)).toString('hex')).toBe(
+      '2100f0' +
+        '00112233445566778899aabbccddeeff' +
+        '0000000004d2' +
+        '020000000000000000bff8000000000000' +
+        `001d${Buffer.from('दस्तावेज़ 1').toString('hex')}` +
+        '0477696b69' +
+        '027231' +
+        '046e656172' +
+        '3fec000000000000' +
+        KEY +
+        '00112233445566778899aabbccddeeff',
+    )
+  })
+
+  it('of format 1 is still read', () => {
+    const { digest: _digest, centreDigest: _centreDigest, ...row } = ROW
+    const hex = DIGEST.toString('hex')
+    const centre = { form: KEY, near: [KEY, hex], semantic: [hex, hex], chunks: [hex] }
+    const json = JSON.stringify({ ...row, digest: hex, centreDigest: hex, centre })
+    const read = documentCodec.decode(Buffer.concat([Buffer.of(0x10), Buffer.from(json)]))
+    const { centre: bytes, ...rest } = read
+    expect(rest).toEqual(ROW)
+    const form = Buffer.from(KEY, 'hex')
+    expect(bytes && decodeCentre(bytes)).toEqual({
+      form,
+      near: [form, DIGEST],
+      simhash: undefined,
+      semantic: [DIGEST, DIGEST],
+      chunks: [DIGEST],
+    })
+  })
+
+  it('that is damaged is an error, and no other document', () => {
+    const row = Buffer.from(documentCodec.encode(ROW))
+    for (let length = 0; length < row.length; length++) {
+      expect(() => documentCodec.decode(row.subarray(0, length))).toThrow('cannot be read')
+    }
+    for (const first of [0x00, 0x11, 0x24, 0x30]) {
+      const other = Buffer.from(row)
+      other[0] = first
+      expect(() => documentCodec.decode(other)).toThrow('cannot be read')
+    }
+  })
+})
