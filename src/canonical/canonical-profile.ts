@@ -40,21 +40,22 @@ export interface CanonicalProfile {
   /**
    * The canonical bytes of a value; the array itself when it is canonical already. Never changes
    * its input, and needs no `this`. Throws UNREADABLE_VALUE when the profile cannot read the value.
+   * With `scratch` they may be in that memory, and are good until it is used again.
    */
-  readonly canonicalise: (bytes: Uint8Array) => Uint8Array
+  readonly canonicalise: (bytes: Uint8Array, scratch?: Buffer) => Uint8Array
 }
 
 const versionPattern = /^[\x20-\x7e]{1,64}$/
 
 const builtIn: Readonly<Record<CanonicalName, CanonicalProfile>> = {
   none: profile('none', 1, (bytes) => bytes),
-  whitespace: profile('whitespace', 1, (bytes) => {
+  whitespace: profile('whitespace', 1, (bytes, scratch) => {
     requireUtf8(bytes, 'whitespace')
-    return collapseSpace(bytes)
+    return collapseSpace(bytes, scratch)
   }),
-  'ascii-case': profile('ascii-case', 1, (bytes) => {
+  'ascii-case': profile('ascii-case', 1, (bytes, scratch) => {
     requireUtf8(bytes, 'ascii-case')
-    return collapseSpaceAndLower(bytes)
+    return collapseSpaceAndLower(bytes, scratch)
   }),
   unicode: profile('unicode', 1, unicodeForm),
   json: profile('json', 1, jsonForm),
@@ -108,12 +109,13 @@ function describe(result: unknown): string {
 function profile(
   name: string,
   version: number | string,
-  form: (bytes: Uint8Array) => Uint8Array,
+  form: (bytes: Uint8Array, scratch?: Buffer) => Uint8Array,
 ): CanonicalProfile {
   return Object.freeze({
     name,
     version,
-    canonicalise: (bytes: Uint8Array) => originalIfEqual(bytes, form(bytes)),
+    canonicalise: (bytes: Uint8Array, scratch?: Buffer) =>
+      originalIfEqual(bytes, form(bytes, scratch)),
   })
 }
 

@@ -40,10 +40,10 @@ const spanBytesMost = 4096
 const subscriptIota = /[\u0345\u037a\u1f80-\u1ffc]/
 
 /** The last step also lowers and collapses the ASCII spans, which the step before leaves alone. */
-export function unicodeForm(bytes: Uint8Array): Uint8Array {
-  if (isAscii(bytes)) return collapseSpaceAndLower(bytes)
+export function unicodeForm(bytes: Uint8Array, scratch?: Buffer): Uint8Array {
+  if (isAscii(bytes)) return collapseSpaceAndLower(bytes, scratch)
   requireUtf8(bytes, 'unicode')
-  return collapseSpaceAndLower(foldSpans(bytes))
+  return collapseSpaceAndLower(foldSpans(bytes), scratch)
 }
 
 /** Throws INVALID_OPTIONS on a Node whose normalisation is older than our table, or missing. */

@@ -16,22 +16,27 @@ export const collapsingAndLowering = byteMap((byte) =>
   isAsciiSpace(byte) ? SPACE : isAsciiCapital(byte) ? byte + 0x20 : byte,
 )
 
-/** Runs of white space become one space; none is left at either end. */
-export function collapseSpace(bytes: Uint8Array): Uint8Array {
-  return quickly(bytes, false) ?? collapseWith(collapsing, bytes)
+/** Runs of white space become one space; none is left at either end. In `scratch`, where it is large enough. */
+export function collapseSpace(bytes: Uint8Array, scratch?: Buffer): Uint8Array {
+  return quickly(bytes, false, scratch) ?? collapseWith(collapsing, bytes)
 }
 
 /** As `collapseSpace`, and A–Z become a–z. */
-export function collapseSpaceAndLower(bytes: Uint8Array): Uint8Array {
-  return quickly(bytes, true) ?? collapseWith(collapsingAndLowering, bytes)
+export function collapseSpaceAndLower(bytes: Uint8Array, scratch?: Buffer): Uint8Array {
+  return quickly(bytes, true, scratch) ?? collapseWith(collapsingAndLowering, bytes)
 }
 
-function quickly(bytes: Uint8Array, lowers: boolean): Uint8Array | undefined {
+function quickly(
+  bytes: Uint8Array,
+  lowers: boolean,
+  scratch: Buffer | undefined,
+): Uint8Array | undefined {
   const kernel = blockKernel()
   if (!kernel) return undefined
-  const collapsed = Buffer.allocUnsafeSlow(bytes.length)
+  const isRoomy = scratch !== undefined && scratch.length >= bytes.length
+  const collapsed = isRoomy ? scratch : Buffer.allocUnsafeSlow(bytes.length)
   const length = kernel.collapse(bytes, collapsed, lowers)
-  return new Uint8Array(collapsed.buffer, 0, length)
+  return new Uint8Array(collapsed.buffer, collapsed.byteOffset, length)
 }
 
 /**

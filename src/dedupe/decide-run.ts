@@ -46,7 +46,8 @@ import {
   type WaitingRows,
 } from './waiting.ts'
 
-const UNDER_WAY_MAX = 4
+/** One is decided about while the next is prepared. More would only be held in memory. */
+const UNDER_WAY_MAX = 2
 const LANES = 4
 
 export interface Watcher {

@@ -119,7 +119,8 @@ export class Preparer {
     const known = utf8Of(document)
     requireNames(document, source, known !== undefined)
     const text = known ?? Buffer.from(document.text)
-    const form = asBuffer(this.#canonical.canonicalise(text))
+    // Nothing that is kept lies in it.
+    const form = asBuffer(this.#canonical.canonicalise(text, scratch))
     const looks = this.#looks(form)
     const { simhash, semantic } = this.#config
     const isCompared = semantic.enabled && text.byteLength <= semantic.textBytesMax
@@ -169,6 +170,8 @@ export class Preparer {
   }
 }
 
+/** Canonical forms of all but very long texts come here, one after the other. */
+const scratch = Buffer.allocUnsafeSlow(256 * 1024)
 /** Of the documents of a batch, which are gone when it is decided about. */
 const slab = new Slab()
 

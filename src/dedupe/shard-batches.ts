@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 
 import { isReject, type Reject, type Shard } from '../input/document.ts'
-import { readShard, type ReadingInput } from '../input/index.ts'
+import { readLendingTexts, type ReadingInput } from '../input/index.ts'
 import { BatchSize } from './batch-size.ts'
 import type { PreparedDocument, Preparer } from './prepare.ts'
 import { refusedReject } from './rejected.ts'
@@ -44,7 +44,7 @@ export async function* batchesOf(
     size.clear()
     return batch
   }
-  for await (const items of readShard(shard, reading)) {
+  for await (const items of readLendingTexts(shard, reading)) {
     for (const item of items) {
       upTo = item.position + 1
       let bytes = 0

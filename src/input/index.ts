@@ -23,4 +23,4 @@ export {
   type WritingInput,
   writingOptions,
 } from './options.ts'
-export { readShard } from './read-shard.ts'
+export { readLendingTexts, readShard } from './read-shard.ts'

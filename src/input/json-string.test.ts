@@ -6,7 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { moduleText } from '../../scripts/make-kernels.ts'
 import { readOne } from '../../test/input-kit.ts'
 import { utf8Of } from './document.ts'
-import { readJsonString } from './json-string.ts'
+import { JsonStrings } from './json-string.ts'
+
+const strings = new JsonStrings()
 
 /** One text has many forms in JSON. */
 const form = (text: string, ways: readonly number[]) =>
@@ -23,7 +25,7 @@ const form = (text: string, ways: readonly number[]) =>
 
 const read = (literal: string, behind = '') => {
   const bytes = Buffer.from(`"${literal}"${behind}`)
-  const found = readJsonString(bytes, 1)
+  const found = strings.read(bytes, 1)
   return found && { text: found.text.toString(), rest: bytes.toString('utf8', found.end) }
 }
 
@@ -75,13 +77,23 @@ describe.skipIf(process.env['PRESTIGE_KERNELS'] === 'twin')('a JSON string read 
 
   it('leaves the texts before it as they were', () => {
     const texts = Array.from({ length: 3000 }, (_, at) => `${at}`.repeat(1 + (at % 300)))
-    const found = texts.map((text) => readJsonString(Buffer.from(`"${text}"`), 1)?.text)
+    const found = texts.map((text) => strings.read(Buffer.from(`"${text}"`), 1)?.text)
     expect(found.map((text) => text?.toString())).toEqual(texts)
+  })
+
+  it('uses the memory of texts again that were only lent', () => {
+    const lending = new JsonStrings(true)
+    const lend = (text: string) => lending.read(Buffer.from(`"${text}"`), 1)?.text
+    const [one, other] = [lend('one'), lend('other')]
+    expect([one?.toString(), other?.toString()]).toEqual(['one', 'other'])
+    lending.takeBack()
+    expect(lend('two')?.toString()).toBe('two')
+    expect([one?.toString(), other?.toString()]).toEqual(['two', 'other'])
   })
 
   it('refuses what has no end', () => {
     for (const literal of ['', 'abc', 'abc\\', 'abc\\u', 'abc\\"', 'x'.repeat(65_536)]) {
-      expect(readJsonString(Buffer.from(`"${literal}`), 1)).toBeUndefined()
+      expect(strings.read(Buffer.from(`"${literal}`), 1)).toBeUndefined()
     }
   })
 })

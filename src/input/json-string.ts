@@ -28,34 +28,51 @@ export interface JsonString {
   readonly end: number
 }
 
-class JsonStrings {
-  readonly #exports: Exports
-  readonly #input: Uint8Array
-  readonly #output: Uint8Array
-  readonly #results: Uint32Array
+interface Kernel {
+  readonly exports: Exports
+  readonly input: Uint8Array
+  readonly output: Uint8Array
+  readonly results: Uint32Array
+}
+
+/**
+ * Reads strings one after another. Texts that come together share memory: most are gone together, and one piece is
+ * cheaper than many. Where texts are only lent, that memory is used again for those of the next batch.
+ */
+export class JsonStrings {
+  readonly #isLending: boolean
+  readonly #slabs: Buffer[] = []
   #slab: Buffer = EMPTY
   #used = 0
+  #taken = 0
 
-  constructor(exports: Exports) {
-    const { buffer } = exports.memory
-    this.#exports = exports
-    this.#input = new Uint8Array(buffer, exports.input(), BLOCK_BYTES)
-    this.#output = new Uint8Array(buffer, exports.output(), BLOCK_BYTES)
-    this.#results = new Uint32Array(buffer, exports.results(), 2)
+  constructor(isLending = false) {
+    this.#isLending = isLending
   }
 
+  /** Nobody uses the texts that were lent until now any more. */
+  takeBack(): void {
+    this.#slab = EMPTY
+    this.#used = 0
+    this.#taken = 0
+  }
+
+  /** The string whose opening quote is before `start`. The bytes are UTF-8. */
   read(bytes: Buffer, start: number): JsonString | undefined {
+    kernel ??= openKernel()
+    if (!kernel) return undefined
+    const { exports, input, output, results } = kernel
     const text = this.#room(bytes.length - start)
     let made = 0
     let at = start
     for (;;) {
       const block = bytes.subarray(at, at + BLOCK_BYTES)
       const isLast = at + block.length === bytes.length
-      this.#input.set(block)
-      const state = this.#exports.unescape(block.length, isLast)
+      input.set(block)
+      const state = exports.unescape(block.length, isLast)
       if (state === REFUSED) return undefined
-      const [read = 0, written = 0] = this.#results
-      text.set(this.#output.subarray(0, written), made)
+      const [read = 0, written = 0] = results
+      text.set(output.subarray(0, written), made)
       made += written
       at += read
       if (state === CLOSED) {
@@ -66,26 +83,35 @@ class JsonStrings {
     }
   }
 
-  /** Texts that come together share memory: most are gone together, and one piece is cheaper than many. */
   #room(bytes: number): Buffer {
     if (bytes > SLAB_BYTES / 8) return Buffer.allocUnsafeSlow(bytes)
     if (bytes > this.#slab.length - this.#used) {
-      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      this.#slab = this.#nextSlab()
       this.#used = 0
     }
     return this.#slab.subarray(this.#used, this.#used + bytes)
   }
+
+  #nextSlab(): Buffer {
+    if (!this.#isLending) return Buffer.allocUnsafeSlow(SLAB_BYTES)
+    const slab = this.#slabs[this.#taken] ?? Buffer.allocUnsafeSlow(SLAB_BYTES)
+    this.#slabs[this.#taken++] = slab
+    return slab
+  }
 }
 
-let made: JsonStrings | undefined
+let kernel: Kernel | undefined
 
-/** The string whose opening quote is before `start`. The bytes are UTF-8. */
-export function readJsonString(bytes: Buffer, start: number): JsonString | undefined {
-  if (!made) {
-    if (!webAssembly || preferredKernels() === 'twin') return undefined
-    const module = new webAssembly.Module(Buffer.from(kernelsModule, 'base64'))
-    // safe: a test compiles the sources again, whose exports the interface describes
-    made = new JsonStrings(new webAssembly.Instance(module).exports as Exports)
+function openKernel(): Kernel | undefined {
+  if (!webAssembly || preferredKernels() === 'twin') return undefined
+  const module = new webAssembly.Module(Buffer.from(kernelsModule, 'base64'))
+  // safe: a test compiles the sources again, whose exports the interface describes
+  const exports = new webAssembly.Instance(module).exports as Exports
+  const { buffer } = exports.memory
+  return {
+    exports,
+    input: new Uint8Array(buffer, exports.input(), BLOCK_BYTES),
+    output: new Uint8Array(buffer, exports.output(), BLOCK_BYTES),
+    results: new Uint32Array(buffer, exports.results(), 2),
   }
-  return made.read(bytes, start)
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 
 import { Batch } from './batch.ts'
 import type { Document, Reject, Shard } from './document.ts'
-import { readJsonString } from './json-string.ts'
+import { JsonStrings } from './json-string.ts'
 import type { LineScanner } from './line-scanner.ts'
 import { DocumentMaker, type Field, type Place } from './make-document.ts'
 import type { ReadingOptions } from './options.ts'
@@ -13,11 +13,15 @@ import { requireNoNul, requireUtf8, tooLong, truncated, Unfit } from './unfit.ts
 
 type Items = readonly (Document | Reject)[]
 
-export async function* readLines(shard: Shard, options: ReadingOptions): AsyncGenerator<Items> {
+export async function* readLines(
+  shard: Shard,
+  options: ReadingOptions,
+  isLending: boolean,
+): AsyncGenerator<Items> {
   const maker = new DocumentMaker(shard, options)
+  const strings = shard.format === 'jsonl' ? new JsonStrings(isLending) : undefined
   const lines = new ShardLines(shard, options.lineBytesMax)
   const batch = new Batch(options)
-  const isJson = shard.format === 'jsonl'
   let position = 0
   let lineCount = 0
   let held = 0
@@ -29,8 +33,10 @@ export async function* readLines(shard: Shard, options: ReadingOptions): AsyncGe
       const at = position++
       if (at < options.resume) continue
       const place = placeOf(shard, scanner, at)
-      if (batch.add(readLine(maker, scanner, bytes, place, isJson), bytes.length))
+      if (batch.add(readLine(maker, scanner, bytes, place, strings), bytes.length)) {
         yield batch.take()
+        if (isLending) strings?.takeBack()
+      }
     }
     held = scanner.heldBytes
   }
@@ -50,21 +56,21 @@ function readLine(
   scanner: LineScanner,
   bytes: Buffer,
   place: Place,
-  isJson: boolean,
+  strings: JsonStrings | undefined,
 ): Document | Reject {
   try {
     if (scanner.isTooLong) throw tooLong(scanner.length, scanner.bytesMax)
     requireUtf8(bytes)
-    return isJson ? ofJson(maker, bytes, place) : ofLine(maker, bytes, place)
+    return strings ? ofJson(maker, bytes, place, strings) : ofLine(maker, bytes, place)
   } catch (error) {
     if (!(error instanceof Unfit)) throw error
     return maker.reject(place, error, scanner.isTooLong ? scanner.beginning : bytes)
   }
 }
 
-function ofJson(maker: DocumentMaker, bytes: Buffer, place: Place): Document {
+function ofJson(maker: DocumentMaker, bytes: Buffer, place: Place, strings: JsonStrings): Document {
   if (bytes.length >= APART_BYTES_MIN) {
-    const document = ofJsonApart(maker, bytes, place)
+    const document = ofJsonApart(maker, bytes, place, strings)
     if (document) return document
   }
   const json = bytes.toString('utf8')
@@ -88,9 +94,14 @@ const STAND_IN = randomUUID()
  * Most of a line is its text. That is read as bytes, without becoming a string, and JSON.parse reads the rest with
  * something else in its place. Whatever is not as plain as that is left to JSON.parse as a whole.
  */
-function ofJsonApart(maker: DocumentMaker, bytes: Buffer, place: Place): Document | undefined {
+function ofJsonApart(
+  maker: DocumentMaker,
+  bytes: Buffer,
+  place: Place,
+  strings: JsonStrings,
+): Document | undefined {
   const start = startOfText(bytes, maker.text)
-  const read = start === undefined ? undefined : readJsonString(bytes, start)
+  const read = start === undefined ? undefined : strings.read(bytes, start)
   if (start === undefined || read === undefined) return undefined
   const [before, behind] = [bytes.toString('utf8', 0, start), bytes.toString('utf8', read.end)]
   let value: unknown

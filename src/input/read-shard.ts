@@ -12,12 +12,22 @@ export function readShard(
   options: ReadingInput = {},
 ): AsyncGenerator<readonly (Document | Reject)[]> {
   const read = readOptions(readingOptions, options, 'reading')
-  return readerOf[shard.format](shard, read)
+  return readerOf[shard.format](shard, read, false)
+}
+
+/** The same, but texts are only good until the next batch is asked for: their memory is used again. */
+export function readLendingTexts(
+  shard: Shard,
+  options: ReadingInput,
+): AsyncGenerator<readonly (Document | Reject)[]> {
+  const read = readOptions(readingOptions, options, 'reading')
+  return readerOf[shard.format](shard, read, true)
 }
 
 type Reader = (
   shard: Shard,
   options: ReadingOptions,
+  isLending: boolean,
 ) => AsyncGenerator<readonly (Document | Reject)[]>
 
 const readerOf: Readonly<Record<InputFormat, Reader>> = {
