@@ -1,99 +1,92 @@
 /**
- * A set of 32-bit hashes that is in order at all times: open addressing by the highest bits, and within a run of
- * neighbours the smaller before the greater. So what is left when free places are taken out is sorted.
+ * The distinct ones of many 32-bit hashes, in ascending order. They are gathered as they come, dealt into as many
+ * buckets as there are hashes by their highest bits, and then nearly sorted: few have to move past a neighbour.
  */
 
 import { behind, reserve } from './memory'
 
-let table: usize = 0
-let capacity: u32 = 0
-let used: u32 = 0
-/** The highest bits say where a hash belongs. */
-let shift: u32 = 0
-/** Behind the last hash. Runs at the end go on behind the places that hashes belong to. */
-let end: usize = 0
-/** 0 marks a free place, so the hash 0 is remembered here. */
-let hasZero: bool = false
+let list: usize = 0
+let count: u32 = 0
 
-/** Places for a run behind the last one, before more are taken. */
-const RUN_PLACES: u32 = 64
+const BITS_MIN: u32 = 6
+const BITS_MAX: u32 = 20
 
-/** `places` is a power of two. */
-export function openSet(at: usize, places: u32): void {
-  table = at
-  capacity = places
-  used = 0
-  shift = 32 - <u32>ctz(places)
-  hasZero = false
-  end = table + ((<usize>(capacity + RUN_PLACES)) << 2)
-  reserve(end)
-  memory.fill(table, 0, end - table)
+/** Hashes are gathered from `at` on; memory behind it is free. */
+export function openList(at: usize): void {
+  list = at
+  count = 0
 }
 
-export function insertAll(from: usize, count: u32): void {
-  for (let at: u32 = 0; at < count; at++) {
-    const hash = load<u32>(from + ((<usize>at) << 2))
-    if (hash == 0) hasZero = true
-    else if (insert(hash) && used << 1 > capacity) enlarge()
-  }
+export function gather(from: usize, more: u32): void {
+  const to = list + ((<usize>count) << 2)
+  const bytes = (<usize>more) << 2
+  reserve(to + bytes)
+  memory.copy(to, from, bytes)
+  count += more
 }
 
-function insert(hash: u32): bool {
-  let place = table + ((<usize>(hash >> shift)) << 2)
-  let held = load<u32>(place)
-  while (held != 0 && held < hash) {
-    place += 4
-    held = load<u32>(place)
+/** Gives the number of distinct ones; `membersOfSet` says where they are. */
+export function closeList(): u32 {
+  let bits = BITS_MIN
+  while ((<u32>1) << bits < count && bits < BITS_MAX) bits++
+  const shift = 32 - bits
+  const end = list + ((<usize>count) << 2)
+  const starts = behind(end)
+  const startsEnd = starts + ((<usize>4) << bits)
+  const dealt = behind(startsEnd)
+  reserve(dealt + ((<usize>count) << 2))
+  memory.fill(starts, 0, startsEnd - starts)
+  for (let at = list; at < end; at += 4) {
+    const bucket = starts + ((<usize>(load<u32>(at) >> shift)) << 2)
+    store<u32>(bucket, load<u32>(bucket) + 4)
   }
-  if (held == hash) return false
-  used++
-  // The rest of the run moves on by one place.
-  while (held != 0) {
-    store<u32>(place, hash)
-    hash = held
-    place += 4
-    held = load<u32>(place)
+  let next: u32 = <u32>dealt
+  for (let bucket = starts; bucket < startsEnd; bucket += 4) {
+    const bytes = load<u32>(bucket)
+    store<u32>(bucket, next)
+    next += bytes
   }
+  for (let at = list; at < end; at += 4) {
+    const hash = load<u32>(at)
+    const bucket = starts + ((<usize>(hash >> shift)) << 2)
+    const place = load<u32>(bucket)
+    store<u32>(<usize>place, hash)
+    store<u32>(bucket, place + 4)
+  }
+  list = dealt
+  count = settle(dealt, dealt + ((<usize>count) << 2))
+  return count
+}
+
+/** Sorts what is nearly sorted, and leaves out what is there already. */
+function settle(from: usize, end: usize): u32 {
+  if (from == end) return 0
+  let to = from + 4
+  let last = load<u32>(from)
+  for (let at = to; at < end; at += 4) {
+    const hash = load<u32>(at)
+    if (hash > last) {
+      store<u32>(to, hash)
+      to += 4
+      last = hash
+    } else if (hash < last) {
+      to += insert(from, to, hash)
+      last = load<u32>(to - 4)
+    }
+  }
+  return <u32>((to - from) >> 2)
+}
+
+/** Bytes that were added: none if it is there. The last one is greater. */
+function insert(from: usize, to: usize, hash: u32): usize {
+  let place = to - 4
+  while (place > from && load<u32>(place - 4) > hash) place -= 4
+  if (place > from && load<u32>(place - 4) == hash) return 0
+  for (let at = to; at > place; at -= 4) store<u32>(at, load<u32>(at - 4))
   store<u32>(place, hash)
-  if (place + 8 > end) lengthen()
-  return true
-}
-
-/** There is always a free place behind the last run. */
-function lengthen(): void {
-  reserve(end + ((<usize>RUN_PLACES) << 2))
-  memory.fill(end, 0, (<usize>RUN_PLACES) << 2)
-  end += (<usize>RUN_PLACES) << 2
-}
-
-function enlarge(): void {
-  const old = table
-  const oldEnd = end
-  const zero = hasZero
-  openSet(behind(end), capacity << 1)
-  hasZero = zero
-  for (let place = old; place < oldEnd; place += 4) {
-    const hash = load<u32>(place)
-    if (hash != 0) insert(hash)
-  }
-}
-
-/** Moves the members to the start of the table, in order; gives their number. The set is closed then. */
-export function closeSet(): u32 {
-  let to = table
-  for (let place = table; place < end; place += 4) {
-    const hash = load<u32>(place)
-    store<u32>(to, hash)
-    to += (<usize>(hash != 0)) << 2
-  }
-  if (hasZero) {
-    memory.copy(table + 4, table, to - table)
-    store<u32>(table, 0)
-    to += 4
-  }
-  return <u32>((to - table) >> 2)
+  return 4
 }
 
 export function membersOfSet(): usize {
-  return table
+  return list
 }

@@ -1,6 +1,6 @@
 /** What the module offers. Every call is complete in itself and leaves nothing behind but its answer. */
 
-import { closeSet, insertAll, membersOfSet, openSet } from './distinct'
+import { closeList, gather, membersOfSet, openList } from './distinct'
 import { behind, HASHES, HIGH_PLANES, LOW_PLANES, RESULTS } from './memory'
 import { shinglesKept, shinglesMade, TO_BOTH, TO_SET, TO_SIMHASH, TO_SKETCH } from './shingles'
 import { majorityOf, openPlanes } from './simhash'
@@ -32,40 +32,22 @@ export function sketch(text: usize, length: u32, kind: u32, width: u32, slots: u
 /** The distinct shingles of the text just sketched; from the text again if there were too many to keep. */
 function distinctOf(text: usize, length: u32, kind: u32, width: u32, beside: usize): u32 {
   const kept = shinglesKept()
-  let places: u32 = 64
-  while (places < kept << 1) places <<= 1
-  openSet(beside, places)
-  if (kept > 0) insertAll(HASHES, kept)
-  else collect(text, length, kind, width, TO_SET, beside, 4096)
-  return closeSet()
+  openList(beside)
+  if (kept > 0) gather(HASHES, kept)
+  else collect(text, length, kind, width, TO_SET, beside)
+  return closeList()
 }
 
-function collect(
-  text: usize,
-  length: u32,
-  kind: u32,
-  width: u32,
-  sink: u32,
-  beside: usize,
-  places: u32,
-): void {
+function collect(text: usize, length: u32, kind: u32, width: u32, sink: u32, beside: usize): void {
   const bits = behind(text + length)
-  const free = beside > bits ? beside : behind(bits + (length >> 3))
-  openSet(free, places)
+  openList(beside > bits ? beside : behind(bits + (length >> 3)))
   feed(text, length, kind, width, sink, bits)
-}
-
-/** Places for the distinct shingles of a text of this length, most likely. */
-function placesFor(length: u32): u32 {
-  let places: u32 = 256
-  while (places < length >> 1 && places < 65536) places <<= 1
-  return places
 }
 
 /** The distinct shingles of a text in ascending order; the results say where. */
 export function shingleSet(text: usize, length: u32, kind: u32, width: u32): u32 {
-  collect(text, length, kind, width, TO_SET, 0, placesFor(length))
-  const count = closeSet()
+  collect(text, length, kind, width, TO_SET, 0)
+  const count = closeList()
   store<u32>(RESULTS, <u32>membersOfSet())
   return count
 }
@@ -73,9 +55,9 @@ export function shingleSet(text: usize, length: u32, kind: u32, width: u32): u32
 /** Both of one pass. Results: as of `sketch`, then where the distinct shingles are and how many. */
 export function sketchAndSet(text: usize, length: u32, kind: u32, width: u32, slots: u32): u32 {
   openSlots(slots)
-  collect(text, length, kind, width, TO_BOTH, 0, placesFor(length))
+  collect(text, length, kind, width, TO_BOTH, 0)
   const made = shinglesMade()
-  const count = closeSet()
+  const count = closeList()
   const isCounted = made > 0 && emptySlots() > 0
   if (isCounted) fillRest(membersOfSet(), count)
   store<f64>(RESULTS, fold())

@@ -5,7 +5,7 @@
  * made at once. Units wait in a block; when it is full, its hashes go to a sink, or to two.
  */
 
-import { insertAll } from './distinct'
+import { gather } from './distinct'
 import { mix, mix4, SHINGLE_MULTIPLIER } from './hash'
 import { BLOCK_UNITS, HASHES, KEPT_MAX, MULTIPLIERS, UNITS, UNITS_END } from './memory'
 import { countBits } from './simhash'
@@ -106,7 +106,7 @@ function deliver(count: u32): void {
   const from = HASHES + ((<usize>kept) << 2)
   if (sink == TO_SIMHASH) countBits(from, count)
   if (sink == TO_SKETCH || sink == TO_BOTH) scatter(from, count)
-  if (sink == TO_SET || sink == TO_BOTH) insertAll(from, count)
+  if (sink == TO_SET || sink == TO_BOTH) gather(from, count)
   made += count
   kept += count
 }
