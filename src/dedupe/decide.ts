@@ -73,29 +73,41 @@ export function* decideDocument(
   const decided = found.match
     ? yield* join(scope, document, key, rank, found.match, context)
     : yield* begin(scope, document, key, found, context)
-  const { id, source, bytes, time, quality, type } = document
-  const row: DocumentRow = {
+  const possibleMiss = found.possibleMiss && !found.match
+  scope.write(place, rowOf(document, decided, context, rank, orphaned, possibleMiss))
+  yield* recordOfRunning(scope, lineOf(document, decided.decision, run))
+  if (!possibleMiss && orphaned === 0) return { key, decision: decided.decision }
+  const also = { ...(possibleMiss && { possibleMiss }), ...(orphaned > 0 && { orphaned }) }
+  return { key, decision: { ...decided.decision, ...also } }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+function rowOf(
+  document: PreparedDocument,
+  decided: Decided,
+  { run, session }: Context,
+  rank: Rank,
+  orphaned: number,
+  possibleMiss: boolean,
+): DocumentRow {
+  const { id, source, digest, bytes, time, quality, type } = document
+  const row: Writable<DocumentRow> = {
     id,
     source,
     run,
     session,
-    digest: document.digest,
+    digest,
     bytes,
-    ...(time !== undefined && { time }),
-    ...(quality !== undefined && { quality }),
-    ...(type !== undefined && { type }),
     rank,
     ...decided.row,
-    ...(orphaned > 0 && { orphaned }),
-    ...(found.possibleMiss && !found.match && { possibleMiss: true }),
   }
-  scope.write(place, row)
-  yield* recordOfRunning(scope, lineOf(document, decided.decision, run))
-  const also = {
-    ...(row.possibleMiss && ({ possibleMiss: true } as const)),
-    ...(orphaned > 0 && { orphaned }),
-  }
-  return { key, decision: { ...decided.decision, ...also } }
+  if (time !== undefined) row.time = time
+  if (quality !== undefined) row.quality = quality
+  if (type !== undefined) row.type = type
+  if (orphaned > 0) row.orphaned = orphaned
+  if (possibleMiss) row.possibleMiss = true
+  return row
 }
 
 /** Whether what was decided still is so: a duplicate of a text that is no more is decided about anew. */
@@ -154,13 +166,14 @@ function* begin(
   { engine }: Context,
 ): Transaction<Decided> {
   const decision = beginning(document, found)
-  const centre = yield* keepCentre(scope, engine, document, key, !found.like)
+  const centre = encodeCentre(yield* keepCentre(scope, engine, document, key, !found.like))
+  if (decision.action === 'keep') return { decision, row: { action: 'keep', centre } }
   const spans = found.spans.map(({ start, end, key: other }) => [start, end, other] as const)
   return {
     decision,
     row: {
       action: decision.action,
-      centre: encodeCentre(centre),
+      centre,
       ...(decision.method && { method: decision.method }),
       ...(found.like && { like: found.like.key, similarity: found.like.similarity }),
       ...(spans.length > 0 && { spans }),
@@ -237,12 +250,12 @@ function* join(
     const supersedes = [of]
     return {
       decision: { id, source, action: 'keep', representative, ...why, supersedes },
-      row: { action: 'keep', ...rowOf(why), ...centreDigest, supersedes: [hex(survivor)] },
+      row: { action: 'keep', ...whyOf(why), ...centreDigest, supersedes: [hex(survivor)] },
     }
   }
   return {
     decision: { id, source, action, of, representative, ...why },
-    row: { action, ...rowOf(why), ...centreDigest },
+    row: { action, ...whyOf(why), ...centreDigest },
   }
 }
 
@@ -260,7 +273,7 @@ function rankedOf({ id, source, bytes, time, quality, type }: Ranked): Ranked {
   return { id, source, bytes, time, quality, type }
 }
 
-function rowOf({
+function whyOf({
   method,
   similarity,
   cluster,

@@ -56,15 +56,14 @@ export function* find(
   const [same] = yield* read(form)
   const relied: Cell<unknown>[] = []
   const centre = same && Buffer.from(same.subarray(DIGEST_BYTES))
-  const found = { spans, possibleMiss: false, relied }
   if (same && centre && !isSelf(centre, self)) {
     const isSameText = equalBytes(same.subarray(0, DIGEST_BYTES), document.digest)
     const method = isSameText && exact.enabled ? 'exact' : 'canonical'
     const isWanted = isSameText ? exact.enabled || canonical.enabled : canonical.enabled
-    if (isWanted) return { ...found, match: { method, centre, similarity: 1, threshold: 1 } }
+    const match = { method, centre, similarity: 1, threshold: 1 } as const
+    if (isWanted) return foundAs(match, spans, relied)
   }
   let possibleMiss = false
-  const meant = (nothing: Found) => lookForMeaning(document, self, engine, scope, nothing)
   if (simhash.enabled) {
     const searched = yield* engine.findSimhash(document, scope)
     const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
@@ -74,23 +73,38 @@ export function* find(
       const bits = Math.round((Math.acos(hit.similarity) / Math.PI) * 64)
       const similarity = 1 - bits / 64
       const match = { method: 'simhash', centre: hit.row.payload, similarity, threshold } as const
-      return { ...found, match }
+      return foundAs(match, spans, relied)
     }
     relied.push(...searched.relied)
     possibleMiss ||= searched.passedOver > 0
   }
-  if (!near.enabled) return yield* meant({ ...found, match: undefined, possibleMiss })
+  if (!near.enabled) {
+    const found = foundAs(undefined, spans, relied, possibleMiss)
+    return yield* lookForMeaning(document, self, engine, scope, found)
+  }
   const searched = yield* engine.findNear(document, scope)
   const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
   if (!hit) {
     relied.push(...searched.relied)
     possibleMiss ||= searched.passedOver > 0
-    return yield* meant({ ...found, match: undefined, possibleMiss })
+    const found = foundAs(undefined, spans, relied, possibleMiss)
+    return yield* lookForMeaning(document, self, engine, scope, found)
   }
   relied.push(engine.near.representative(hit.look.group, hit.id))
   const { similarity } = hit
   const threshold = engine.settings.similarityMin
-  return { ...found, match: { method: 'near', centre: hit.row.payload, similarity, threshold } }
+  const match = { method: 'near', centre: hit.row.payload, similarity, threshold } as const
+  return foundAs(match, spans, relied)
+}
+
+/** In one place, so that all have one shape: this is made for every document. */
+function foundAs(
+  match: Match | undefined,
+  spans: readonly FoundSpan[],
+  relied: readonly Cell<unknown>[],
+  possibleMiss = false,
+): Found {
+  return { match, spans, like: undefined, possibleMiss, relied }
 }
 
 /** What is a duplicate of nothing may still mean the same as something. */

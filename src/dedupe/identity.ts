@@ -32,18 +32,25 @@ export function* placeOf(document: PreparedDocument, session: string): Transacti
   const { id, place } = document
   if (place === undefined) return yield* rowAt(documentKey(id))
   for (let number = 0; number < NUMBERED_MAX; number++) {
-    const found = yield* rowAt(keyOf([place, id, number]))
+    const found = yield* rowAt(keyOf(place, id, String(number)))
     const isTaken = found.old?.session === session && !equalBytes(found.old.digest, document.digest)
     if (!isTaken) return found
   }
-  return yield* rowAt(keyOf([place, id, hex(document.digest)]))
+  return yield* rowAt(keyOf(place, id, `"${hex(document.digest)}"`))
 }
 
-/** Path and id together may be longer than what an id by itself may be. */
-function keyOf(parts: readonly unknown[]): Buffer {
-  const told = Buffer.from(JSON.stringify(parts))
-  if (told.byteLength <= DOCUMENT_ID_BYTES_MAX) return documentKey(told.toString())
-  return createHash('sha256').update(told).digest().subarray(0, KEY_BYTES)
+/** The last place that was asked for, and its form in JSON: documents of one file come together. */
+let lastPlace = ''
+let lastPlaceJson = '""'
+
+/** Of a JSON array. Path and id together may be longer than what an id by itself may be. */
+function keyOf(place: string, id: string, which: string): Buffer {
+  if (place !== lastPlace) [lastPlace, lastPlaceJson] = [place, JSON.stringify(place)]
+  const told = `[${lastPlaceJson},${JSON.stringify(id)},${which}]`
+  if (told.length * 3 <= DOCUMENT_ID_BYTES_MAX) return documentKey(told)
+  const bytes = Buffer.from(told)
+  if (bytes.byteLength <= DOCUMENT_ID_BYTES_MAX) return documentKey(told)
+  return createHash('sha256').update(bytes).digest().subarray(0, KEY_BYTES)
 }
 
 function* rowAt(key: Buffer): Transaction<Place> {
