@@ -1,5 +1,7 @@
 /**
- * What does deduplicating a corpus cost, beside sketching the same documents and nothing else? Its memory, its growth
+ * What does deduplicating a corpus cost, beside sketching the same documents and nothing else? `shareOfSketching` is
+ * held against a program that reads the same files and sketches; `shareOfSketchingInMemory` against sketching texts
+ * that lie parsed in memory, neither read nor started; `shareOfKernel` against canonical forms that lie there. Its memory, its growth
  * with the corpus, and what a few new documents cost a corpus that is done.
  *
  * `--scale 1` takes 100 MB of text, `--scale 11` more than a gigabyte. PRESTIGE_CORPUS names a directory of JSONL
@@ -31,6 +33,7 @@ const RATIO_MIN = 0.3
 const ADDED_SHARE = 0.01
 const ADDED_COST_MAX = 0.03
 const SKETCHES = fileURLToPath(new URL('./harness/sketch-alone.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./harness/sketch-program.mjs', import.meta.url))
 const RESULTS = fileURLToPath(new URL('./results', import.meta.url))
 
 export interface CorpusOptions {
@@ -48,8 +51,22 @@ interface JobRun extends Watched {
   readonly kept: number
 }
 
-async function runJob(inputs: readonly string[], out: string, workers: number): Promise<JobRun> {
-  const args = ['dedupe', ...inputs, '-o', out, '--workers', String(workers), '--quiet']
+interface Hands {
+  /** Threads that read ahead. */
+  readonly threads: number
+  /** Processes that share the run. */
+  readonly workers: number
+}
+
+const ALONE: Hands = { threads: 0, workers: 1 }
+
+async function runJob(
+  inputs: readonly string[],
+  out: string,
+  { threads, workers }: Hands = ALONE,
+): Promise<JobRun> {
+  const hands = ['--threads', String(threads), '--workers', String(workers)]
+  const args = ['dedupe', ...inputs, '-o', out, ...hands, '--quiet']
   const watched = await watchNode([cliPath, ...args])
   // safe: the job wrote it
   const { summary } = JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')) as {
@@ -99,15 +116,16 @@ function median(values: readonly number[]): number {
 }
 
 /** The job and its reference in turn, as often as asked for. */
-async function throughput(shop: Workshop, runs: number, workers: number): Promise<Line> {
-  const rounds: { whole: number; kernel: number; job: JobRun }[] = []
+async function throughput(shop: Workshop, runs: number, hands: Hands): Promise<Line> {
+  const rounds: { program: number; whole: number; kernel: number; job: JobRun }[] = []
   let alone: SketchesAlone | undefined
   for (let round = 0; round < runs; round++) {
     alone = await sketches(shop.files)
     const out = shop.out()
-    const job = await runJob(shop.files, out, workers)
+    const job = await runJob(shop.files, out, hands)
+    const { cpuSeconds: program } = await watchNode([PROGRAM, SLOTS, ...shop.files])
     shop.drop(out)
-    rounds.push({ whole: alone.wholeSeconds, kernel: alone.kernelSeconds, job })
+    rounds.push({ program, whole: alone.wholeSeconds, kernel: alone.kernelSeconds, job })
   }
   const [first] = rounds
   if (!first || !alone) throw new Error('--runs takes a number from 1.')
@@ -116,19 +134,22 @@ async function throughput(shop: Workshop, runs: number, workers: number): Promis
   const cpu = median(rounds.map(({ job }) => job.cpuSeconds))
   const memoryMax = MEMORY_BASE + MEMORY_PER_DOCUMENT * documents
   const anonymousBytesMax = Math.max(...rounds.map(({ job }) => job.anonymousBytesMax))
-  const ratio = median(rounds.map(({ whole, job }) => whole / job.cpuSeconds))
+  const ratio = median(rounds.map(({ program, job }) => program / job.cpuSeconds))
+  const inMemory = median(rounds.map(({ whole, job }) => whole / job.cpuSeconds))
   return {
     bench: 'corpus',
-    case: `job, ${workers} workers`,
+    case: `job, ${hands.threads} threads, ${hands.workers} workers`,
     documents,
     megabytes: rounded(alone.bytes / 1e6),
     cpuSeconds: rounded(cpu),
     wallSeconds: rounded(median(rounds.map(({ job }) => job.wallSeconds))),
     documentsPerCpuSecond: rounded(documents / cpu),
     megabytesPerCpuSecond: rounded(alone.bytes / 1e6 / cpu),
-    sketchDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ whole }) => whole))),
+    sketchDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ program }) => program))),
+    inMemoryDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ whole }) => whole))),
     kernelDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ kernel }) => kernel))),
     shareOfSketching: rounded(ratio),
+    shareOfSketchingInMemory: rounded(inMemory),
     shareOfKernel: rounded(median(rounds.map(({ kernel, job }) => kernel / job.cpuSeconds))),
     anonymousMegabytes: rounded(anonymousBytesMax / 1e6),
     anonymousMegabytesMax: rounded(memoryMax / 1e6),
@@ -142,7 +163,7 @@ async function growth(shop: Workshop, print: (line: Line) => void): Promise<void
   for (const share of [0.25, 0.5, 1]) {
     const files = shop.files.slice(0, Math.ceil(shop.files.length * share))
     const out = shop.out()
-    const job = await runJob(files, out, 0)
+    const job = await runJob(files, out)
     shop.drop(out)
     const { documents, bytes, cpuSeconds, wallSeconds, anonymousBytesMax } = job
     points.push({ documents, bytes, cpuSeconds, anonymousBytes: anonymousBytesMax })
@@ -176,9 +197,9 @@ async function added(shop: Workshop): Promise<Line> {
   const fresh = join(directory, 'part-new.jsonl')
   const lines = cutOff(last, ADDED_SHARE * all.length)
   const out = shop.out()
-  const full = await runJob([directory], out, 0)
+  const full = await runJob([directory], out)
   writeFileSync(fresh, lines)
-  const more = await runJob([directory], out, 0)
+  const more = await runJob([directory], out)
   const share = more.cpuSeconds / full.cpuSeconds
   return {
     bench: 'corpus',
@@ -210,9 +231,9 @@ export async function benchCorpus(
   const shop = new Workshop(scale)
   const isWanted = (name: string) => name.includes(only)
   try {
-    if (isWanted('job, 0 workers')) print(await throughput(shop, runs, 0))
-    if (isWanted('job, 1 workers')) print(await throughput(shop, 1, 1))
-    if (isWanted('job, 2 workers')) print(await throughput(shop, 1, 2))
+    if (isWanted('job, 0 threads')) print(await throughput(shop, runs, ALONE))
+    if (isWanted('job, 1 thread')) print(await throughput(shop, 1, { threads: 1, workers: 1 }))
+    if (isWanted('job, 2 workers')) print(await throughput(shop, 1, { threads: 0, workers: 2 }))
     if (isWanted('growth')) await growth(shop, print)
     if (isWanted('added')) print(await added(shop))
   } finally {

@@ -3,9 +3,9 @@
  * and what waits for its turn stays within bounds.
  */
 
-const DOCUMENTS_MAX = 256
-/** Some sixteen thousand passages, each of which is a row. */
-const BYTES_MAX = 2 * 1024 * 1024
+const DOCUMENTS_MAX = 512
+/** Some thirty thousand passages, each of which is a row. */
+const BYTES_MAX = 4 * 1024 * 1024
 
 export class BatchSize {
   #documents = 0
