@@ -65,6 +65,13 @@ export class Engine {
     await this.meanings.load(backend)
   }
 
+  /** For whoever opens the state next. */
+  async keepSnapshots(backend: Backend): Promise<void> {
+    await this.near.keepSnapshot(backend)
+    await this.simhash.keepSnapshot(backend)
+    await this.meanings.keepSnapshot(backend)
+  }
+
   doubt(): void {
     this.near.doubt()
     this.simhash.doubt()

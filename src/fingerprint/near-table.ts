@@ -87,6 +87,14 @@ export class NearTable implements SimilarityTable<Uint16Array> {
     this.#tables.settle()
   }
 
+  *memory(isFilled: boolean): Generator<Uint8Array> {
+    yield* this.#ids.memory(isFilled)
+    const { slots } = this.#ids
+    if (isFilled) this.#tables.make(slots)
+    yield* this.#sketches.memory(slots)
+    yield* this.#tables.memory()
+  }
+
   stats(): TableStats {
     return {
       representatives: this.size,

@@ -59,6 +59,16 @@ export class PagedRows<A extends Numbers> {
     }
   }
 
+  /** The memory of the first rows, page by page: to be kept, or to be filled. */
+  *memory(rows: number): Generator<Uint8Array> {
+    this.reserve(rows)
+    for (let from = 0; from < rows; from += PAGE_ROWS) {
+      const { buffer, byteOffset, BYTES_PER_ELEMENT } = this.page(from)
+      const numbers = Math.min(PAGE_ROWS, rows - from) * this.width
+      yield new Uint8Array(buffer, byteOffset, numbers * BYTES_PER_ELEMENT)
+    }
+  }
+
   #growFirst(rows: number): void {
     let size = Math.max(FIRST_ROWS, this.#rows)
     while (size < rows && size < PAGE_ROWS) size *= 2

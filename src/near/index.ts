@@ -31,6 +31,7 @@ import {
   sequenceKey,
   sequenceOf,
 } from './rows.ts'
+import { keepSnapshot, snapshotSequence, withdrawSnapshot } from './snapshot.ts'
 import { HEAD_KEY, NearView } from './view.ts'
 
 export interface IndexOptions {
@@ -54,6 +55,10 @@ export interface Found {
 /** Views that are this many changes behind start anew rather than catch up. */
 const JOURNAL_KEPT = 10_000
 const TRIM_PAGE = 500
+/** Fewer are read from the journal in no time. */
+const SNAPSHOT_CHANGES_MIN = 256
+/** Of all changes: keeping a snapshot costs a few times what reading so many from the journal does. */
+const SNAPSHOT_SHARE = 1 / 8
 
 export class NearIndex<Signature> {
   readonly likeness: Likeness<Signature>
@@ -71,6 +76,31 @@ export class NearIndex<Signature> {
   /** To be called once, before the first search. */
   async load(backend: Backend): Promise<void> {
     if (this.#options.serial) await this.#view.load(backend)
+  }
+
+  /**
+   * Keeps the tables as they are, for whoever opens the index next, if enough has changed since they were kept
+   * last. Whether it did.
+   */
+  async keepSnapshot(
+    backend: Backend,
+    changesMin: number = SNAPSHOT_CHANGES_MIN,
+  ): Promise<boolean> {
+    if (!this.#options.serial) return false
+    const view = this.#view
+    const spaces = this.#spaces
+    const { shape } = this.likeness
+    const changes = await backend.read(function* () {
+      yield* view.catchUp(true)
+      return view.sequence - (yield* snapshotSequence(spaces, shape))
+    })
+    if (changes < Math.max(changesMin, view.sequence * SNAPSHOT_SHARE)) return false
+    try {
+      return await keepSnapshot(backend, spaces, shape, view)
+    } catch (error) {
+      view.doubt()
+      throw error
+    }
   }
 
   /** To be called when a transaction that used the index was not committed. */
@@ -217,8 +247,8 @@ export class NearIndex<Signature> {
     return trimmed
   }
 
-  // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
   *#bury(scope: Scope, numbers: readonly number[]): Transaction<void> {
+    yield* withdrawSnapshot(scope, this.#spaces, numbers)
     for (const number of numbers) {
       scope.remove(cell(this.#spaces.journal, sequenceKey(number)))
       scope.remove(cell(this.#spaces.dead, sequenceKey(number)))

@@ -86,10 +86,13 @@ class World {
       .filter((name) => live.has(name.slice(0, 32)))
   }
 
+  /** By the journal, and nothing else; whoever starts with a snapshot finds the same. */
   async findAnew(which: number): Promise<string[]> {
-    const fresh = newIndex()
-    await fresh.load(this.backend)
-    return this.find(fresh, which, 'reader')
+    const loaded = newIndex()
+    await loaded.load(this.backend)
+    const found = await this.find(newIndex(), which, 'reader')
+    expect(await this.find(loaded, which, 'reader')).toEqual(found)
+    return found
   }
 }
 
@@ -98,6 +101,7 @@ type Step =
   | { readonly op: 'remove'; readonly at: number; readonly retire: boolean }
   | { readonly op: 'find'; readonly view: number; readonly which: number; readonly reads: boolean }
   | { readonly op: 'trim'; readonly kept: number }
+  | { readonly op: 'keep'; readonly view: number }
   | { readonly op: 'older'; readonly view: number; readonly which: number }
   | { readonly op: 'rollBack'; readonly view: number; readonly steps: readonly Step[] }
 
@@ -121,6 +125,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ op: fc.constant('find' as const), view, which, reads: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('trim' as const), kept: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('keep' as const), view }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('older' as const), view, which }) },
   {
     weight: 2,
@@ -152,6 +157,9 @@ async function perform(world: World, views: readonly Index[], past: Rows[], one:
     }
     case 'trim':
       await world.writer.trim(world.backend, one.kept)
+      return
+    case 'keep':
+      await index.keepSnapshot(world.backend, 0)
       return
     case 'older': {
       // A reader's moment may be any that has been; it must only not spoil the view for those who come next.

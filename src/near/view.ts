@@ -5,6 +5,8 @@
  * directory decide as one. Invariant after `catchUp`: every representative there is, is in the tables. There
  * may be others, of transactions that were rolled back; whoever measures a candidate reads its row, and finds
  * none.
+ *
+ * Whoever loads it starts with a snapshot of the tables, where there is one (snapshot.ts).
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -21,6 +23,7 @@ import {
 import type { CandidateQuery, Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
 import type { Likeness } from './likeness.ts'
 import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } from './rows.ts'
+import { loadSnapshot } from './snapshot.ts'
 
 export const HEAD_KEY: Buffer = Buffer.from('journal')
 const PAGE_ROWS = 1000
@@ -34,6 +37,13 @@ export interface OwnInsert<Signature> {
   readonly group: Bytes
   readonly id: Bytes
   readonly signature: Signature
+}
+
+/** A state of a view. */
+export interface Mark {
+  readonly tables: unknown
+  readonly sequence: number
+  readonly nonce: Buffer
 }
 
 export class NearView<Signature> {
@@ -54,10 +64,36 @@ export class NearView<Signature> {
 
   /** Reads the journal page by page, letting others have their turn. What comes later is caught up with. */
   async load(backend: Backend): Promise<void> {
+    const snapshot = await loadSnapshot(backend, this.#spaces, this.#likeness)
+    if (snapshot) {
+      this.#tables = snapshot.tables
+      this.#sequence = snapshot.sequence
+      this.#last = { nonce: snapshot.nonce }
+    }
     for (let isLast = false; !isLast;) {
       isLast = await backend.read(() => this.#applyPage())
       await nextTurn()
     }
+  }
+
+  /** The last journal row that was applied. */
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  mark(): Mark {
+    return { tables: this.#tables, sequence: this.#sequence, nonce: this.#last.nonce }
+  }
+
+  /** Nothing has changed since. */
+  isAt({ tables, sequence, nonce }: Mark): boolean {
+    if (this.#isDoubtful || this.#tables !== tables) return false
+    return this.#sequence === sequence && equalBytes(this.#last.nonce, nonce)
+  }
+
+  /** All that the tables hold. */
+  memory(): Iterable<Uint8Array> {
+    return this.#tables.memory()
   }
 
   /** Something that was applied may have been rolled back: what is here is made anew before its next use. */
