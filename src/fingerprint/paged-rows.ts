@@ -16,7 +16,6 @@ type Numbers =
   | Float32Array<ArrayBuffer>
   | Int32Array<ArrayBuffer>
   | Uint32Array<ArrayBuffer>
-  | Uint16Array<ArrayBuffer>
 
 /** Rows are numbered in 31 bits, so that engines keep their numbers in registers. */
 export const ROWS_MAX = 2 ** 31 - 2
@@ -85,10 +84,6 @@ export function int32Rows(width: number): PagedRows<Int32Array<ArrayBuffer>> {
 
 export function uint32Rows(width: number): PagedRows<Uint32Array<ArrayBuffer>> {
   return new PagedRows(width, (length) => new Uint32Array(length))
-}
-
-export function uint16Rows(width: number): PagedRows<Uint16Array<ArrayBuffer>> {
-  return new PagedRows(width, (length) => new Uint16Array(length))
 }
 
 export function float32Rows(width: number): PagedRows<Float32Array<ArrayBuffer>> {

@@ -116,7 +116,8 @@ export class NearIndex<Signature> {
     scope: Scope | undefined,
   ): Transaction<Found> {
     if (!this.#options.serial) return yield* this.#findInCells(group, signature, estimateMin)
-    yield* this.#view.catchUp(scope === undefined)
+    if (scope) yield* this.#view.catchUpIn(scope)
+    else yield* this.#view.catchUp(true)
     const { candidatesMax: limit, bucketMax } = this.#options
     const query = { estimateMin, limit, bucketMax }
     const { candidates, bucketsPassedOver } = this.#view.query(group, signature, query)
@@ -145,7 +146,7 @@ export class NearIndex<Signature> {
     const change = { kind: 'insert', nonce, group, id, signature: bytes } as const
     scope.write(cell(this.#spaces.journal, sequenceKey(sequence)), change)
     scope.write(this.representative(group, id), { sequence, signature: EMPTY, payload })
-    this.#view.expect({ sequence, nonce, before, group, id, signature })
+    this.#view.expect({ scope, sequence, nonce, before, group, id, signature })
   }
 
   /** Keeps a representative that is like nothing but itself: no search finds it. */
@@ -176,6 +177,7 @@ export class NearIndex<Signature> {
       yield* this.#leaveBuckets(scope, group, id, signature)
       return true
     }
+    this.#view.changed()
     const nonce = scope.id()
     const { sequence } = yield* this.#nextSequence(scope, nonce)
     const { journal } = this.#spaces

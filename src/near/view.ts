@@ -18,6 +18,7 @@ import {
   read,
   type Row,
   rowsOf,
+  type Scope,
   type Transaction,
 } from '../backends/contract.ts'
 import type { CandidateQuery, Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
@@ -29,8 +30,9 @@ export const HEAD_KEY: Buffer = Buffer.from('journal')
 const PAGE_ROWS = 1000
 const NOTHING = { nonce: EMPTY }
 
-/** A row this process has put into the journal, and the nonce of the one before it. */
+/** A row this process has put into the journal, in which transaction, and the nonce of the one before it. */
 export interface OwnInsert<Signature> {
+  readonly scope: Scope
   readonly sequence: number
   readonly nonce: Buffer
   readonly before: Bytes
@@ -55,6 +57,8 @@ export class NearView<Signature> {
   #last: Pick<JournalRow, 'nonce'> = NOTHING
   #isDoubtful = false
   #own: OwnInsert<Signature> | undefined
+  /** The transaction that it was last caught up in; nobody else changes the journal while that goes on. */
+  #scope: Scope | undefined
 
   constructor(spaces: NearSpaces, likeness: Likeness<Signature>) {
     this.#spaces = spaces
@@ -99,6 +103,7 @@ export class NearView<Signature> {
   /** Something that was applied may have been rolled back: what is here is made anew before its next use. */
   doubt(): void {
     this.#isDoubtful = true
+    this.#scope = undefined
   }
 
   /** Will be found at the head of the journal, unless it is rolled back or another comes first. */
@@ -114,8 +119,21 @@ export class NearView<Signature> {
     return this.#tables.stats(latin1(group))
   }
 
+  /** In one transaction, all but the first catching up needs no look at the journal. `scope` is its own. */
+  *catchUpIn(scope: Scope): Transaction<void> {
+    if (this.#scope === scope && this.#takeOwnIn()) return
+    yield* this.catchUp(false)
+    this.#scope = scope
+  }
+
+  /** To be called when a transaction has changed the journal otherwise than was told by `expect`. */
+  changed(): void {
+    this.#scope = undefined
+  }
+
   /** `isReading`: the moment that is read may be older than what the tables know already. */
   *catchUp(isReading: boolean): Transaction<void> {
+    this.#scope = undefined
     const [head] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
     if (head && this.#takeOwn(head)) return
     if (this.#isDoubtful || !(yield* this.#isUpTo(head, isReading))) this.#clear()
@@ -151,6 +169,18 @@ export class NearView<Signature> {
     const own = this.#own
     if (!own || this.#isDoubtful || !equalBytes(head.nonce, own.nonce)) return false
     this.#own = undefined
+    return this.#takeNext(own)
+  }
+
+  /** Whether nothing has happened since, in the same transaction, but one insert of its own at most. */
+  #takeOwnIn(): boolean {
+    const own = this.#own
+    if (own?.scope !== this.#scope) return true
+    this.#own = undefined
+    return own === undefined || this.#takeNext(own)
+  }
+
+  #takeNext(own: OwnInsert<Signature>): boolean {
     if (!equalBytes(own.before, this.#last.nonce)) return false
     this.#tables.insert(latin1(own.group), own.id, own.signature)
     this.#sequence = own.sequence
