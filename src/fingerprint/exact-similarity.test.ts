@@ -7,7 +7,7 @@ const members = fc.oneof(
   fc.uniqueArray(fc.nat(40), { maxLength: 30 }),
   fc.uniqueArray(fc.nat(400), { minLength: 100, maxLength: 300 }),
 )
-const sorted = (numbers: readonly number[]) => Uint32Array.from(numbers).sort()
+const sorted = (numbers: readonly number[]) => Uint32Array.from(numbers).toSorted()
 
 describe('a similarity that must be at least so much', () => {
   it('is exactly the similarity, or less than that', () => {
