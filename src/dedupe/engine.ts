@@ -1,6 +1,6 @@
 /** What finds duplicates: the indexes of near fingerprints and of SimHash, and how texts are measured. */
 
-import { type Bytes, concat, equalBytes } from '../bytes.ts'
+import { concat } from '../bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { cosineFromBits, hashVersion, type ShingleProfile } from '../fingerprint/index.ts'
 import { Measured } from '../near/evidence.ts'
@@ -40,6 +40,7 @@ export class Engine {
   /** What compares meanings, where that is asked for. */
   meaning: Meanings | undefined
   readonly #measured: MeasuredCache | undefined
+  readonly #shelves = new Map<string, Buffer>()
 
   /** Compares copies in place of the rules. */
   readonly prefer: Prefer | undefined
@@ -65,6 +66,13 @@ export class Engine {
     await this.meanings.load(backend)
   }
 
+  /** For whoever opens the state next. */
+  async keepSnapshots(backend: Backend): Promise<void> {
+    await this.near.keepSnapshot(backend)
+    await this.simhash.keepSnapshot(backend)
+    await this.meanings.keepSnapshot(backend)
+  }
+
   doubt(): void {
     this.near.doubt()
     this.simhash.doubt()
@@ -82,9 +90,13 @@ export class Engine {
   }
 
   shelf(profile: string): Buffer {
+    const known = this.#shelves.get(profile)
+    if (known) return known
     const { slots, hashVersion: version } = this.settings
     const { profile: form } = this.config.canonical
-    return groupKey('dedupe', profile, String(slots), version, form)
+    const shelf = groupKey('dedupe', profile, String(slots), version, form)
+    this.#shelves.set(profile, shelf)
+    return shelf
   }
 
   simhashShelf(profile: string): Buffer {
@@ -101,20 +113,31 @@ export class Engine {
         index: this.near,
         looks,
         similarityMin: this.settings.similarityMin,
-        measure: ({ look, id }) => this.#measure(looks, look.group, id),
+        measureAlone: ({ look, id }) => this.#measure(looks, look, id),
       },
       scope,
     )
   }
 
-  *#measure(looks: readonly NearLook[], shelf: Bytes, id: Buffer): Transaction<number | undefined> {
-    const look = looks.find(({ group }) => equalBytes(group, shelf))
+  /** Evidence goes with its representative: what has none left is none. */
+  #measure(
+    looks: readonly NearLook[],
+    asked: object,
+    id: Buffer,
+  ): Transaction<number | undefined> | number | undefined {
+    const look = looks.find((one) => one === asked)
+    if (!look) return undefined
     const known = this.#measured?.get(id)
-    const [bytes] = known ? [] : yield* read(cell(evidences, concat(shelf, id)))
-    const other = known ?? (look && bytes && Measured.ofEvidence(bytes, look.profile))
-    if (!look || !other) return undefined
-    const similarity = look.own().similarityTo(other)
-    if (!known) this.#measured?.keep(id, other)
+    if (!known) return this.#readAndMeasure(look, id)
+    return look.own().similarityTo(known, this.settings.similarityMin)
+  }
+
+  *#readAndMeasure(look: NearLook, id: Buffer): Transaction<number | undefined> {
+    const [bytes] = yield* read(cell(evidences, concat(look.group, id)))
+    if (!bytes) return undefined
+    const other = Measured.ofEvidence(bytes, look.profile)
+    const similarity = look.own().similarityTo(other, this.settings.similarityMin)
+    this.#measured?.keep(id, other)
     return similarity
   }
 

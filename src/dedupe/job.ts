@@ -97,7 +97,9 @@ async function runOn(state: State, options: JobOptions): Promise<JobResult> {
   try {
     await openLeases(backend, run)
     await decideOrTakeBack(state, run, leases, options)
-    return await publishRun(backend, run, leases, options)
+    const result = await publishRun(backend, run, leases, options)
+    if (result.isPublisher) await state.engine.keepSnapshots(backend)
+    return result
   } catch (error) {
     if (!hasEnded(error)) throw error
     // Others have ended it meanwhile, in one way or another.

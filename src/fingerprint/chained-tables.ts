@@ -127,6 +127,19 @@ export class ChainedTables {
     }
   }
 
+  /** Makes room for so many slots, all of them chained, whose memory is filled next. Nothing was here before. */
+  make(slots: number): void {
+    this.#slots = slots
+    this.#setBuckets(slots)
+  }
+
+  /** All it holds: to be kept, or to be filled. */
+  *memory(): Generator<Uint8Array> {
+    this.settle()
+    yield* this.#heads.memory(this.#buckets)
+    yield* this.#entries.memory(this.#slots)
+  }
+
   /** Walks all chains, which takes a second for a million slots. */
   census(fullestCount: number): Census {
     this.settle()

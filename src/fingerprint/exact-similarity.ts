@@ -19,9 +19,44 @@ export function sharedCount(first: Uint32Array, second: Uint32Array): number {
 
 /** Shared of all. 0 where both are empty: nothing is not like nothing. */
 export function jaccard(first: Uint32Array, second: Uint32Array): number {
-  const shared = sharedCount(first, second)
-  const all = first.length + second.length - shared
-  return all === 0 ? 0 : shared / all
+  return shareOf(sharedCount(first, second), first.length + second.length)
+}
+
+function shareOf(shared: number, members: number): number {
+  return members === 0 ? 0 : shared / (members - shared)
+}
+
+/** The same where it is at least `least`; else anything below, told as soon as that is sure. */
+export function jaccardFrom(least: number, first: Uint32Array, second: Uint32Array): number {
+  const members = first.length + second.length
+  let needed = Math.max(0, Math.floor((least / (1 + least)) * members) - 1)
+  while (needed <= members && shareOf(needed, members) < least) needed++
+  const shared = sharedFrom(needed, first, second)
+  return shared < needed ? 0 : shareOf(shared, members)
+}
+
+/** So many members are looked at before the next look at whether enough can still be shared. */
+const STRETCH = 32
+
+/** Members of both, or less than `needed` if they are fewer. */
+function sharedFrom(needed: number, first: Uint32Array, second: Uint32Array): number {
+  const { length } = first
+  const otherLength = second.length
+  let shared = 0
+  let left = 0
+  let right = 0
+  while (left < length && right < otherLength) {
+    if (shared + Math.min(length - left, otherLength - right) < needed) return 0
+    const end = Math.min(length, left + STRETCH)
+    while (left < end && right < otherLength) {
+      const a = first[left] ?? 0
+      const b = second[right] ?? 0
+      if (a === b) shared++
+      if (a <= b) left++
+      if (b <= a) right++
+    }
+  }
+  return shared
 }
 
 /** How much of `part` is in `whole`. 0 where there is no part. */

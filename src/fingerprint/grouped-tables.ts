@@ -55,9 +55,39 @@ export class GroupedTables<Signature> {
     return this.#tables.get(group)?.query(signature, query) ?? NO_CANDIDATES
   }
 
+  /** All that all tables hold, group by group. See `SimilarityTable.memory`. */
+  *memory(): Generator<Uint8Array> {
+    yield bytesOf(Uint32Array.of(this.#tables.size))
+    for (const [group, table] of this.#tables) {
+      const name = Buffer.from(group)
+      yield bytesOf(Uint32Array.of(name.byteLength))
+      yield name
+      yield* table.memory(false)
+    }
+  }
+
+  /** The memory of tables that are made meanwhile, each piece to be filled before the next one is asked for. */
+  *memoryToFill(): Generator<Uint8Array> {
+    const count = new Uint32Array(1)
+    yield bytesOf(count)
+    for (let left = count[0] ?? 0; left > 0; left--) {
+      const length = new Uint32Array(1)
+      yield bytesOf(length)
+      const name = Buffer.alloc(length[0] ?? 0)
+      yield name
+      const table = this.#make()
+      yield* table.memory(true)
+      this.#tables.set(name.toString(), table)
+    }
+  }
+
   stats(group: string): TableStats | undefined {
     return this.#tables.get(group)?.stats()
   }
+}
+
+function bytesOf(numbers: Uint32Array): Uint8Array {
+  return new Uint8Array(numbers.buffer)
 }
 
 /** Near-duplicate tables, by sketches. A group is also one profile and one `hashVersion`. */

@@ -9,13 +9,14 @@ import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Banding, requireBanding, writeBands } from './bands.ts'
 import { ChainedTables } from './chained-tables.ts'
-import { rowInPage, uint16Rows } from './paged-rows.ts'
+import { rowInPage, uint32Rows } from './paged-rows.ts'
 import { Ranking } from './ranking.ts'
 import {
   type CandidateQuery,
   type Candidates,
   checkedQuery,
   FULLEST_COUNT,
+  NO_CANDIDATES,
   type SimilarityTable,
   type TableStats,
 } from './similarity-table.ts'
@@ -27,23 +28,28 @@ export interface NearTableOptions extends Banding {
   readonly slots: number
 }
 
-/** Slots are compared in steps of as many; sketches are multiples of it. */
-const STEP = 16
+/** Words of two slots each. So many are compared before the next look at whether it can still be enough. */
+const STEP = 8
 
 export class NearTable implements SimilarityTable<Uint16Array> {
   readonly #slots: number
   readonly #rows: number
   readonly #ids = new SlotIds()
+  /** A row a slot, two slots of its sketch in each word: half the steps to compare. */
   readonly #sketches
   readonly #tables: ChainedTables
   readonly #keys: Uint32Array
+  readonly #asked: Uint16Array
+  readonly #askedWords: Uint32Array
 
   constructor({ slots, bands, rows }: NearTableOptions) {
     this.#slots = requireSlots(slots)
     requireBanding({ bands, rows }, slots)
     this.#rows = rows
     this.#keys = new Uint32Array(bands)
-    this.#sketches = uint16Rows(slots)
+    this.#askedWords = new Uint32Array(slots / 2)
+    this.#asked = new Uint16Array(this.#askedWords.buffer)
+    this.#sketches = uint32Rows(slots / 2)
     this.#tables = new ChainedTables(bands)
   }
 
@@ -57,7 +63,7 @@ export class NearTable implements SimilarityTable<Uint16Array> {
     const slot = this.#ids.take(id)
     if (this.#ids.size === before) this.#tables.unlink(slot)
     this.#sketches.reserve(slot + 1)
-    this.#sketches.page(slot).set(sketch, rowInPage(slot) * this.#slots)
+    this.#sketches.page(slot).set(this.#askedWords, rowInPage(slot) * this.#askedWords.length)
     this.#tables.put(slot, this.#keys)
   }
 
@@ -73,8 +79,9 @@ export class NearTable implements SimilarityTable<Uint16Array> {
     const { estimateMin, limit, bucketMax } = checkedQuery(query, 0)
     this.#askFor(sketch)
     const { slots, passedOver } = this.#tables.collect(this.#keys, bucketMax)
+    if (slots.length === 0) return { ...NO_CANDIDATES, bucketsPassedOver: passedOver }
     const ranking = new Ranking(limit, this.#equalMin(estimateMin), this.#slots)
-    for (const slot of slots) ranking.show(slot, this.#equalSlots(slot, sketch, ranking.floor))
+    for (const slot of slots) ranking.show(slot, this.#equalSlots(slot, ranking.floor))
     return {
       candidates: ranking.best(this.#ids, (equal) => equal / this.#slots),
       compared: slots.length,
@@ -85,6 +92,14 @@ export class NearTable implements SimilarityTable<Uint16Array> {
   /** Chains what was inserted since the last query, which would do it otherwise. */
   settle(): void {
     this.#tables.settle()
+  }
+
+  *memory(isFilled: boolean): Generator<Uint8Array> {
+    yield* this.#ids.memory(isFilled)
+    const { slots } = this.#ids
+    if (isFilled) this.#tables.make(slots)
+    yield* this.#sketches.memory(slots)
+    yield* this.#tables.memory()
   }
 
   stats(): TableStats {
@@ -107,7 +122,8 @@ export class NearTable implements SimilarityTable<Uint16Array> {
         `A sketch of ${sketch.length} slots does not compare with those of ${this.#slots}.`,
       )
     }
-    writeBands(sketch, this.#rows, this.#keys)
+    this.#asked.set(sketch)
+    writeBands(this.#asked, this.#rows, this.#keys)
   }
 
   /** The least number of equal slots that gives at least this estimate. */
@@ -119,16 +135,20 @@ export class NearTable implements SimilarityTable<Uint16Array> {
   }
 
   /** Or less than `enough`, as soon as it cannot be as much. */
-  #equalSlots(slot: number, sketch: Uint16Array, enough: number): number {
+  #equalSlots(slot: number, enough: number): number {
+    const asked = this.#askedWords
     const page = this.#sketches.page(slot)
-    const row = rowInPage(slot) * this.#slots
-    let equal = 0
-    for (let from = 0; from < sketch.length; from += STEP) {
-      if (equal + sketch.length - from < enough) return equal
+    const row = rowInPage(slot) * asked.length
+    const differentMax = asked.length * 2 - enough
+    let different = 0
+    for (let from = 0; from < asked.length; from += STEP) {
       for (let at = from; at < from + STEP; at++) {
-        if (page[row + at] === sketch[at]) equal++
+        const bits = (page[row + at] ?? 0) ^ (asked[at] ?? 0)
+        if (bits === 0) continue
+        different += (bits & 0xffff) !== 0 && bits >>> 16 !== 0 ? 2 : 1
       }
+      if (different > differentMax) return -1
     }
-    return equal
+    return asked.length * 2 - different
   }
 }

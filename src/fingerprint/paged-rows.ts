@@ -16,7 +16,6 @@ type Numbers =
   | Float32Array<ArrayBuffer>
   | Int32Array<ArrayBuffer>
   | Uint32Array<ArrayBuffer>
-  | Uint16Array<ArrayBuffer>
 
 /** Rows are numbered in 31 bits, so that engines keep their numbers in registers. */
 export const ROWS_MAX = 2 ** 31 - 2
@@ -59,6 +58,16 @@ export class PagedRows<A extends Numbers> {
     }
   }
 
+  /** The memory of the first rows, page by page: to be kept, or to be filled. */
+  *memory(rows: number): Generator<Uint8Array> {
+    this.reserve(rows)
+    for (let from = 0; from < rows; from += PAGE_ROWS) {
+      const { buffer, byteOffset, BYTES_PER_ELEMENT } = this.page(from)
+      const numbers = Math.min(PAGE_ROWS, rows - from) * this.width
+      yield new Uint8Array(buffer, byteOffset, numbers * BYTES_PER_ELEMENT)
+    }
+  }
+
   #growFirst(rows: number): void {
     let size = Math.max(FIRST_ROWS, this.#rows)
     while (size < rows && size < PAGE_ROWS) size *= 2
@@ -75,10 +84,6 @@ export function int32Rows(width: number): PagedRows<Int32Array<ArrayBuffer>> {
 
 export function uint32Rows(width: number): PagedRows<Uint32Array<ArrayBuffer>> {
   return new PagedRows(width, (length) => new Uint32Array(length))
-}
-
-export function uint16Rows(width: number): PagedRows<Uint16Array<ArrayBuffer>> {
-  return new PagedRows(width, (length) => new Uint16Array(length))
 }
 
 export function float32Rows(width: number): PagedRows<Float32Array<ArrayBuffer>> {

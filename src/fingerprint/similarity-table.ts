@@ -4,7 +4,7 @@
  * Invariant: an answer depends on the representatives that are in a table, and on nothing else: not on the
  * order in which they came, nor on those that have been there.
  *
- * Tables are views: made from rows, never written to disk, and lost without harm.
+ * Tables are views: made from rows, and lost without harm. Their memory may be kept, to be made faster next time.
  */
 
 import type { Bytes } from '../bytes.ts'
@@ -59,6 +59,11 @@ export interface SimilarityTable<Signature> {
   /** Whether it was there. */
   remove(id: Bytes): boolean
   query(signature: Signature, query?: CandidateQuery): Candidates
+  /**
+   * All that the table holds, in an order that depends on nothing else: to be copied; or, of a table that is new,
+   * to be filled (`isFilled`) with such a copy, each piece before the next one is asked for.
+   */
+  memory(isFilled: boolean): Iterable<Uint8Array>
   /** Looks at everything, so it is slow: for people, not for every request. */
   stats(): TableStats
 }

@@ -79,6 +79,19 @@ export class SlotIds {
     return id
   }
 
+  /** See `SimilarityTable.memory`. */
+  *memory(isFilled: boolean): Generator<Uint8Array> {
+    const counts = Uint32Array.of(this.#slots, this.#size, this.#free)
+    yield new Uint8Array(counts.buffer)
+    if (isFilled) {
+      ;[this.#slots = 0, this.#size = 0, this.#free = 0] = counts
+      this.#tables.make(this.#slots)
+    }
+    yield new Uint8Array(this.#greatest.buffer)
+    yield* this.#words.memory(this.#slots)
+    yield* this.#tables.memory()
+  }
+
   /** As the ids' bytes compare. */
   compare(first: number, second: number): number {
     const row = rowInPage(first) * ID_WORDS

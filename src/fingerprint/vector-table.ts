@@ -110,6 +110,19 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
     return { candidates: ranking.best(this.#ids, estimateOf), ...looked }
   }
 
+  *memory(isFilled: boolean): Generator<Uint8Array> {
+    yield* this.#ids.memory(isFilled)
+    const { slots } = this.#ids
+    yield* this.#signatures.memory(slots)
+    const hasBands = Uint8Array.of(this.#tables ? 1 : 0)
+    yield hasBands
+    if (isFilled && hasBands[0] === 1) {
+      this.#tables = new ChainedTables(this.#keys.length)
+      this.#tables.make(slots)
+    }
+    if (this.#tables) yield* this.#tables.memory()
+  }
+
   stats(): TableStats {
     return {
       representatives: this.size,

@@ -14,6 +14,7 @@ import {
   type ShingleProfile,
   sketchOf,
 } from '../fingerprint/index.ts'
+import { jaccardFrom } from '../fingerprint/exact-similarity.ts'
 
 export type EvidenceKind = 'text' | 'hashes' | 'sketch'
 
@@ -81,13 +82,14 @@ export class Measured {
     return this.#body.byteLength + (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
   }
 
-  similarityTo(other: Measured): number {
+  /** Exactly, where it is at least `least`; what is less may be told as anything less. */
+  similarityTo(other: Measured, least = 0): number {
     if (this.isSketch || other.isSketch) {
       return equalSlots(this.#sketch(), other.#sketch()) / SKETCH_SLOTS
     }
     const own = this.hashes()
     const others = other.hashes()
-    const similarity = jaccard(own, others)
+    const similarity = least > 0 ? jaccardFrom(least, own, others) : jaccard(own, others)
     const isSmall = Math.min(own.length, others.length) < SMALL_SET
     return isSmall && similarity < 1 ? 0 : similarity
   }

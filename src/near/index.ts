@@ -31,6 +31,7 @@ import {
   sequenceKey,
   sequenceOf,
 } from './rows.ts'
+import { keepSnapshot, snapshotSequence, withdrawSnapshot } from './snapshot.ts'
 import { HEAD_KEY, NearView } from './view.ts'
 
 export interface IndexOptions {
@@ -54,6 +55,10 @@ export interface Found {
 /** Views that are this many changes behind start anew rather than catch up. */
 const JOURNAL_KEPT = 10_000
 const TRIM_PAGE = 500
+/** Fewer are read from the journal in no time. */
+const SNAPSHOT_CHANGES_MIN = 256
+/** Of all changes: keeping a snapshot costs a few times what reading so many from the journal does. */
+const SNAPSHOT_SHARE = 1 / 8
 
 export class NearIndex<Signature> {
   readonly likeness: Likeness<Signature>
@@ -73,6 +78,31 @@ export class NearIndex<Signature> {
     if (this.#options.serial) await this.#view.load(backend)
   }
 
+  /**
+   * Keeps the tables as they are, for whoever opens the index next, if enough has changed since they were kept
+   * last. Whether it did.
+   */
+  async keepSnapshot(
+    backend: Backend,
+    changesMin: number = SNAPSHOT_CHANGES_MIN,
+  ): Promise<boolean> {
+    if (!this.#options.serial) return false
+    const view = this.#view
+    const spaces = this.#spaces
+    const { shape } = this.likeness
+    const changes = await backend.read(function* () {
+      yield* view.catchUp(true)
+      return view.sequence - (yield* snapshotSequence(spaces, shape))
+    })
+    if (changes < Math.max(changesMin, view.sequence * SNAPSHOT_SHARE)) return false
+    try {
+      return await keepSnapshot(backend, spaces, shape, view)
+    } catch (error) {
+      view.doubt()
+      throw error
+    }
+  }
+
   /** To be called when a transaction that used the index was not committed. */
   doubt(): void {
     this.#view.doubt()
@@ -86,7 +116,8 @@ export class NearIndex<Signature> {
     scope: Scope | undefined,
   ): Transaction<Found> {
     if (!this.#options.serial) return yield* this.#findInCells(group, signature, estimateMin)
-    yield* this.#view.catchUp(scope === undefined)
+    if (scope) yield* this.#view.catchUpIn(scope)
+    else yield* this.#view.catchUp(true)
     const { candidatesMax: limit, bucketMax } = this.#options
     const query = { estimateMin, limit, bucketMax }
     const { candidates, bucketsPassedOver } = this.#view.query(group, signature, query)
@@ -115,7 +146,7 @@ export class NearIndex<Signature> {
     const change = { kind: 'insert', nonce, group, id, signature: bytes } as const
     scope.write(cell(this.#spaces.journal, sequenceKey(sequence)), change)
     scope.write(this.representative(group, id), { sequence, signature: EMPTY, payload })
-    this.#view.expect({ sequence, nonce, before, group, id, signature })
+    this.#view.expect({ scope, sequence, nonce, before, group, id, signature })
   }
 
   /** Keeps a representative that is like nothing but itself: no search finds it. */
@@ -146,6 +177,7 @@ export class NearIndex<Signature> {
       yield* this.#leaveBuckets(scope, group, id, signature)
       return true
     }
+    this.#view.changed()
     const nonce = scope.id()
     const { sequence } = yield* this.#nextSequence(scope, nonce)
     const { journal } = this.#spaces
@@ -217,8 +249,8 @@ export class NearIndex<Signature> {
     return trimmed
   }
 
-  // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
   *#bury(scope: Scope, numbers: readonly number[]): Transaction<void> {
+    yield* withdrawSnapshot(scope, this.#spaces, numbers)
     for (const number of numbers) {
       scope.remove(cell(this.#spaces.journal, sequenceKey(number)))
       scope.remove(cell(this.#spaces.dead, sequenceKey(number)))

@@ -20,6 +20,8 @@ import {
 
 export interface Likeness<Signature> {
   readonly banding: Banding
+  /** Tables of the same shape have the same memory for the same representatives. */
+  readonly shape: string
   /** Empty tables, one a group. */
   tables(): GroupedTables<Signature>
   toBytes(signature: Signature): Bytes
@@ -40,6 +42,7 @@ const ERRORS = 4
 
 export class TextLikeness implements Likeness<Uint16Array> {
   readonly banding: Banding
+  readonly shape: string
   readonly #slots: number
   readonly #lent: Uint16Array
   readonly #lentBytes: Uint8Array
@@ -49,6 +52,7 @@ export class TextLikeness implements Likeness<Uint16Array> {
     this.#lent = new Uint16Array(slots)
     this.#lentBytes = new Uint8Array(this.#lent.buffer)
     this.banding = banding
+    this.shape = `slots ${slots} ${shapeOf(banding)}`
   }
 
   tables(): GroupedTables<Uint16Array> {
@@ -95,6 +99,7 @@ export class TextLikeness implements Likeness<Uint16Array> {
 
 export class VectorLikeness implements Likeness<Uint8Array> {
   readonly banding: Banding
+  readonly shape: string
   readonly #bits: number
   readonly #scanMax: number | undefined
 
@@ -103,6 +108,7 @@ export class VectorLikeness implements Likeness<Uint8Array> {
     this.#bits = bits
     this.banding = banding
     this.#scanMax = scanMax
+    this.shape = `bits ${bits} ${shapeOf(banding)} scanned ${scanMax ?? 'default'}`
   }
 
   tables(): GroupedTables<Uint8Array> {
@@ -143,6 +149,10 @@ export class VectorLikeness implements Likeness<Uint8Array> {
   #cosineAt(share: number): number {
     return Math.cos(Math.PI * (1 - Math.min(1, Math.max(0, share))))
   }
+}
+
+function shapeOf({ bands, rows }: Banding): string {
+  return `bands ${bands} rows ${rows} ${IS_LITTLE_ENDIAN ? 'little' : 'big'} endian`
 }
 
 function standardError(share: number, count: number): number {

@@ -5,17 +5,21 @@ import type { Measured } from './evidence.ts'
 
 const BYTES_MAX = 64 * 1024 * 1024
 
+interface Kept {
+  readonly measured: Measured
+  readonly weight: number
+  isUsed: boolean
+}
+
 /** By id: a representative's evidence never changes, so what is here is never stale. */
 export class MeasuredCache {
-  readonly #byId = new Map<string, { readonly measured: Measured; readonly weight: number }>()
+  readonly #byId = new Map<string, Kept>()
   #weight = 0
 
   get(id: Bytes): Measured | undefined {
-    const name = latin1(id)
-    const known = this.#byId.get(name)
+    const known = this.#byId.get(latin1(id))
     if (known === undefined) return undefined
-    this.#byId.delete(name)
-    this.#byId.set(name, known)
+    known.isUsed = true
     return known.measured
   }
 
@@ -25,12 +29,14 @@ export class MeasuredCache {
     if (this.#byId.has(name)) return
     const { weight } = measured
     if (weight > BYTES_MAX / 4) return
-    this.#byId.set(name, { measured, weight })
+    this.#byId.set(name, { measured, weight, isUsed: false })
     this.#weight += weight
-    for (const [oldest, { weight: freed }] of this.#byId) {
+    for (const [oldest, kept] of this.#byId) {
       if (this.#weight <= BYTES_MAX) return
       this.#byId.delete(oldest)
-      this.#weight -= freed
+      // What was asked for since it was the oldest goes to the end once more, which is cheaper than at every use.
+      if (kept.isUsed) this.#byId.set(oldest, { ...kept, isUsed: false })
+      else this.#weight -= kept.weight
     }
   }
 }

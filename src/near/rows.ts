@@ -70,6 +70,8 @@ export interface NearSpaces {
   readonly buckets: Space<Bucket>
   /** Number of a journal row that only views behind it need → nothing. */
   readonly dead: Space<Bytes>
+  /** The tables in memory as they were once: see snapshot.ts. Never needed. */
+  readonly snapshots: Space<Bytes>
 }
 
 export function nearSpaces(prefix: string): NearSpaces {
@@ -79,11 +81,13 @@ export function nearSpaces(prefix: string): NearSpaces {
     representatives: rows(`${prefix}.representatives`, representativeCodec, { ordered: true }),
     buckets: rows(`${prefix}.buckets`, bucketCodec),
     dead: rows(`${prefix}.dead`, rawCodec, { ordered: true }),
+    snapshots: rows(`${prefix}.snapshots`, rawCodec, { ordered: true }),
   }
 }
 
 export function spacesOf(spaces: NearSpaces): readonly Space<unknown>[] {
-  return [spaces.heads, spaces.journal, spaces.representatives, spaces.buckets, spaces.dead]
+  const { heads, journal, representatives, buckets, dead, snapshots } = spaces
+  return [heads, journal, representatives, buckets, dead, snapshots]
 }
 
 export function sequenceKey(sequence: number): Buffer {

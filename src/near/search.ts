@@ -38,6 +38,14 @@ export interface Search<Signature> {
   measure(candidate: Candidate<Signature>): Transaction<number | undefined>
 }
 
+/** Where the row of a candidate is not needed to measure it: only those of hits are read. */
+export interface RowlessSearch<Signature> extends Omit<Search<Signature>, 'measure'> {
+  /** The same. What can be told without reading is told at once. */
+  measureAlone(
+    candidate: Omit<Candidate<Signature>, 'row'>,
+  ): Transaction<number | undefined> | number | undefined
+}
+
 export interface Searched<Signature> {
   /** What is similar enough among those measured, the best first. */
   readonly hits: readonly Hit<Signature>[]
@@ -50,7 +58,7 @@ export interface Searched<Signature> {
 
 /** Relies on nothing yet: that is up to who decides by it. `scope` is given by those who may write. */
 export function* search<Signature>(
-  wanted: Search<Signature>,
+  wanted: Search<Signature> | RowlessSearch<Signature>,
   scope: Scope | undefined,
 ): Transaction<Searched<Signature>> {
   const { index, looks, similarityMin, hitsMax = 1 } = wanted
@@ -65,19 +73,30 @@ export function* search<Signature>(
     passedOver += found.passedOver
   }
   if (looks.length > 1) ranked.sort((one, other) => other.estimate - one.estimate)
+  const isRowless = 'measureAlone' in wanted
   const hits: Hit<Signature>[] = []
   let least = similarityMin
   let compared = 0
-  for (const { look, id, estimate } of ranked) {
+  for (const ranking of ranked) {
+    const { look, id, estimate } = ranking
     if (index.likeness.similarityMax(estimate) < least) break
+    let similarity: number | undefined
+    if (isRowless) {
+      const made = wanted.measureAlone(ranking)
+      similarity = typeof made === 'object' ? yield* made : made
+      compared++
+      if (similarity === undefined || similarity < similarityMin) continue
+    }
     const [row] = yield* glance(index.representative(look.group, id))
     if (!row) continue
-    const candidate = { look, id, estimate, row }
-    const similarity = yield* wanted.measure(candidate)
-    compared++
+    if (!isRowless) {
+      similarity = yield* wanted.measure({ look, id, estimate, row })
+      compared++
+    }
     if (similarity === undefined || similarity < similarityMin) continue
-    hits.push({ ...candidate, similarity })
-    hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
+    hits.push({ look, id, estimate, row, similarity })
+    if (hits.length > 1)
+      hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
     least = hits[hitsMax - 1]?.similarity ?? similarityMin
   }
   return { hits, candidates: ranked.length, compared, passedOver, relied }

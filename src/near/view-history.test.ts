@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { textsOf } from '../../test/resolver/texts.ts'
-import type { Scope } from '../backends/contract.ts'
+import type { Scope, Transaction } from '../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../backends/memory.ts'
 import { sketchOf } from '../fingerprint/index.ts'
 import { NearIndex } from './index.ts'
@@ -86,10 +86,13 @@ class World {
       .filter((name) => live.has(name.slice(0, 32)))
   }
 
+  /** By the journal, and nothing else; whoever starts with a snapshot finds the same. */
   async findAnew(which: number): Promise<string[]> {
-    const fresh = newIndex()
-    await fresh.load(this.backend)
-    return this.find(fresh, which, 'reader')
+    const loaded = newIndex()
+    await loaded.load(this.backend)
+    const found = await this.find(newIndex(), which, 'reader')
+    expect(await this.find(loaded, which, 'reader')).toEqual(found)
+    return found
   }
 }
 
@@ -98,6 +101,7 @@ type Step =
   | { readonly op: 'remove'; readonly at: number; readonly retire: boolean }
   | { readonly op: 'find'; readonly view: number; readonly which: number; readonly reads: boolean }
   | { readonly op: 'trim'; readonly kept: number }
+  | { readonly op: 'keep'; readonly view: number }
   | { readonly op: 'older'; readonly view: number; readonly which: number }
   | { readonly op: 'rollBack'; readonly view: number; readonly steps: readonly Step[] }
 
@@ -121,6 +125,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ op: fc.constant('find' as const), view, which, reads: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('trim' as const), kept: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('keep' as const), view }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('older' as const), view, which }) },
   {
     weight: 2,
@@ -153,6 +158,9 @@ async function perform(world: World, views: readonly Index[], past: Rows[], one:
     case 'trim':
       await world.writer.trim(world.backend, one.kept)
       return
+    case 'keep':
+      await index.keepSnapshot(world.backend, 0)
+      return
     case 'older': {
       // A reader's moment may be any that has been; it must only not spoil the view for those who come next.
       const now = world.moment()
@@ -172,6 +180,29 @@ async function perform(world: World, views: readonly Index[], past: Rows[], one:
   }
 }
 
+interface Several {
+  readonly steps: readonly { readonly op: string; readonly which: number }[]
+  readonly end: string
+}
+
+function* severalSteps(scope: Scope, index: Index, { steps, end }: Several): Transaction<void> {
+  const inserted: Buffer[] = []
+  for (const { op, which: at } of steps) {
+    const signature = SIGNATURES[at]!
+    const id = inserted[at % Math.max(1, inserted.length)]
+    if (op === 'insert') {
+      const made = scope.id()
+      yield* index.insert(scope, GROUP, made, signature, Buffer.from('payload'))
+      inserted.push(made)
+    } else if (op === 'remove' && id) yield* index.remove(scope, GROUP, id)
+    else {
+      const found = yield* index.find(GROUP, signature, 0.3, scope)
+      expect(found).toEqual(yield* newIndex().find(GROUP, signature, 0.3, scope))
+    }
+  }
+  if (end !== 'commit') throw new Error('rolled back')
+}
+
 describe('an old view of the journal', () => {
   it('answers like a new one after any history', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -182,6 +213,26 @@ describe('an old view of the journal', () => {
       for (const index of views) {
         expect(await world.find(index, 0, 'writer')).toEqual(await world.findAnew(0))
       }
+    })
+    await fc.assert(property, { numRuns: 400 })
+  }, 60_000)
+
+  it('answers like a new one at every step of a transaction, whatever came of those before', async () => {
+    const inner = fc.record({ op: fc.constantFrom('insert', 'insert', 'remove', 'find'), which })
+    const several = fc.record({
+      steps: fc.array(inner, { maxLength: 8 }),
+      end: fc.constantFrom('commit', 'throw', 'throw and say so'),
+    })
+    const property = fc.asyncProperty(fc.array(several, { maxLength: 8 }), async (transactions) => {
+      const world = new World()
+      const index = newIndex()
+      for (const one of transactions) {
+        await world.backend.run(severalSteps, index, one).catch((error: unknown) => {
+          expect(String(error)).toContain('rolled back')
+        })
+        if (one.end === 'throw and say so') index.doubt()
+      }
+      expect(await world.find(index, 0, 'writer')).toEqual(await world.findAnew(0))
     })
     await fc.assert(property, { numRuns: 400 })
   }, 60_000)

@@ -10,6 +10,7 @@ import { summarise } from '../dedupe/summary.ts'
 import { displayWidth } from '../display-width.ts'
 import type { ReadingInput } from '../input/index.ts'
 import { reportOf, samplePairs, sendMetrics, textReport } from './index.ts'
+import { stretchesOf } from './sample-pairs.ts'
 
 async function reported(...args: Parameters<typeof run>) {
   const ran = await run(...args)
@@ -154,6 +155,47 @@ describe('sample pairs', () => {
       expect(spans.map((span) => ('a' in span ? span.a : '')).join('')).toBe(sides[0])
       expect(spans.map((span) => ('b' in span ? span.b : '')).join('')).toBe(sides[1])
     }
+  })
+
+  it('are found wherever in their file they are', async () => {
+    const wordOf = (number: number) => (Math.imul(number + 1, 0x9e3779b1) >>> 0).toString(36)
+    const fillers = Array.from({ length: 410 }, (_, at) => {
+      const text = Array.from({ length: 20 }, (__, word) => wordOf(1000 + at * 20 + word)).join(' ')
+      return { id: `filler/${at}`, source: 'filler', text }
+    })
+    const near = (at: number) => {
+      const text = Array.from({ length: 60 }, (_, word) => wordOf(at * 60 + word)).join(' ')
+      return [text, text.replace(wordOf(at * 60 + 7), 'changed')]
+    }
+    const pairs = [0, 1, 2, 3].map(near)
+    const lines = [...pairs.map(([text = '']) => text), ...pairs.map(([, text = '']) => text)]
+    const placed = lines.map((text, at) => ({ id: `pair/${at}`, source: 'pair', text }))
+    // The later ones are close together, for how far into the file they are.
+    const from = (at: number) => at * 20 + (at > 3 ? 250 : 0)
+    const spread = placed.flatMap((line, at) => [...fillers.slice(from(at), from(at + 1)), line])
+    const { backend, report } = await reported(spread)
+    const samples = await samplePairs(backend, report, reading)
+    expect(samples).toHaveLength(4)
+    for (const { a, b, spans = [], notes } of samples) {
+      expect(notes).toEqual([])
+      const told = [a, b].map(({ id }) => placed.find((line) => line.id === id)?.text)
+      expect(spans.map((span) => ('a' in span ? span.a : '')).join('')).toBe(told[0])
+      expect(spans.map((span) => ('b' in span ? span.b : '')).join('')).toBe(told[1])
+    }
+  })
+
+  it('begin to read anew where that is less than to read on', () => {
+    const positions = [3, 10, 11, 100, 105, 4000, 4400, 9000]
+    expect(stretchesOf(positions, { format: 'jsonl', compression: 'none' })).toEqual([
+      [3],
+      [10, 11],
+      [100, 105],
+      [4000, 4400],
+      [9000],
+    ])
+    expect(stretchesOf(positions, { format: 'jsonl', compression: 'gzip' })).toEqual([positions])
+    expect(stretchesOf(positions, { format: 'csv', compression: 'none' })).toEqual([positions])
+    expect(stretchesOf([], { format: 'jsonl', compression: 'none' })).toEqual([])
   })
 
   it('find a document of an earlier run in the input of that run', async () => {

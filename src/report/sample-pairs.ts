@@ -186,18 +186,36 @@ async function placesOf(backend: Backend, names: ReadonlySet<string>): Promise<P
     const files = new Set(Array.from(found.values(), ({ file }) => file))
     for (const shard of run.shards) {
       if (!filesOf(shard).some(({ file }) => files.has(resolve(file)))) continue
-      for await (const { entries } of entriesOf(backend, run.id, shard.index)) {
-        for (const { key, position, isRepeated } of entries) {
-          const row = isRepeated ? undefined : found.get(key.toString('hex'))?.row
-          const name = row && nameOf(row)
-          if (!row || !name || !wanted.delete(name)) continue
-          const { id, digest } = row
-          places.push({ id, name, digest: hex(digest), shard, position, reading: run.reading })
-        }
+      for await (const { row, position } of rowsIn(backend, run.id, shard.index, found)) {
+        const name = nameOf(row)
+        if (!wanted.delete(name)) continue
+        const { id, digest } = row
+        places.push({ id, name, digest: hex(digest), shard, position, reading: run.reading })
       }
     }
   }
   return places
+}
+
+type FoundRows = ReadonlyMap<string, { readonly file: string; readonly row: DocumentRow }>
+
+/** Where in a shard the rows are that were found. Most documents are none of them, which four bytes tell. */
+async function* rowsIn(
+  backend: Backend,
+  run: string,
+  shard: number,
+  found: FoundRows,
+): AsyncGenerator<{ readonly row: DocumentRow; readonly position: number }> {
+  const beginnings = new Set(
+    Array.from(found.keys(), (name) => Number.parseInt(name.slice(0, 8), 16)),
+  )
+  for await (const { entries } of entriesOf(backend, run, shard)) {
+    for (const { key, position, isRepeated } of entries) {
+      if (isRepeated || !beginnings.has(key.readUInt32BE(0))) continue
+      const row = found.get(key.toString('hex'))?.row
+      if (row) yield { row, position }
+    }
+  }
 }
 
 function idsIn(names: ReadonlySet<string>): Set<string> {
@@ -214,7 +232,7 @@ async function documentsIn(
   backend: Backend,
   run: RunRow,
   ids: ReadonlySet<string>,
-): Promise<Map<string, { readonly file: string; readonly row: DocumentRow }>> {
+): Promise<FoundRows> {
   const found = new Map<string, { readonly file: string; readonly row: DocumentRow }>()
   const all = askedOf(run, ids)
   for (let from = 0; from < all.length; from += READ_AT_ONCE) {
@@ -262,18 +280,40 @@ async function readTexts(
   texts: Map<string, Found>,
 ): Promise<void> {
   const places = new Map(wanted.map((place) => [place.position, place]))
-  const positions = [...places.keys()]
-  const last = Math.max(...positions)
-  const resume = Math.min(...positions)
-  // Small batches: what comes after the last that is wanted is not read.
-  for await (const items of readShard(shard, { ...reading, resume, batchDocuments: 16 })) {
-    for (const item of items) {
-      const place = places.get(item.position)
-      if (!place || isReject(item) || digestOf(item.text) !== place.digest) continue
-      texts.set(place.name, { text: item.text })
+  const positions = [...places.keys()].toSorted((one, other) => one - other)
+  for (const stretch of stretchesOf(positions, shard)) {
+    const last = stretch.at(-1) ?? 0
+    // Small batches: what comes after the last that is wanted is not read.
+    const batch = { ...reading, resume: stretch[0] ?? 0, batchDocuments: 4 }
+    for await (const items of readShard(shard, batch)) {
+      for (const item of items) {
+        const place = places.get(item.position)
+        if (!place || isReject(item) || digestOf(item.text) !== place.digest) continue
+        texts.set(place.name, { text: item.text })
+      }
+      if ((items.at(-1)?.position ?? 0) >= last) break
     }
-    if ((items.at(-1)?.position ?? 0) >= last) return
   }
+}
+
+/** Passing over a line costs less than this share of reading it as a document. */
+const PASSING_SHARE = 1 / 8
+
+/** Positions that are read in one go. Where lines can be passed over, beginning anew may cost less than reading on. */
+export function stretchesOf(
+  positions: readonly number[],
+  { format, compression }: Pick<Shard, 'format' | 'compression'>,
+): number[][] {
+  const canPass = compression === 'none' && (format === 'jsonl' || format === 'lines')
+  const stretches: number[][] = []
+  for (const position of positions) {
+    const current = stretches.at(-1)
+    const before = current?.at(-1) ?? 0
+    if (current && !(canPass && position - before > position * PASSING_SHARE))
+      current.push(position)
+    else stretches.push([position])
+  }
+  return stretches
 }
 
 function digestOf(text: string): string {
