@@ -117,6 +117,8 @@ const cases: readonly Case[] = [
     ours: { fixture, run: (place) => runStore(place, false) },
     reference: { name: 'the model alone', run: runModel },
     changesFixture: true,
+    // Whoever else is on the machine moves the model by a tenth, more than what is asked.
+    runsMin: 7,
     limits: { ratioMax: 1.15 },
   },
   {
