@@ -12,7 +12,7 @@ export { cut } from './chunks'
 export { folded, gear, heap, reserve, results, separators, unspaced } from './memory'
 export { minhash64 } from './minhash64'
 export { inspect } from './text'
-export { codeDots, denseBits, hadamardBits } from './vectors'
+export { codeDots, codeDotsOf, denseBits, hadamardBits } from './vectors'
 
 /** The sketch of a text. Results: sum of values (f64), distinct shingles (u32) or 0 if not counted. */
 export function sketch(text: usize, length: u32, kind: u32, width: u32, slots: u32): u32 {

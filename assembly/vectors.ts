@@ -100,20 +100,80 @@ function butterfly(vector: usize, bytes: usize, half: usize): void {
  */
 export function codeDots(query: usize, stride: u32, codes: usize, count: u32, out: usize): void {
   const bytes = <usize>stride
-  for (let vector: u32 = 0; vector < count; vector++) {
-    let even = i32x4.splat(0)
-    let odd = i32x4.splat(0)
-    for (let at: usize = 0; at < bytes; at += 16) {
-      const wide = query + (at << 1)
-      const low = v128.load_ext<i8>(codes + at)
-      const high = v128.load_ext<i8>(codes + at, 8)
-      even = i32x4.add(even, i32x4.dot_i16x8_s(low, v128.load(wide)))
-      odd = i32x4.add(odd, i32x4.dot_i16x8_s(high, v128.load(wide, 16)))
-    }
-    const four = i32x4.add(even, odd)
-    const two = i32x4.add(four, v128.shuffle<i32>(four, four, 2, 3, 0, 1))
-    store<i32>(out, i32x4.extract_lane(two, 0) + i32x4.extract_lane(two, 1))
+  let vector: u32 = 0
+  for (; vector + 4 <= count; vector += 4) {
+    v128.store(out, fourDots(query, bytes, codes))
+    codes += bytes << 2
+    out += 16
+  }
+  for (; vector < count; vector++) {
+    store<i32>(out, oneDot(query, bytes, codes))
     codes += bytes
+    out += 4
+  }
+}
+
+/** Four vectors at a time share what is read of the one. */
+function fourDots(query: usize, bytes: usize, codes: usize): v128 {
+  let first = i32x4.splat(0)
+  let second = i32x4.splat(0)
+  let third = i32x4.splat(0)
+  let fourth = i32x4.splat(0)
+  for (let at: usize = 0; at < bytes; at += 16) {
+    const low = v128.load(query + (at << 1))
+    const high = v128.load(query + (at << 1), 16)
+    const row = codes + at
+    first = i32x4.add(first, sixteen(row, low, high))
+    second = i32x4.add(second, sixteen(row + bytes, low, high))
+    third = i32x4.add(third, sixteen(row + (bytes << 1), low, high))
+    fourth = i32x4.add(fourth, sixteen(row + bytes * 3, low, high))
+  }
+  const left = i32x4.add(
+    v128.shuffle<i32>(first, second, 0, 4, 1, 5),
+    v128.shuffle<i32>(first, second, 2, 6, 3, 7),
+  )
+  const right = i32x4.add(
+    v128.shuffle<i32>(third, fourth, 0, 4, 1, 5),
+    v128.shuffle<i32>(third, fourth, 2, 6, 3, 7),
+  )
+  return i32x4.add(
+    v128.shuffle<i32>(left, right, 0, 1, 4, 5),
+    v128.shuffle<i32>(left, right, 2, 3, 6, 7),
+  )
+}
+
+function oneDot(query: usize, bytes: usize, codes: usize): i32 {
+  let four = i32x4.splat(0)
+  for (let at: usize = 0; at < bytes; at += 16) {
+    const low = v128.load(query + (at << 1))
+    const high = v128.load(query + (at << 1), 16)
+    four = i32x4.add(four, sixteen(codes + at, low, high))
+  }
+  const two = i32x4.add(four, v128.shuffle<i32>(four, four, 2, 3, 0, 1))
+  return i32x4.extract_lane(two, 0) + i32x4.extract_lane(two, 1)
+}
+
+/** Four sums of the products of sixteen codes. */
+function sixteen(codes: usize, low: v128, high: v128): v128 {
+  return i32x4.add(
+    i32x4.dot_i16x8_s(v128.load_ext<i8>(codes), low),
+    i32x4.dot_i16x8_s(v128.load_ext<i8>(codes, 8), high),
+  )
+}
+
+/** The same with those of the vectors from `codes` on whose numbers are at `rows`. */
+export function codeDotsOf(
+  query: usize,
+  stride: u32,
+  codes: usize,
+  rows: usize,
+  count: u32,
+  out: usize,
+): void {
+  const bytes = <usize>stride
+  for (let vector: u32 = 0; vector < count; vector++) {
+    store<i32>(out, oneDot(query, bytes, codes + <usize>load<u32>(rows) * bytes))
+    rows += 4
     out += 4
   }
 }

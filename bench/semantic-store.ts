@@ -4,9 +4,13 @@
  *
  * 10,000 representatives are there. Their vectors are made up: only their number matters to a search. Texts have about
  * 25 words. The model alone runs in the same thread, without queue or worker.
+ *
+ * What is asked is what a put costs in a process that has been running for a while, so ours is warmed by some thousand
+ * puts with made-up vectors: compiling our code takes some 0.15 s of other threads, once, and native code needs none. The
+ * event loop is watched apart: with the model in a thread of its own, being watched takes longer than the message to it.
  */
 
-import { openStore } from 'prestige'
+import { openStore, type Store } from 'prestige'
 import { openEmbedder } from 'prestige/semantic'
 
 import { locateModel } from '../src/semantic/embedding/locate.ts'
@@ -19,6 +23,9 @@ const REPRESENTATIVES = 10_000
 const DIMENSIONS = 384
 const TEXTS = 200
 const WARM = 20
+/** Until nothing is compiled any more. */
+const WARM_MADE_UP = 3000
+const WATCHED = 20
 /** Of what takes no time. */
 const ROUNDS = 10
 const OPTIONS = { durability: 'os', dedup: 'semantic' } as const
@@ -34,19 +41,21 @@ function vectorOf(pick: (below: number) => number): Float32Array {
   return Float32Array.from({ length: DIMENSIONS }, () => pick(2001) - 1000)
 }
 
-/** Written under the real model's id, with vectors that took no time. */
+/** A store whose vectors take no time. */
+function openMadeUp(directory: string, id: string): Promise<Store> {
+  const pick = randomNumbers(11)
+  const embed = async (texts: readonly string[]) => texts.map(() => vectorOf(pick))
+  const embedder = { id, dimensions: DIMENSIONS, embed }
+  return openStore(directory, { ...OPTIONS, semantic: { embedder, similarityMin: 0.95 } })
+}
+
+/** Written under the real model's id. */
 const fixture: Fixture = {
   name: 'semantic-10k',
   async build({ directory, scale }) {
     const model = await openEmbedder()
-    const pick = randomNumbers(11)
-    const embed = async (texts: readonly string[]) => texts.map(() => vectorOf(pick))
-    const embedder = { id: model.id, dimensions: DIMENSIONS, embed }
     await model.close()
-    const store = await openStore(directory, {
-      ...OPTIONS,
-      semantic: { embedder, similarityMin: 0.95 },
-    })
+    const store = await openMadeUp(directory, model.id)
     const items = textsOf(scaled(REPRESENTATIVES, scale), 5).map((value, at) => ({
       key: `there ${at}`,
       value,
@@ -56,7 +65,16 @@ const fixture: Fixture = {
   },
 }
 
+async function warmUp({ directory, scale }: Place): Promise<void> {
+  const store = await openMadeUp(`${directory}-warm`, 'made up')
+  for (const [at, text] of textsOf(scaled(WARM_MADE_UP, scale), 13).entries()) {
+    await store.put(`made up ${at}`, text)
+  }
+  await store.close()
+}
+
 async function runStore(place: Place, isRepeated: boolean): Promise<Sample> {
+  await warmUp(place)
   const embedder = await openEmbedder()
   const store = await openStore(place.directory, { ...OPTIONS, semantic: { embedder } })
   const texts = textsOf(scaled(TEXTS, place.scale), 7)
@@ -67,12 +85,18 @@ async function runStore(place: Place, isRepeated: boolean): Promise<Sample> {
   await putAll(textsOf(WARM, 9), 'warm')
   if (isRepeated) for (const name of ['first', 'second']) await putAll(texts, name)
   const rounds = isRepeated ? ROUNDS : 1
-  const sample = await measure({ ops: texts.length * rounds, place }, async () => {
+  const ops = texts.length * rounds
+  const sample = await measure({ ops, place, watchesLoop: false }, async () => {
     for (let round = 0; round < rounds; round++) await putAll(texts, `user ${round}`)
   })
+  const unprofiled = { ...place, profile: undefined }
+  const watched = isRepeated ? texts : textsOf(WATCHED, 15)
+  const { eventLoopDelayP99Ms } = await measure({ ops: watched.length, place: unprofiled }, () =>
+    putAll(watched, 'watched'),
+  )
   await store.close()
   await embedder.close()
-  return sample
+  return { ...sample, eventLoopDelayP99Ms }
 }
 
 async function runModel(place: Place): Promise<Sample> {
@@ -84,7 +108,7 @@ async function runModel(place: Place): Promise<Sample> {
   }
   await embedAll(textsOf(WARM, 9))
   const texts = textsOf(scaled(TEXTS, place.scale), 7)
-  return measure({ ops: texts.length, place }, () => embedAll(texts))
+  return measure({ ops: texts.length, place, watchesLoop: false }, () => embedAll(texts))
 }
 
 const cases: readonly Case[] = [
@@ -93,6 +117,8 @@ const cases: readonly Case[] = [
     ours: { fixture, run: (place) => runStore(place, false) },
     reference: { name: 'the model alone', run: runModel },
     changesFixture: true,
+    // Whoever else is on the machine moves the model by a tenth, more than what is asked.
+    runsMin: 7,
     limits: { ratioMax: 1.15 },
   },
   {

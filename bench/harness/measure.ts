@@ -47,16 +47,21 @@ export interface Measuring {
   readonly ops: number
   readonly bytes?: number | undefined
   readonly place: Place
+  /**
+   * Whether delays of the event loop are measured. That wakes the thread a thousand times a second, which is CPU of its
+   * own where the thread would otherwise sleep while another one works.
+   */
+  readonly watchesLoop?: boolean
 }
 
 export async function measure(
-  { ops, bytes, place }: Measuring,
+  { ops, bytes, place, watchesLoop = true }: Measuring,
   work: (latencies: Latencies) => Promise<void>,
 ): Promise<Sample> {
   const latencies = new Latencies(ops)
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const profiler = await startProfiler(place)
-  delay.enable()
+  if (watchesLoop) delay.enable()
   const wall = process.hrtime.bigint()
   const cpu = process.cpuUsage()
   await work(latencies)

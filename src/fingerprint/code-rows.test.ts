@@ -30,9 +30,25 @@ describe('rows of codes', () => {
           .map((codes) => codes.reduce((sum, one, at) => sum + one * query[at]!, 0))
         expect([...twin.dots(query, from, count)]).toEqual(expected)
         expect([...wasm.dots(query, from, count)]).toEqual(expected)
+        const some = expected.map((_, at) => at).filter((at) => at % 3 === 0 || at === count - 1)
+        const asked = Int32Array.from(some.toReversed())
+        const products = some.toReversed().map((at) => expected[at])
+        expect([...twin.dotsOf(query, from, asked)]).toEqual(products)
+        expect([...wasm.dotsOf(query, from, asked)]).toEqual(products)
       }
     },
   )
+
+  it('give products with no row, and of no dimensions', () => {
+    for (const name of ['wasm', 'twin'] as const) {
+      const rows = codeRows(0, name)
+      for (let row = 0; row < 5; row++) rows.put(row, new Int8Array(0))
+      const query = new Int16Array(0)
+      expect([...rows.dots(query, 0, 5)]).toEqual([0, 0, 0, 0, 0])
+      expect([...rows.dotsOf(query, 1, Int32Array.of(0, 3))]).toEqual([0, 0])
+      expect([...rows.dotsOf(query, 0, new Int32Array(0))]).toEqual([])
+    }
+  })
 
   it('hold the greatest products there are', () => {
     for (const name of ['wasm', 'twin'] as const) {
@@ -49,6 +65,11 @@ describe('rows of codes', () => {
       rows.put(3, new Int8Array(16).fill(2))
       const dots = rows.dots(new Int16Array(16).fill(1), 0, DOTS_MAX + 10)
       expect([dots.length, dots[2], dots[3]]).toEqual([DOTS_MAX, 16, 32])
+      const asked = new Int32Array(DOTS_MAX + 10).fill(3)
+      const same = rows.dotsOf(new Int16Array(16).fill(1), 0, asked)
+      expect([same.length, same[0], same[DOTS_MAX - 1]]).toEqual([DOTS_MAX, 32, 32])
+      // What was asked for does not reach into the codes.
+      expect(rows.dots(new Int16Array(16).fill(1), 0, 1)[0]).toBe(16)
     }
   })
 })

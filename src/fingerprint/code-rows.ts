@@ -11,6 +11,8 @@ export const CODE_MAX = 127
 /** As many rows are multiplied at a time, at most. */
 export const DOTS_MAX = 4096
 
+const NONE = new Int32Array(0)
+
 export interface CodeRows {
   readonly name: KernelsName
   readonly bytes: number
@@ -18,6 +20,8 @@ export interface CodeRows {
   put(row: number, codes: Int8Array): void
   /** Products with `count` rows from `from` on. Good until the next call. */
   dots(query: Int16Array, from: number, count: number): Int32Array
+  /** Products with some rows, which are counted from `from` on. Good until the next call. */
+  dotsOf(query: Int16Array, from: number, rows: Int32Array): Int32Array
 }
 
 export function codeRows(dimensions: number, name: KernelsName = kernels().name): CodeRows {
@@ -30,6 +34,7 @@ class WasmCodeRows implements CodeRows {
   readonly #stride: number
   readonly #query: number
   readonly #out: number
+  readonly #asked: number
   readonly #codes: number
   #rows = 0
 
@@ -37,7 +42,8 @@ class WasmCodeRows implements CodeRows {
     this.#stride = Math.ceil(dimensions / 16) * 16
     this.#query = this.#memory.heap
     this.#out = this.#query + this.#stride * 2
-    this.#codes = this.#out + DOTS_MAX * 4
+    this.#asked = this.#out + DOTS_MAX * 4
+    this.#codes = this.#asked + DOTS_MAX * 4
     this.#memory.reserve(this.#codes)
   }
 
@@ -55,12 +61,33 @@ class WasmCodeRows implements CodeRows {
   }
 
   dots(query: Int16Array, from: number, count: number): Int32Array {
-    const { exports } = this.#memory
-    this.#memory.bytes().fill(0, this.#query, this.#query + this.#stride * 2)
-    this.#memory.placeArray(query, this.#query)
+    this.#place(query)
     const codes = this.#codes + from * this.#stride
+    const { exports } = this.#memory
     exports.codeDots(this.#query, this.#stride, codes, Math.min(count, DOTS_MAX), this.#out)
-    return new Int32Array(exports.memory.buffer, this.#out, Math.min(count, DOTS_MAX))
+    return this.#products(count)
+  }
+
+  dotsOf(query: Int16Array, from: number, rows: Int32Array): Int32Array {
+    const count = Math.min(rows.length, DOTS_MAX)
+    if (count === 0) return NONE
+    this.#place(query)
+    this.#memory.placeArray(rows.subarray(0, count), this.#asked)
+    const codes = this.#codes + from * this.#stride
+    const { exports } = this.#memory
+    exports.codeDotsOf(this.#query, this.#stride, codes, this.#asked, count, this.#out)
+    return this.#products(count)
+  }
+
+  #place(query: Int16Array): void {
+    const end = this.#query + this.#stride * 2
+    this.#memory.bytes().fill(0, this.#query + query.byteLength, end)
+    this.#memory.placeArray(query, this.#query)
+  }
+
+  #products(count: number): Int32Array {
+    const { buffer } = this.#memory.exports.memory
+    return new Int32Array(buffer, this.#out, Math.min(count, DOTS_MAX))
   }
 }
 
@@ -90,14 +117,23 @@ class TwinCodeRows implements CodeRows {
 
   dots(query: Int16Array, from: number, count: number): Int32Array {
     const rows = Math.min(count, DOTS_MAX)
-    let at = from * this.#dimensions
-    for (let row = 0; row < rows; row++) {
-      let sum = 0
-      for (let number = 0; number < this.#dimensions; number++) {
-        sum += (query[number] ?? 0) * (this.#codes[at++] ?? 0)
-      }
-      this.#out[row] = sum
-    }
+    for (let at = 0; at < rows; at++) this.#out[at] = this.#dot(query, from + at)
     return this.#out.subarray(0, rows)
+  }
+
+  dotsOf(query: Int16Array, from: number, rows: Int32Array): Int32Array {
+    const some = rows.subarray(0, DOTS_MAX)
+    for (let at = 0; at < some.length; at++)
+      this.#out[at] = this.#dot(query, from + (some[at] ?? 0))
+    return this.#out.subarray(0, some.length)
+  }
+
+  #dot(query: Int16Array, row: number): number {
+    let at = row * this.#dimensions
+    let sum = 0
+    for (let number = 0; number < this.#dimensions; number++) {
+      sum += (query[number] ?? 0) * (this.#codes[at++] ?? 0)
+    }
+    return sum
   }
 }

@@ -31,6 +31,14 @@ export interface KernelExports {
   denseBits(vector: number, stride: number, planes: number, count: number, out: number): void
   hadamardBits(vector: number, size: number, flips: number, out: number): void
   codeDots(query: number, stride: number, codes: number, count: number, out: number): void
+  codeDotsOf(
+    query: number,
+    stride: number,
+    codes: number,
+    rows: number,
+    count: number,
+    out: number,
+  ): void
   gear(): number
   cut(
     bytes: number,

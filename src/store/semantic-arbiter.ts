@@ -58,8 +58,17 @@ export class Arbiter {
       : this.#similarityMin
   }
 
+  /** It is read when there is something to compare it with: most texts are like nothing that is there. */
   asking(text: string, digest: Buffer): Asking {
-    return { text, digest, reading: readingOf(text), judgeCalls: 0 }
+    let reading: Reading | undefined
+    return {
+      text,
+      digest,
+      get reading() {
+        return (reading ??= readingOf(text))
+      },
+      judgeCalls: 0,
+    }
   }
 
   guardsOf(own: Asking, other: string): Veto[] {

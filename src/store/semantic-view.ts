@@ -43,6 +43,11 @@ export type Position = MeantHead
 
 export const START: Position = { sequence: 0, nonce: NO_NONCE }
 
+interface News {
+  readonly changes: readonly VectorChange[]
+  readonly end: string
+}
+
 export interface ViewWanted {
   readonly embedder: string
   readonly dimensions: number
@@ -79,8 +84,12 @@ export class SemanticView implements VectorSource {
     const { index, path } = this.#wanted
     const view = this.#view
     if (view) {
+      const news = await this.#backend.read((scope) => this.#news(scope, view.position))
+      if (news) {
+        await view.follow(news.changes, news.end)
+        return view
+      }
       const end = await this.position()
-      if (end === view.position) return view
       const changes = await this.since(view.position)
       if (changes) {
         await view.follow(changes, end)
@@ -166,6 +175,20 @@ export class SemanticView implements VectorSource {
       }
     }
     return this.#changes(ids)
+  }
+
+  /** The same in one read, where it is little; `undefined` where it is more, or cannot be told. */
+  *#news(scope: ReadScope, position: string): Transaction<News | undefined> {
+    const { sequence, nonce } = positionOf(position)
+    const head = yield* findHead(scope)
+    const end = nameOf(head)
+    if (end === position) return { changes: [], end }
+    if (head.sequence <= sequence || head.sequence - sequence > PAGE) return undefined
+    const [last, ...changes] = yield* readChanges(scope, sequence, head.sequence)
+    if (sequence > 0 && !last?.nonce.equals(nonce)) return undefined
+    const ids = changes.flatMap((change) => (change ? [change.id] : []))
+    if (ids.length < changes.length) return undefined
+    return { changes: yield* this.#changesOf(ids), end }
   }
 
   async *#changes(ids: readonly Buffer[]): AsyncGenerator<VectorChange> {

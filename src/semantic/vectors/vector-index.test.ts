@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { idOf, UnitVectors } from '../../../test/texts/unit-vectors.ts'
+import { idOf, unit, UnitVectors } from '../../../test/texts/unit-vectors.ts'
 import { vectorCosine } from '../document.ts'
 import { GraphIndex } from './graph-index.ts'
 import { readIndexOptions } from './options.ts'
@@ -162,6 +162,39 @@ describe('a scan', () => {
       expect(index.searchNow(query, 10)).toEqual(expected(model, query, 10))
     }
   })
+
+  it.each(['wasm', 'twin'] as const)(
+    'leaves out nothing that is similar enough, wherever in a vector it lies, by %s',
+    (kernels) => {
+      const dimensions = 100
+      const vectors = new UnitVectors(16, dimensions, 8)
+      const index = new ScanIndex({ dimensions, kernels })
+      const model = new Map<number, Float32Array>()
+      // What counts lies all over the vector, in its first third, behind that, or in one number.
+      const shapes: ((number: number, at: number) => number)[] = [
+        (number) => number,
+        (number, at) => (at < 40 ? number : number / 50),
+        (number, at) => (at < 50 ? number / 50 : number),
+        (number, at) => (at === 60 ? 1 : number / 20),
+      ]
+      const queries: Float32Array[] = []
+      for (let at = 0; at < 2500; at++) {
+        const base = unit(vectors.member().map(shapes[at % 4]!))
+        if (at % 50 < 4) queries.push(base)
+        const like = queries[vectors.below(queries.length)]!
+        const cosine = [0.99, 0.9, 0.8, 0.7][vectors.below(4)]!
+        const vector = vectors.below(4) === 0 ? vectors.near(like, cosine) : base
+        model.set(at, vector)
+        index.add(idOf(at), vector)
+      }
+      for (const similarityMin of [0.2, 0.5, 0.65, 0.7, 0.8, 0.9, 0.95, 0.999, 1]) {
+        for (const query of queries.slice(0, 60)) {
+          const found = index.searchNow(query, 50, { similarityMin })
+          expect(found).toEqual(expected(model, query, 50, similarityMin))
+        }
+      }
+    },
+  )
 
   it('is right about vectors whose codes are the same', () => {
     const index = new ScanIndex({ dimensions: 64 })

@@ -181,5 +181,5 @@ export function checkedSearch(k: number, options: SearchOptions): CheckedSearch 
   return { similarityMin, signal }
 }
 
-/** Rows that are looked at before others may have their turn. */
-export const STEP_ROWS = DOTS_MAX
+/** Rows that are looked at before others may have their turn. Pages of rows are cut into whole steps. */
+export const STEP_ROWS: number = DOTS_MAX / 4
