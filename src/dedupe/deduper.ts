@@ -110,9 +110,13 @@ export class Deduper {
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
   async run(job: Job): Promise<JobResult> {
     const { backend, config } = this.#state
-    const { embedder } = this.#state.engine.meaning ?? {}
+    const { meaning, prefer } = this.#state.engine
+    const { embedder } = meaning ?? {}
+    // What is open already need not be loaded again; but a job goes by the rules of its config alone.
+    const opened = prefer ? undefined : this.#state
     const isDone = await doneFiles(backend, await listRuns(backend))
-    const run = (shards: Listing['shards']) => runJob(backend, { ...job, config, shards, embedder })
+    const run = (shards: Listing['shards']) =>
+      runJob(backend, { ...job, config, shards, embedder }, opened)
     return withShards(job, run, isDone)
   }
 

@@ -73,8 +73,13 @@ export interface Undone {
   readonly documents: number
 }
 
-/** Several processes that ask for the same work on one run, and end with the same result. */
-export async function runJob(backend: Backend, options: JobOptions): Promise<JobResult> {
+/** Several processes that ask for the same work on one run, and end with the same result. `opened`: a state that is. */
+export async function runJob(
+  backend: Backend,
+  options: JobOptions,
+  opened?: State,
+): Promise<JobResult> {
+  if (opened) return runOn(opened, options)
   const { config, embedder } = options
   const state = await State.open(backend, config, { embedder })
   try {

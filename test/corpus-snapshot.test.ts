@@ -1,0 +1,105 @@
+/** A run that adds to a state starts with the snapshot of the last one, and decides as if there were none. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+
+import { openLmdb } from '../src/backends/lmdb.ts'
+import type { Scope } from '../src/backends/contract.ts'
+import { cell } from '../src/backends/contract.ts'
+import { dedupeSpaces, near } from '../src/dedupe/rows.ts'
+import { openDedupe } from '../src/index.ts'
+import { corpus, jsonl, published, writeFiles } from './corpus-kit.ts'
+
+const DOCUMENTS = 900
+const docs = corpus(DOCUMENTS, 17)
+const later = docs
+  .slice(600)
+  .concat(docs.slice(0, 50).map(({ id, text }) => ({ id: `l-${id}`, text })))
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'prestige-snapshot-'))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+async function job(name: string): Promise<{ readonly run: string; readonly decoded: number }> {
+  const decode = vi.spyOn(near.journal.codec, 'decode')
+  const deduper = await openDedupe(join(directory, name, 'state'))
+  try {
+    const out = join(directory, name, 'out')
+    const { run } = await deduper.run({ inputs: [join(directory, name, 'in')], out })
+    return { run, decoded: decode.mock.calls.length }
+  } finally {
+    decode.mockRestore()
+    await deduper.close()
+  }
+}
+
+async function snapshotRows(name: string, remove = false): Promise<number> {
+  const backend = await openLmdb(join(directory, name, 'state'), { spaces: dedupeSpaces })
+  const keys: Buffer[] = []
+  for await (const { key } of backend.scan(near.snapshots)) keys.push(key)
+  if (remove) {
+    // oxlint-disable-next-line require-yield -- it only writes
+    await backend.run(function* (scope: Scope) {
+      for (const key of keys) scope.remove(cell(near.snapshots, key))
+    })
+  }
+  await backend.close()
+  return keys.length
+}
+
+/** What was kept, and what was dropped because of what: clusters are named after the directory. */
+function outcomeOf(name: string): unknown {
+  const { 'duplicates.jsonl': lines = '', ...files } = published(join(directory, name, 'out'))
+  const duplicates = linesIn(lines).map(({ cluster: _cluster, ...line }) => line)
+  const kept = Object.entries(files).filter(([file]) => file.startsWith('kept/'))
+  return { duplicates, ...Object.fromEntries(kept.map(([file, text]) => [file.slice(5), text])) }
+}
+
+function linesIn(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+describe('a state that grows', () => {
+  it('is opened without reading what it was made of, with the same outcome', async () => {
+    const outcomes: unknown[] = []
+    for (const name of ['with', 'without']) {
+      writeFiles(join(directory, name, 'in'), { 'a.jsonl': jsonl(docs.slice(0, 600)) })
+      await job(name)
+      expect(await snapshotRows(name, name === 'without')).toBeGreaterThan(1)
+      writeFiles(join(directory, name, 'in'), { 'b.jsonl': jsonl(later) })
+      const { decoded } = await job(name)
+      if (name === 'with') expect(decoded).toBeLessThan(10)
+      // Once, and not a second time.
+      else expect(decoded).toBeGreaterThan(300)
+      expect(decoded).toBeLessThan(600)
+      outcomes.push(outcomeOf(name))
+    }
+    expect(outcomes[0]).toEqual(outcomes[1])
+    expect(outcomes[0]).toMatchObject({ 'b.jsonl': expect.any(String) })
+    expect(Object(outcomes[0]).duplicates.length).toBeGreaterThan(100)
+  })
+
+  it('forgets what a run is undone of, though it is in the snapshot', async () => {
+    const name = 'undone'
+    writeFiles(join(directory, name, 'in'), { 'a.jsonl': jsonl(docs.slice(0, 600)) })
+    const { run } = await job(name)
+    const deduper = await openDedupe(join(directory, name, 'state'))
+    await deduper.undo(run)
+    await deduper.close()
+    const again = await openDedupe(join(directory, name, 'state'))
+    for (const { id, text } of docs.slice(0, 20).filter((doc) => doc.id.startsWith('doc-'))) {
+      expect(await again.decide({ id: `new-${id}`, text: `${text} and` })).toMatchObject({
+        action: 'keep',
+      })
+    }
+    await again.close()
+  })
+})
