@@ -27,6 +27,7 @@ import {
   members,
   type Rank,
 } from './rows.ts'
+import type { Writable } from './document-row.ts'
 import { placeOf } from './identity.ts'
 
 export interface Context {
@@ -80,8 +81,6 @@ export function* decideDocument(
   const also = { ...(possibleMiss && { possibleMiss }), ...(orphaned > 0 && { orphaned }) }
   return { key, decision: { ...decided.decision, ...also } }
 }
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 function rowOf(
   document: PreparedDocument,

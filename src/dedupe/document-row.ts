@@ -47,6 +47,8 @@ export interface DocumentRow {
   readonly possibleMiss?: true
 }
 
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
 const JSON_FORMAT = 0x10
 const FORMAT = 0x20
 const FORMAT_MASK = 0xf0
@@ -293,32 +295,39 @@ class RowReader {
       const centre = this.bytes(this.number(4))
       return { id, source, run, session, digest, bytes, rank, action, centre }
     }
-    const same = { id, source, run, session, digest, bytes, rank, action }
-    return { ...same, ...this.#whatIs(flags), ...this.#links(flags) }
+    const row: Writable<DocumentRow> = {
+      id,
+      source,
+      run,
+      session,
+      digest,
+      bytes,
+      rank,
+      action,
+    }
+    this.#readWhatIs(row, flags)
+    this.#readLinks(row, flags)
+    return row
   }
 
-  #whatIs(flags: number): Partial<DocumentRow> {
-    return {
-      ...(flags & HAS_TIME && { time: this.double() }),
-      ...(flags & HAS_QUALITY && { quality: this.double() }),
-      ...(flags & HAS_TYPE && { type: String(JSON.parse(this.text(4))) }),
-      ...(flags & HAS_METHOD && { method: this.text(1) }),
-      ...(flags & HAS_SIMILARITY && { similarity: this.double() }),
-    }
+  #readWhatIs(row: Writable<DocumentRow>, flags: number): void {
+    if (flags & HAS_TIME) row.time = this.double()
+    if (flags & HAS_QUALITY) row.quality = this.double()
+    if (flags & HAS_TYPE) row.type = String(JSON.parse(this.text(4)))
+    if (flags & HAS_METHOD) row.method = this.text(1)
+    if (flags & HAS_SIMILARITY) row.similarity = this.double()
   }
 
-  #links(flags: number): Partial<DocumentRow> {
-    return {
-      ...(flags & HAS_CLUSTER && { cluster: this.key() }),
-      ...(flags & HAS_CENTRE_DIGEST && { centreDigest: this.bytes(KEY) }),
-      ...(flags & HAS_ORPHANED && { orphaned: this.number(6) }),
-      ...(flags & HAS_CENTRE && { centre: this.bytes(this.number(4)) }),
-      ...(flags & HAS_SPANS && { spans: this.#list(this.number(4), () => this.#span()) }),
-      ...(flags & HAS_LIKE && { like: this.key() }),
-      ...(flags & IS_SUPERSEDED_BY && { supersededBy: this.key() }),
-      ...(flags & HAS_SUPERSEDED && { supersedes: this.#list(this.number(2), () => this.key()) }),
-      ...(flags & POSSIBLE_MISS && { possibleMiss: true }),
-    }
+  #readLinks(row: Writable<DocumentRow>, flags: number): void {
+    if (flags & HAS_CLUSTER) row.cluster = this.key()
+    if (flags & HAS_CENTRE_DIGEST) row.centreDigest = this.bytes(KEY)
+    if (flags & HAS_ORPHANED) row.orphaned = this.number(6)
+    if (flags & HAS_CENTRE) row.centre = this.bytes(this.number(4))
+    if (flags & HAS_SPANS) row.spans = this.#list(this.number(4), () => this.#span())
+    if (flags & HAS_LIKE) row.like = this.key()
+    if (flags & IS_SUPERSEDED_BY) row.supersededBy = this.key()
+    if (flags & HAS_SUPERSEDED) row.supersedes = this.#list(this.number(2), () => this.key())
+    if (flags & POSSIBLE_MISS) row.possibleMiss = true
   }
 
   #span(): readonly [number, number, string] {

@@ -15,7 +15,7 @@ import {
   type SimilaritySketch,
   simHashOf,
   sketchOf,
-  sketchLendingHashes,
+  lentSketch,
 } from '../fingerprint/index.ts'
 import { utf8Of } from '../input/document.ts'
 import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../near/evidence.ts'
@@ -149,9 +149,10 @@ export class Preparer {
     for (const one of profilesOf(form, profile, similarityMin)) {
       const { sketch, whole } = sketchAndEvidence(form, { profile: one, slots }, evidence)
       if (sketch.isEmpty) continue
+      const own = slotsIn(sketch)
       const fits = whole.byteLength <= this.#evidenceBytesMax
       const kept = fits ? whole : evidenceOf('sketch', form, one)
-      looks.push({ profile: one, slots: sketch.slots, evidence: kept })
+      looks.push({ profile: one, slots: own, evidence: kept })
     }
     return looks
   }
@@ -181,10 +182,18 @@ function sketchAndEvidence(
   kind: EvidenceKind,
 ): { readonly sketch: SimilaritySketch; readonly whole: Buffer } {
   if (kind === 'hashes') {
-    const { sketch, hashes } = sketchLendingHashes(form, options)
+    const { sketch, hashes } = lentSketch(form, options)
     return { sketch, whole: evidenceOfHashes(hashes, slab) }
   }
   return { sketch: sketchOf(form, options), whole: evidenceOf(kind, form, options.profile) }
+}
+
+/** In memory of the batch. */
+function slotsIn({ slots }: SimilaritySketch): Uint16Array {
+  const { buffer, byteOffset } = slab.take(slots.byteLength)
+  const own = new Uint16Array(buffer, byteOffset, slots.length)
+  own.set(slots)
+  return own
 }
 
 /** The one-shot hash with text output costs less than any form that makes a Buffer itself. */

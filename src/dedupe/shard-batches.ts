@@ -31,6 +31,7 @@ export async function* batchesOf(
   reading: ReadingInput,
   strict: boolean,
 ): AsyncGenerator<Batch> {
+  const whole = resolve(shard.file)
   let upTo = reading.resume ?? 0
   let from = upTo
   let placed: Placed[] = []
@@ -52,7 +53,8 @@ export async function* batchesOf(
         if (strict) throw refusedReject(shard, item)
         rejected.push(item)
       } else {
-        const place = resolve(shard.files?.[item.position]?.file ?? shard.file)
+        const file = shard.files?.[item.position]?.file
+        const place = file === undefined ? whole : resolve(file)
         const document = preparer.prepare(item, place)
         placed.push({ document, position: item.position })
         bytes = weightOf(document)

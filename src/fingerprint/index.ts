@@ -19,8 +19,8 @@ export {
   profilesOf,
   shingleHashes,
   sketchOf,
-  sketchLendingHashes,
   sketchWithHashes,
+  lentSketch,
 } from './similarity-sketch.ts'
 export type { SimilaritySketch, SketchOptions, SketchWithHashes } from './similarity-sketch.ts'
 export {

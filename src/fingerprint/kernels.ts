@@ -24,8 +24,8 @@ export interface RawSketch {
 }
 
 export interface SketchAndHashes {
+  /** Its slots are lent, as the hashes are: the next call may write over them. */
   readonly sketch: RawSketch
-  /** Lent: the next call may write over them. */
   readonly hashes: Uint32Array
 }
 

@@ -66,12 +66,12 @@ export interface SketchWithHashes {
 
 /** Both at once, which costs little more than one of them. */
 export function sketchWithHashes(input: TextInput, options: SketchOptions = {}): SketchWithHashes {
-  const { sketch, hashes } = sketchLendingHashes(input, options)
-  return { sketch, hashes: hashes.slice() }
+  const { sketch, hashes } = lentSketch(input, options)
+  return { sketch: { ...sketch, slots: sketch.slots.slice() }, hashes: hashes.slice() }
 }
 
-/** The same, but the hashes are only lent: what is called next may write over them. */
-export function sketchLendingHashes(input: TextInput, options: SketchOptions): SketchWithHashes {
+/** The same, but slots and hashes are only lent: what is called next may write over them. */
+export function lentSketch(input: TextInput, options: SketchOptions): SketchWithHashes {
   requireText(input)
   const slots = requireSlots(options.slots ?? DEFAULT_SLOTS)
   const { sketch, hashes } = kernels().sketchAndHashes(input, options.profile ?? 'auto', slots)

@@ -35,7 +35,7 @@ export class WasmKernels implements TextKernels {
       const { exports, heap } = memory
       const kind = kindNumber(shape.kind)
       const shingles = exports.sketchAndSet(heap, length, kind, shape.width, slots)
-      const sketch = sketched(memory, shape, shingles, slots)
+      const sketch = sketched(memory, shape, shingles, slots, true)
       return {
         sketch,
         hashes: memory.lentUint32s(memory.uint32Result(12), memory.uint32Result(16)),
@@ -115,11 +115,13 @@ function sketched(
   shape: ShingleShape,
   shingles: number,
   slots: number,
+  isLent = false,
 ): RawSketch {
   const counted = memory.uint32Result(8)
+  const folded = memory.lentUint16s(memory.exports.folded(), slots)
   return {
     shape,
-    slots: shingles === 0 ? new Uint16Array(slots) : memory.uint16s(memory.exports.folded(), slots),
+    slots: shingles === 0 ? new Uint16Array(slots) : isLent ? folded : folded.slice(),
     shingles,
     distinct: counted || estimateDistinct(memory.float64Result(0), slots, shingles),
     isDistinctExact: counted > 0 || shingles === 0,

@@ -138,8 +138,9 @@ export class WasmMemory {
     return this.#view.getBigUint64(this.#results + at, true)
   }
 
-  uint16s(at: number, count: number): Uint16Array {
-    return new Uint16Array(this.exports.memory.buffer, at, count).slice()
+  /** Memory itself: the next call may write over it. */
+  lentUint16s(at: number, count: number): Uint16Array {
+    return new Uint16Array(this.exports.memory.buffer, at, count)
   }
 
   uint32s(at: number, count: number): Uint32Array {

@@ -103,10 +103,16 @@ const LAZY_TEXT = {
   },
 }
 
-/** The document with this text, which is UTF-8 and becomes a string only if somebody asks for it. */
-export function withUtf8<D extends Document>(document: D, utf8: Buffer): D {
+/**
+ * The document with this text, which is UTF-8 and becomes a string only if somebody asks for it. One that had a text
+ * before would become a slow object.
+ */
+export function withUtf8<D extends Omit<Document, 'text'>>(
+  document: D,
+  utf8: Buffer,
+): D & Pick<Document, 'text'> {
   Object.defineProperty(document, UTF8, { value: { utf8, text: undefined } })
-  return Object.defineProperty(document, 'text', LAZY_TEXT)
+  return Object.defineProperty(document, 'text', LAZY_TEXT) as D & Pick<Document, 'text'> // safe: it has one now
 }
 
 /** The text in UTF-8, where the reader had it so. */

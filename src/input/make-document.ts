@@ -104,7 +104,7 @@ export class DocumentMaker {
   ): Document | undefined {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
     if (this.#isTextElsewhere || valueAt(value, this.text) !== standIn) return undefined
-    const document = withUtf8(this.#draft('', place, this.#idOf(value, exactId)), text)
+    const document: Draft = withUtf8(this.#named(place, this.#idOf(value, exactId)), text)
     for (const [name, field] of this.extras) setExtra(document, name, field, valueAt(value, field))
     return document
   }
@@ -120,12 +120,14 @@ export class DocumentMaker {
       const message = 'its text has half of a surrogate pair, which is in no Unicode text'
       throw new Unfit('invalid-utf8', message)
     }
-    const { position, line, offset } = place
+    return { ...this.#named(place, id), text }
+  }
+
+  #named({ position, line, offset }: Place, id: string | undefined): Omit<Draft, 'text'> {
     const derived = this.#shard.firstLine === undefined ? `@${offset}` : `#${line}`
     return {
       id: id ?? shortened(`${this.#shard.path}${derived}`, ID_BYTES_MAX),
       source: this.#source,
-      text,
       position,
       line,
     }
