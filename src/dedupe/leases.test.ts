@@ -45,12 +45,12 @@ describe('a run that fails in the middle', () => {
   it('has kept nothing behind what was not kept, and goes on there', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'prestige-leases-'))
     try {
-      writeFiles(directory, { 'in/a.jsonl': jsonl(corpus(300)) })
+      writeFiles(directory, { 'in/a.jsonl': jsonl(corpus(1700)) })
       const deduper = await openDedupe(new Failing())
       const job = { inputs: [join(directory, 'in')], out: join(directory, 'out') }
       await expect(deduper.run(job)).rejects.toMatchObject({ code: 'BACKEND_FULL' })
       const { summary } = await deduper.run(job)
-      expect(summary).toMatchObject({ documents: 300, repeated: 0 })
+      expect(summary).toMatchObject({ documents: 1700, repeated: 0 })
     } finally {
       rmSync(directory, { recursive: true })
     }
