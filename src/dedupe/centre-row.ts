@@ -18,8 +18,17 @@ export interface Centre {
 /** Which indexes it is in (1: 1 near, 2 simhash, 4 semantic) form (16) shelf and row in each (32) chunks (16 each). */
 export function encodeCentre({ form, near, simhash, semantic, chunks = [] }: Centre): Buffer {
   const kinds = (near ? 1 : 0) | (simhash ? 2 : 0) | (semantic ? 4 : 0)
-  const parts = [Buffer.of(kinds), form, ...(near ?? []), ...(simhash ?? []), ...(semantic ?? [])]
-  return Buffer.concat([...parts, ...chunks])
+  const places = (near ? 2 : 0) + (simhash ? 2 : 0) + (semantic ? 2 : 0)
+  const row = Buffer.allocUnsafe(1 + (1 + places + chunks.length) * KEY)
+  let at = row.writeUInt8(kinds)
+  const put = (key: Bytes) => {
+    row.set(key, at)
+    at += KEY
+  }
+  put(form)
+  for (const place of [near, simhash, semantic]) place?.forEach(put)
+  chunks.forEach(put)
+  return row
 }
 
 export function decodeCentre(bytes: Bytes): Centre {

@@ -148,7 +148,13 @@ const journalCodec: Codec<JournalRow> = {
     const head = Buffer.of(FORMAT | KINDS.indexOf(change.kind))
     if (change.kind === 'gone') return concat(head, change.nonce)
     const signature = change.kind === 'insert' ? change.signature : EMPTY
-    return Buffer.concat([head, change.nonce, change.group, change.id, signature])
+    const row = Buffer.allocUnsafe(SIGNATURE_AT + signature.byteLength)
+    row.set(head)
+    row.set(change.nonce, NONCE_AT)
+    row.set(change.group, GROUP_AT)
+    row.set(change.id, ID_AT)
+    row.set(signature, SIGNATURE_AT)
+    return row
   },
   decode(bytes) {
     const row = checked('journal', bytes, GROUP_AT)
@@ -197,11 +203,14 @@ const REPRESENTATIVE_FIXED = 1 + SEQUENCE_BYTES + 2
 
 const representativeCodec: Codec<Representative> = {
   encode({ sequence, signature, payload }) {
-    const head = Buffer.allocUnsafe(REPRESENTATIVE_FIXED)
-    head[0] = FORMAT
-    head.writeUIntBE(sequence, 1, SEQUENCE_BYTES)
-    head.writeUInt16BE(signature.byteLength, 1 + SEQUENCE_BYTES)
-    return Buffer.concat([head, signature, payload])
+    const payloadAt = REPRESENTATIVE_FIXED + signature.byteLength
+    const row = Buffer.allocUnsafe(payloadAt + payload.byteLength)
+    row[0] = FORMAT
+    row.writeUIntBE(sequence, 1, SEQUENCE_BYTES)
+    row.writeUInt16BE(signature.byteLength, 1 + SEQUENCE_BYTES)
+    row.set(signature, REPRESENTATIVE_FIXED)
+    row.set(payload, payloadAt)
+    return row
   },
   decode(bytes) {
     const row = checked('representatives', bytes, REPRESENTATIVE_FIXED)
