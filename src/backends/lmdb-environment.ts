@@ -25,7 +25,6 @@ import { PrestigeError } from '../errors.ts'
 import type { Space } from './contract.ts'
 import type { Addition, Draft } from './draft.ts'
 import { engineError, reasonOf } from './lmdb-errors.ts'
-import { inOrder } from './lmdb-order.ts'
 import { dataFile, directoryOf, identityOf, refuseForeignFile, syncFile } from './lmdb-files.ts'
 
 export type Durability = 'fsync' | 'os'
@@ -300,7 +299,7 @@ export class LmdbEnvironment {
 
   #apply(draft: Draft): number {
     let written = 0
-    for (const { space, key, bytes } of inOrder(draft.finalWrites())) {
+    for (const { space, key, bytes } of draft.finalWrites()) {
       const table = this.table(space)
       if (bytes === undefined) {
         table.removeSync(key)

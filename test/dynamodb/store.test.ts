@@ -173,11 +173,8 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
         }),
       )
       client.destroy()
-      for (const work of [
-        openStore(server.location('theirs')),
-        createTables(server.location('theirs')),
-      ]) {
-        expect(await wrong(work)).toMatchObject({
+      for (const work of [openStore, createTables]) {
+        expect(await wrong(work(server.location('theirs')))).toMatchObject({
           code: 'FORMAT_UNSUPPORTED',
           message: expect.stringContaining('id (HASH, S)'),
         })
