@@ -189,4 +189,31 @@ describe('a committer', () => {
     await committer.commit(commitOf({ additions: [add('t', 1), add('t', -1)] }))
     expect(script.sent).toHaveLength(0)
   })
+
+  describe('that finds gone what it removes, after a send that was cut off', () => {
+    const removal = () =>
+      commitOf({
+        checks: [check('a', 'v'.repeat(8))],
+        writes: [{ space: words, key: key('a'), bytes: undefined }],
+      })
+
+    it('asks once more, and learns that it was its own send', async () => {
+      script.answers = [cut, cancelled('ConditionalCheckFailed'), () => {}]
+      expect(await committer.commit(removal())).toEqual({ applied: true })
+      expect(script.sent).toHaveLength(3)
+      expect(script.tokens().size).toBe(1)
+    })
+
+    it('asks once more, and learns that it was another', async () => {
+      script.answers = [cut, cancelled('ConditionalCheckFailed')]
+      expect(await committer.commit(removal())).toMatchObject({ applied: false })
+      expect(script.sent).toHaveLength(3)
+    })
+
+    it('asks nothing where no send was cut off', async () => {
+      script.answers = [cancelled('ConditionalCheckFailed')]
+      expect(await committer.commit(removal())).toMatchObject({ applied: false })
+      expect(script.sent).toHaveLength(1)
+    })
+  })
 })

@@ -133,9 +133,10 @@ export class Committer {
         const byName = reasons && group.reasonsByName(reasons)
         const isInTheWay = byName && [...byName.values()].every(isPassingReason)
         // A send that was cut off may yet be performed: only if a condition has failed it never can be.
-        if (byName && !(isInTheWay && group.isOpen)) return this.#cancelled(group, byName, error)
+        const isKnown = byName && !(isInTheWay && group.isOpen)
+        if (isKnown && !askAgain(group, byName)) return this.#cancelled(group, byName, error)
         if (isOpen(error)) group.isOpen = true
-        if (!(isInTheWay || mayPass(error)) || sends >= sendsMax) throw error
+        if (!isKnown && (!(isInTheWay || mayPass(error)) || sends >= sendsMax)) throw error
       }
       await jitter(sends, this.#requests.patience)
     }
@@ -237,4 +238,14 @@ export class Committer {
   #anyShard(): number {
     return Math.floor(this.#requests.patience.random() * this.#layout.shards)
   }
+}
+
+/**
+ * A send of its own that was cut off may be performed while the next one is judged, which then finds what it removes
+ * gone. DynamoDB knows the token of what was performed: one more send tells.
+ */
+function askAgain(group: Group, reasons: ReadonlyMap<string, Reason>): boolean {
+  if (!group.isOpen || group.isAskedAgain) return false
+  group.isAskedAgain = group.mayHaveRemoved(reasons)
+  return group.isAskedAgain
 }

@@ -21,6 +21,8 @@ export class Group {
   readonly members: Member[] = []
   /** Some send of it may have been performed. */
   isOpen = false
+  /** It was refused as if it had been performed, and sent once more to know. */
+  isAskedAgain = false
   /** Its sending, while that is under way. */
   running: Promise<void> | undefined
   readonly deeds = new Map<string, Deed>()
@@ -84,6 +86,15 @@ export class Group {
     )
   }
 
+  /** A row that it takes away is gone: by another, or by a send of its own. Nothing is left there that would tell. */
+  mayHaveRemoved(reasons: ReadonlyMap<string, Reason>): boolean {
+    return [...this.deeds].some(([name, { check, write }]) => {
+      const reason = reasons.get(name)
+      const isRemoval = write !== undefined && write.bytes === undefined
+      return isRemoval && check?.version !== undefined && isRefusedAsMissing(reason)
+    })
+  }
+
   #fits(member: Member): boolean {
     if (member.isAlone || this.members[0]?.isAlone) return false
     if (this.#bytes + member.bytes > TRANSACTION_BYTES_MAX) return false
@@ -105,4 +116,8 @@ export class Group {
     }))
     return all.filter(({ sums }) => sums.size > 0)
   }
+}
+
+function isRefusedAsMissing(reason: Reason | undefined): boolean {
+  return reason?.Code === 'ConditionalCheckFailed' && reason.Item === undefined
 }
