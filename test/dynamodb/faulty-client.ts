@@ -78,9 +78,13 @@ export class FaultyClient implements DynamoClient {
     }
     this.#failBefore(command, sent)
     const left = name === 'BatchGetItemCommand' ? this.#leave(sent) : undefined
-    const answer = (await this.#client.send(command)) as object
-    if (this.#happens('lostReply')) throw connectionReset()
-    return left ? { ...answer, UnprocessedKeys: left } : answer
+    try {
+      const answer = (await this.#client.send(command)) as object
+      if (this.#happens('lostReply')) throw connectionReset()
+      return left ? { ...answer, UnprocessedKeys: left.keys } : answer
+    } finally {
+      left?.giveBack()
+    }
   }
 
   destroy(): void {
@@ -125,12 +129,16 @@ export class FaultyClient implements DynamoClient {
     return Object.assign(named('TransactionCanceledException'), { CancellationReasons })
   }
 
-  /** Takes keys out of a read, and returns them as the server would. */
-  #leave({ input }: Sent): unknown {
+  /** Takes keys out of a read until it is answered, and returns them as the server would. */
+  #leave({ input }: Sent): { readonly keys: unknown; giveBack(): void } | undefined {
     const [[table, asked]] = Object.entries(input.RequestItems!) as [[string, { Keys: unknown[] }]]
-    if (asked.Keys.length < 2 || !this.#happens('unprocessed')) return undefined
-    const Keys = asked.Keys.splice(1 + Math.floor(this.#random() * (asked.Keys.length - 1)))
-    return { [table]: { Keys, ConsistentRead: true } }
+    const { Keys: all } = asked
+    if (all.length < 2 || !this.#happens('unprocessed')) return undefined
+    const from = 1 + Math.floor(this.#random() * (all.length - 1))
+    asked.Keys = all.slice(0, from)
+    // Whoever sends it again because the reply was lost asks for all of them.
+    const giveBack = () => (asked.Keys = all)
+    return { keys: { [table]: { Keys: all.slice(from), ConsistentRead: true } }, giveBack }
   }
 
   #happens(fault: keyof DynamoFaults): boolean {
