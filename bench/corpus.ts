@@ -1,8 +1,10 @@
 /**
- * What does deduplicating a corpus cost, beside sketching the same documents and nothing else? `shareOfSketching` is
- * held against a program that reads the same files and sketches; `shareOfSketchingInMemory` against sketching texts
- * that lie parsed in memory, neither read nor started; `shareOfKernel` against canonical forms that lie there. Its memory, its growth
+ * What does deduplicating a corpus cost, beside sketching the same documents and nothing else? Its memory, its growth
  * with the corpus, and what a few new documents cost a corpus that is done.
+ *
+ * The job is held against sketches of texts that lie parsed in memory (`shareOfSketching`, which counts), against a
+ * program that reads the same files and sketches (`shareOfProgram`), and against canonical forms that lie in memory
+ * (`shareOfKernel`).
  *
  * `--scale 1` takes 100 MB of text, `--scale 11` more than a gigabyte. PRESTIGE_CORPUS names a directory of JSONL
  * files to take instead; without it, the corpus is made of what is on the machine. The job is the command, with
@@ -80,6 +82,14 @@ async function sketches(files: readonly string[]): Promise<SketchesAlone> {
   return JSON.parse(stdout) as SketchesAlone // safe: the script wrote it
 }
 
+/** CPU seconds of the program that only sketches, its start included. */
+async function sketchProgram(files: readonly string[], expected: number): Promise<number> {
+  const { stdout, cpuSeconds } = await watchNode([PROGRAM, SLOTS, ...files])
+  const { documents } = JSON.parse(stdout) as { documents: number } // safe: the script wrote it
+  if (documents !== expected) throw new Error('The job and the program read differently.')
+  return cpuSeconds
+}
+
 class Workshop {
   readonly directory = mkdtempSync(join(tmpdir(), 'prestige-corpus-'))
   readonly files: readonly string[]
@@ -123,7 +133,7 @@ async function throughput(shop: Workshop, runs: number, hands: Hands): Promise<L
     alone = await sketches(shop.files)
     const out = shop.out()
     const job = await runJob(shop.files, out, hands)
-    const { cpuSeconds: program } = await watchNode([PROGRAM, SLOTS, ...shop.files])
+    const program = await sketchProgram(shop.files, job.documents)
     shop.drop(out)
     rounds.push({ program, whole: alone.wholeSeconds, kernel: alone.kernelSeconds, job })
   }
@@ -134,8 +144,7 @@ async function throughput(shop: Workshop, runs: number, hands: Hands): Promise<L
   const cpu = median(rounds.map(({ job }) => job.cpuSeconds))
   const memoryMax = MEMORY_BASE + MEMORY_PER_DOCUMENT * documents
   const anonymousBytesMax = Math.max(...rounds.map(({ job }) => job.anonymousBytesMax))
-  const ratio = median(rounds.map(({ program, job }) => program / job.cpuSeconds))
-  const inMemory = median(rounds.map(({ whole, job }) => whole / job.cpuSeconds))
+  const ratio = median(rounds.map(({ whole, job }) => whole / job.cpuSeconds))
   return {
     bench: 'corpus',
     case: `job, ${hands.threads} threads, ${hands.workers} workers`,
@@ -145,11 +154,11 @@ async function throughput(shop: Workshop, runs: number, hands: Hands): Promise<L
     wallSeconds: rounded(median(rounds.map(({ job }) => job.wallSeconds))),
     documentsPerCpuSecond: rounded(documents / cpu),
     megabytesPerCpuSecond: rounded(alone.bytes / 1e6 / cpu),
-    sketchDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ program }) => program))),
-    inMemoryDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ whole }) => whole))),
+    sketchDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ whole }) => whole))),
+    programDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ program }) => program))),
     kernelDocumentsPerCpuSecond: rounded(documents / median(rounds.map(({ kernel }) => kernel))),
     shareOfSketching: rounded(ratio),
-    shareOfSketchingInMemory: rounded(inMemory),
+    shareOfProgram: rounded(median(rounds.map(({ program, job }) => program / job.cpuSeconds))),
     shareOfKernel: rounded(median(rounds.map(({ kernel, job }) => kernel / job.cpuSeconds))),
     anonymousMegabytes: rounded(anonymousBytesMax / 1e6),
     anonymousMegabytesMax: rounded(memoryMax / 1e6),
