@@ -123,6 +123,7 @@ describe('the architecture', () => {
     }
     for (const name of Object.keys(all)) expect(reasons).toContain(`\`${name}\``)
     expect(Object.keys(manifest.dependencies).toSorted()).toEqual([
+      'fs-native-extensions',
       'fzstd',
       'hyparquet',
       'hyparquet-compressors',

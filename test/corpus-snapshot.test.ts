@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { openLmdb } from '../src/backends/lmdb.ts'
+import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import type { Scope } from '../src/backends/contract.ts'
 import { cell } from '../src/backends/contract.ts'
 import { dedupeSpaces, near } from '../src/dedupe/rows.ts'

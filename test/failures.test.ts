@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { cell, type Scope, type Transaction } from '../src/backends/contract.ts'
-import { openLmdb } from '../src/backends/lmdb.ts'
+import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
 import { SimulatedWorld } from '../src/backends/simulated.ts'
 import { openStore, PrestigeError } from '../src/index.ts'

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 import { describe, expect, it } from 'vitest'
 
-import { openLmdb } from '../src/backends/lmdb.ts'
+import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { ledgerSpaces, openLedger } from '../src/index.ts'
 import { checkRows, rowsOfBackend } from './ledger/invariants.ts'
 

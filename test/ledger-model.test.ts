@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import type { Backend } from '../src/backends/contract.ts'
-import { openLmdb } from '../src/backends/lmdb.ts'
+import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { MemoryBackend } from '../src/backends/memory.ts'
 import { SimulatedWorld } from '../src/backends/simulated.ts'
 import { type Claim, type Ledger, ledgerSpaces, openLedger, PrestigeError } from '../src/index.ts'

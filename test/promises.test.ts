@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { cell, read, type Scope } from '../src/backends/contract.ts'
-import { openLmdb } from '../src/backends/lmdb.ts'
+import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
 import { SimulatedWorld } from '../src/backends/simulated.ts'
 import { openStore, PrestigeError, type Store, type StoreInput } from '../src/index.ts'

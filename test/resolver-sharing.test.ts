@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { openLmdb } from '../src/backends/lmdb.ts'
+import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { openResolver, resolverSpaces } from '../src/index.ts'
 import { Audit } from './resolver/audit.ts'
 import { rowsInBackend } from './resolver/tables.ts'

@@ -3,7 +3,7 @@
 import { openResolver } from 'prestige'
 
 import { type Scope, type Transaction } from '../../src/backends/contract.ts'
-import { openLmdb } from '../../src/backends/lmdb.ts'
+import { openLmdb } from '../../src/backends/lmdb/backend.ts'
 import { randomWords } from '../../src/fingerprint/mix.ts'
 import { NearIndex } from '../../src/near/index.ts'
 import { TextLikeness } from '../../src/near/likeness.ts'

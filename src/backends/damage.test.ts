@@ -48,7 +48,7 @@ import type {
   Transaction,
 } from './contract.ts'
 import { cellName } from './draft.ts'
-import { type Job, LmdbEnvironment } from './lmdb-environment.ts'
+import { type Job, LmdbEnvironment } from './lmdb/environment.ts'
 import { MemoryEngine } from './memory.ts'
 import type { Commit, CommitOutcome, Versioned } from './optimistic.ts'
 import type { OrderedMap } from './ordered-map.ts'

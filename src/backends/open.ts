@@ -2,7 +2,7 @@
 
 import { PrestigeError } from '../errors.ts'
 import type { Backend, BackendOptions } from './contract.ts'
-import type { Durability } from './lmdb-environment.ts'
+import type { Durability } from './lmdb/environment.ts'
 import type { Tappable } from './optimistic.ts'
 import { withoutSecrets } from './secrets.ts'
 
@@ -36,6 +36,6 @@ export async function openBackend(location: string, options: LocationOptions): P
       `${JSON.stringify(withoutSecrets(location))} is not a location this prestige knows. Give a directory, 'memory:', 'redis://host:port', or 'dynamodb://region/table-prefix'.`,
     )
   }
-  const { openLmdb } = await import('./lmdb.ts')
+  const { openLmdb } = await import('./lmdb/backend.ts')
   return openLmdb(location, options)
 }

@@ -6,7 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
 import { cell, read, rows } from '../../dist/backends/contract.js'
-import { openLmdb } from '../../dist/backends/lmdb.js'
+import { openLmdb } from '../../dist/backends/lmdb/backend.js'
 
 const [directory, durability] = parentPort ? workerData : process.argv.slice(2)
 const port = parentPort ?? process

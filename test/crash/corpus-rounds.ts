@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
-import { openLmdb } from '../../src/backends/lmdb.ts'
+import { openLmdb } from '../../src/backends/lmdb/backend.ts'
 import { seededRandom } from '../../src/backends/simulated.ts'
 import type { Backend } from '../../src/backends/contract.ts'
 import {

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { Backend } from '../../backends/contract.ts'
 import { MemoryBackend } from '../../backends/memory.ts'
-import { openLmdb } from '../../backends/lmdb.ts'
+import { openLmdb } from '../../backends/lmdb/backend.ts'
 import type { Embedder } from './embedder.ts'
 import { cachedEmbedder } from './embedding-cache.ts'
 import { decodeVector, embeddings, encodeVector, semanticSpaces } from './embedding-rows.ts'

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 
 import { edited, textOf } from '../../../test/texts/near-texts.ts'
 import { type Backend, cell, read, type Scope, type Space } from '../../backends/contract.ts'
-import { openLmdb } from '../../backends/lmdb.ts'
+import { openLmdb } from '../../backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory.ts'
 import { seededRandom, SimulatedWorld } from '../../backends/simulated.ts'
 import type { Bytes } from '../../bytes.ts'

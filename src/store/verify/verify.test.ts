@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { type Backend, cell, read, type Scope, type Space } from '../../backends/contract.ts'
-import { openLmdb } from '../../backends/lmdb.ts'
+import { openLmdb } from '../../backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory.ts'
 import { seededRandom, SimulatedWorld } from '../../backends/simulated.ts'
 import { type Bytes, EMPTY } from '../../bytes.ts'

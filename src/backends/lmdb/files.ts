@@ -5,8 +5,8 @@ import { mkdir, open as openFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import { PrestigeError } from '../errors.ts'
-import { engineError } from './lmdb-errors.ts'
+import { PrestigeError } from '../../errors.ts'
+import { engineError } from './errors.ts'
 
 export function dataFile(directory: string): string {
   return join(directory, 'data.mdb')

@@ -20,12 +20,12 @@ import { createRequire } from 'node:module'
 
 import type * as Lmdb from 'lmdb'
 
-import { type Bytes, copyOf, EMPTY } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
-import type { Space } from './contract.ts'
-import type { Addition, Draft } from './draft.ts'
-import { engineError, reasonOf } from './lmdb-errors.ts'
-import { dataFile, directoryOf, identityOf, refuseForeignFile, syncFile } from './lmdb-files.ts'
+import { type Bytes, copyOf, EMPTY } from '../../bytes.ts'
+import { PrestigeError } from '../../errors.ts'
+import type { Space } from '../contract.ts'
+import type { Addition, Draft } from '../draft.ts'
+import { engineError, reasonOf } from './errors.ts'
+import { dataFile, directoryOf, identityOf, refuseForeignFile, syncFile } from './files.ts'
 
 export type Durability = 'fsync' | 'os'
 export type Table = Lmdb.Database<Bytes, Bytes>

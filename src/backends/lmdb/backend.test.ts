@@ -8,8 +8,8 @@ import { Worker } from 'node:worker_threads'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { removeTemporaryDirectories, temporaryDirectory } from '../../test/subjects.ts'
-import type { Bytes } from '../bytes.ts'
+import { removeTemporaryDirectories, temporaryDirectory } from '../../../test/subjects.ts'
+import type { Bytes } from '../../bytes.ts'
 import {
   type Backend,
   cell,
@@ -21,9 +21,9 @@ import {
   type Space,
   tallies,
   type Transaction,
-} from './contract.ts'
-import type { Durability } from './lmdb-environment.ts'
-import { type LmdbBackend, type LmdbOptions, openLmdb } from './lmdb.ts'
+} from '../contract.ts'
+import type { Durability } from './environment.ts'
+import { type LmdbBackend, type LmdbOptions, openLmdb } from './backend.ts'
 
 const textCodec: Codec<string> = {
   encode: (text) => Buffer.from(text),
@@ -424,8 +424,10 @@ describe('closing', () => {
 
 // -----------------------------------------------------------------------------------------------------
 
-const NEIGHBOUR = fileURLToPath(new URL('../../test/children/lmdb-neighbour.mjs', import.meta.url))
-const BUILT = fileURLToPath(new URL('../../dist/backends/lmdb.js', import.meta.url))
+const NEIGHBOUR = fileURLToPath(
+  new URL('../../../test/children/lmdb-neighbour.mjs', import.meta.url),
+)
+const BUILT = fileURLToPath(new URL('../../../dist/backends/lmdb/backend.js', import.meta.url))
 
 beforeAll(() => {
   if (!existsSync(BUILT)) throw new Error('Neighbours run from dist/: run `npm run build` first.')

@@ -1,12 +1,12 @@
 /**
  * The lmdb backend, the embedded default: transactions run inside LMDB write transactions, in groups (see
- * lmdb-environment.ts); reads are synchronous, from one snapshot, under the asynchronous surface.
+ * environment.ts); reads are synchronous, from one snapshot, under the asynchronous surface.
  *
  * Several processes and worker threads may share a directory: LMDB has one writer at a time, and every
  * body reads, decides and writes inside it.
  */
 
-import { asBuffer, type Bytes, concat, copyOf, endOfPrefix } from '../bytes.ts'
+import { asBuffer, type Bytes, concat, copyOf, endOfPrefix } from '../../bytes.ts'
 import type {
   Backend,
   BackendLimits,
@@ -16,15 +16,15 @@ import type {
   ReadBody,
   Row,
   Space,
-} from './contract.ts'
-import { Draft, ReadDraft } from './draft.ts'
-import { Gate } from './gate.ts'
-import { checkedClock, IdSource, systemRandom } from './ids.ts'
-import { checkWrites } from './limits.ts'
-import { type Durability, LmdbEnvironment, type Table } from './lmdb-environment.ts'
-import { engineError } from './lmdb-errors.ts'
-import { namespacePrefix, within } from './namespace.ts'
-import { drive, type RawRow, type SerialReader } from './serial.ts'
+} from '../contract.ts'
+import { Draft, ReadDraft } from '../draft.ts'
+import { Gate } from '../gate.ts'
+import { checkedClock, IdSource, systemRandom } from '../ids.ts'
+import { checkWrites } from '../limits.ts'
+import { type Durability, LmdbEnvironment, type Table } from './environment.ts'
+import { engineError } from './errors.ts'
+import { namespacePrefix, within } from '../namespace.ts'
+import { drive, type RawRow, type SerialReader } from '../serial.ts'
 
 export interface LmdbOptions extends BackendOptions {
   /** `fsync` (default): what is acknowledged survives a power failure. `os`: only a crash of the process. */
