@@ -6,7 +6,7 @@
  * body reads, decides and writes inside it.
  */
 
-import { asBuffer, type Bytes, concat, copyOf, endOfPrefix } from '../../bytes.ts'
+import { asBuffer, type Bytes, concat, endOfPrefix } from '../../bytes.ts'
 import type {
   Backend,
   BackendLimits,
@@ -21,18 +21,22 @@ import { Draft, ReadDraft } from '../draft.ts'
 import { Gate } from '../gate.ts'
 import { checkedClock, IdSource, systemRandom } from '../ids.ts'
 import { checkWrites } from '../limits.ts'
-import { type Durability, LmdbEnvironment, type Table } from './environment.ts'
+import { type Durability, LmdbEnvironment } from './environment.ts'
 import { engineError } from './errors.ts'
 import { namespacePrefix, within } from '../namespace.ts'
 import { drive, type RawRow, type SerialReader } from '../serial.ts'
+import type { LmdbTable } from './table.ts'
 
 export interface LmdbOptions extends BackendOptions {
   /** `fsync` (default): what is acknowledged survives a power failure. `os`: only a crash of the process. */
   readonly durability?: Durability | undefined
   /** Make the directory when it is not there (default). Otherwise a missing store is an error. */
   readonly create?: boolean | undefined
+  /** How long to wait for other processes that commit or open, in milliseconds (default 30,000). Then: CONTENDED. */
+  readonly timeoutMs?: number | undefined
 }
 
+const TIMEOUT_MS = 30_000
 const LMDB_KEY_BYTES_MAX = 1978
 const VALUE_BYTES_MAX = 4 * 1024 * 1024
 const SCAN_PAGE = 256
@@ -40,9 +44,9 @@ const SCAN_PAGE = 256
 const SCAN_PAGE_BYTES = 4 * 1024 * 1024
 
 export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbBackend> {
-  const { spaces, create = true, namespace } = options
+  const { spaces, create = true, namespace, timeoutMs = TIMEOUT_MS } = options
   namespacePrefix(namespace) // refused before anything is opened
-  const environment = await LmdbEnvironment.open(path, spaces, create)
+  const environment = await LmdbEnvironment.open(path, spaces, { create, timeoutMs })
   return new LmdbBackend(environment, options)
 }
 
@@ -56,10 +60,12 @@ export class LmdbBackend implements Backend {
   readonly #gate = new Gate('lmdb backend')
   readonly #reader: SerialReader
   readonly #durability: Durability
+  readonly #timeoutMs: number
 
   constructor(environment: LmdbEnvironment, options: LmdbOptions) {
     this.#environment = environment
     this.#durability = options.durability ?? 'fsync'
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS
     this.#prefix = namespacePrefix(options.namespace)
     this.#clock = checkedClock(options.clock)
     this.#ids = new IdSource(this.#clock, options.random ?? systemRandom)
@@ -85,9 +91,12 @@ export class LmdbBackend implements Backend {
   }
 
   async read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
-    const turn = this.#environment.turnNeeded
-    if (turn) await turn
     this.#gate.assertOpen()
+    const turn = this.#environment.turnNeeded
+    if (turn) {
+      await turn
+      this.#gate.assertOpen()
+    }
     // lmdb renews its snapshot by a timer; a commit of another process could be missed until then.
     this.#environment.refresh(this.#prefix)
     return drive(this.#reader, body(new ReadDraft(this.#clock()), ...args), undefined)
@@ -99,6 +108,8 @@ export class LmdbBackend implements Backend {
       let result: T
       this.#environment.enqueue({
         durability: this.#durability,
+        deadline: performance.now() + this.#timeoutMs,
+        timeoutMs: this.#timeoutMs,
         prefix: this.#prefix,
         drive: () => {
           const draft = new Draft(true, this.#ids, this.#clock())
@@ -127,14 +138,12 @@ export class LmdbBackend implements Backend {
       this.#gate.assertOpen()
       this.#environment.refresh(this.#prefix)
       const limit = Math.min(left, SCAN_PAGE)
-      const page = this.#environment.withWholeKeys(() =>
-        orExplain(() => pageOf(table, start, end, limit)),
-      )
+      const page = orExplain(() => table.page({ start, end, limit }, SCAN_PAGE_BYTES))
       // Before the rows are given away: whoever gets them may write over their keys.
       const last = page.rows.at(-1)
       if (last) start = after(last.key)
-      for (const { key, value } of page.rows) {
-        yield { key: this.#own(key), value: space.codec.decode(value) }
+      for (const { key, bytes } of page.rows) {
+        yield { key: this.#own(key), value: space.codec.decode(bytes) }
       }
       if (page.isLast) return
       left -= page.rows.length
@@ -145,20 +154,15 @@ export class LmdbBackend implements Backend {
     return this.#gate.close(() => this.#environment.leave())
   }
 
-  #get(table: Table, key: Bytes): Buffer | undefined {
+  #get(table: LmdbTable, key: Bytes): Buffer | undefined {
     if (key.byteLength > this.limits.keyBytesMax) return undefined
-    const shared = orExplain(() => table.getBinaryFast(key))
-    if (shared === undefined) return undefined
-    // The buffer is lmdb's own, reused by the next get, and longer than its `length` says; `copy` goes by
-    // the true length, `subarray` by the one that lmdb has set.
-    return copyOf(shared.subarray(0, shared.length))
+    return orExplain(() => table.get(key))
   }
 
-  *#keys(table: Table, range: Range): Generator<Buffer> {
+  *#keys(table: LmdbTable, range: Range): Generator<Buffer> {
     let { start, end } = bounds(this.#prefix, range)
     for (let limit = 2; ; limit = SCAN_PAGE) {
-      const list = () => [...table.getKeys({ start, end, limit })]
-      const page = this.#environment.withWholeKeys(() => orExplain(list))
+      const page = orExplain(() => table.keys({ start, end, limit }))
       for (const key of page) {
         start = after(key)
         yield this.#own(key)
@@ -167,16 +171,10 @@ export class LmdbBackend implements Backend {
     }
   }
 
-  #rows(table: Table, range: Range & { readonly limit: number }): RawRow[] {
+  #rows(table: LmdbTable, range: Range & { readonly limit: number }): RawRow[] {
     const { start, end } = bounds(this.#prefix, range)
-    const rows: RawRow[] = []
-    const list = () => {
-      for (const { key, value } of table.getRange({ start, end, limit: range.limit })) {
-        rows.push({ key: this.#own(key), bytes: value })
-      }
-    }
-    this.#environment.withWholeKeys(() => orExplain(list))
-    return rows
+    const rows = orExplain(() => table.rows({ start, end, limit: range.limit }))
+    return rows.map(({ key, bytes }) => ({ key: this.#own(key), bytes }))
   }
 
   #own(key: Bytes): Buffer {
@@ -191,17 +189,6 @@ function orExplain<T>(work: () => T): T {
   } catch (error) {
     throw engineError(error)
   }
-}
-
-function pageOf(table: Table, start: Buffer, end: Buffer, limit: number) {
-  const rows: { readonly key: Bytes; readonly value: Bytes }[] = []
-  let bytes = 0
-  for (const row of table.getRange({ start, end, limit })) {
-    rows.push(row)
-    bytes += row.value.byteLength
-    if (bytes >= SCAN_PAGE_BYTES) return { rows, isLast: false }
-  }
-  return { rows, isLast: rows.length < limit }
 }
 
 function bounds(prefix: Bytes, range: Range): { start: Buffer; end: Buffer } {

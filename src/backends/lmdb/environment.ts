@@ -3,77 +3,43 @@
  * commit ran is driven inside one LMDB write transaction, so hundreds of transactions share one fsync.
  *
  * Invariant: a job's promise settles only after the write transaction that holds it has committed (and,
- * with `fsync`, reached the disk).
+ * with `fsync`, reached the disk). Whoever commits or opens holds the write lock of the directory (locks.ts).
  *
  * Why it is built the way it is:
- *  - lmdb's asynchronous `transaction()` commits what was written before its callback threw; its
- *    `childTransaction()` rolls back. With `os` there is no fsync to wait for, and `transactionSync` is the
- *    cheapest form (12-16 CPU µs a put where the asynchronous ones take 20).
+ *  - With `os` there is no fsync to wait for, and a synchronous transaction is the cheapest form. With `fsync` a thread of
+ *    lmdb's own writes and syncs. It gets its writes as a list, and never waits for this thread: a process that
+ *    exits meanwhile would hang for ever, with the lock in its hands.
  *  - Durability belongs to a group, not to the environment: lmdb shares one environment a process, whose
  *    flags are those of whoever opened it first, so one thread's `os` would silently take another's `fsync`.
  *  - A group that fails as a whole is tried again one job at a time, so that only the guilty one fails.
- *  - A group ends after some milliseconds or megabytes, so that the event loop stays responsive.
+ *  - After a failed commit the environment is opened again: LMDB refuses every transaction after a failed write of
+ *    its header, and lmdb never gives back a lock of its own when a transaction cannot begin.
  */
 
-import { closeSync, openSync } from 'node:fs'
-import { createRequire } from 'node:module'
-
-import type * as Lmdb from 'lmdb'
-
-import { type Bytes, copyOf, EMPTY } from '../../bytes.ts'
 import { PrestigeError } from '../../errors.ts'
 import type { Space } from '../contract.ts'
-import type { Addition, Draft } from '../draft.ts'
-import { engineError, reasonOf } from './errors.ts'
-import { dataFile, directoryOf, identityOf, refuseForeignFile, syncFile } from './files.ts'
+import { LmdbDatabase } from './database.ts'
+import { engineError, fullError, openingError, reasonOf } from './errors.ts'
+import { assertSpace, dataFile, directoryOf, isOutOfSpace, refuseForeignFile } from './files.ts'
+import { Group, type Job } from './group.ts'
+import { contended, DirectoryLock } from './locks.ts'
+import type { LmdbTable } from './table.ts'
 
-export type Durability = 'fsync' | 'os'
-export type Table = Lmdb.Database<Bytes, Bytes>
+export type { Durability, Job } from './group.ts'
 
-// lmdb's CommonJS build loads in half the time of its ES modules, which a command line pays at every start.
-const lmdb: typeof Lmdb = createRequire(import.meta.url)('lmdb')
-
-/** One transaction waiting for its group. */
-export interface Job {
-  readonly durability: Durability
-  /** Runs the body inside the open write transaction and returns what it recorded. Throws what the body throws. */
-  drive(): Draft
-  /** What its keys begin with. */
-  readonly prefix: Buffer
-  done(): void
-  failed(error: unknown): void
-}
-
-const GROUP_JOBS_MAX = 512
-const GROUP_BYTES_MAX = 8 * 1024 * 1024
-const GROUP_MS_MAX = 10
 /** About 8 ms of reading. */
 const READS_A_TURN_MAX = 1000
-const SPACES_MAX = 256
-/** Address space, not disk: the file grows as it is written. */
-const MAP_BYTES = 2 ** 40
-/** lmdb's flags of a transaction that can be rolled back, commits at once, and leaves the flush to the system. */
-const UNSYNCED: number =
-  lmdb.TransactionFlags.ABORTABLE |
-  lmdb.TransactionFlags.SYNCHRONOUS_COMMIT |
-  lmdb.TransactionFlags.NO_SYNC_FLUSH
+/** Readers that died without closing keep pages from being used again until they are looked for. */
+const READER_CHECK_MS = 1000
+const REMOVAL_CHECK_MS = 20
 
-interface Settled {
-  readonly job: Job
-  readonly failure: { readonly error: unknown } | undefined
-}
-
-const environments = new Map<string, LmdbEnvironment>()
+const environments = new Map<string, Promise<LmdbEnvironment>>()
 
 export class LmdbEnvironment {
-  readonly #root: Lmdb.RootDatabase<Bytes, Bytes>
   readonly #directory: string
-  readonly #identity: string
-  /** To sync what `os` left to the system, wherever the file may have been moved to. */
-  readonly #file: number
-  readonly #tables = new Map<string, Table>()
-  readonly #keys = new PrefixedKeys()
-  #users = 0
+  readonly #lock: DirectoryLock
+  readonly #database: LmdbDatabase
+  #users = 1
   #reads = 0
   #turn: Promise<void> | undefined
   #queue: Job[] = []
@@ -85,44 +51,39 @@ export class LmdbEnvironment {
   #scheduled = false
   /** How many jobs must go alone, because the group they were in failed. */
   #alone = 0
+  #mustReopen = false
+  #readersCheckedAt = performance.now()
+  #removalCheckedAt = 0
   #idle: (() => void) | undefined
 
-  constructor(directory: string) {
+  constructor(directory: string, lock: DirectoryLock, database: LmdbDatabase) {
     this.#directory = directory
-    this.#root = lmdb.open<Bytes, Bytes>({
-      path: directory,
-      noSubdir: false,
-      encoding: 'binary',
-      maxDbs: SPACES_MAX,
-      mapSize: MAP_BYTES,
-      overlappingSync: false,
-      // With it a failed commit rejects a promise of lmdb's own that nobody can catch, and the process dies.
-      eventTurnBatching: false,
-    })
-    this.#identity = identityOf(directory)
-    this.#file = openSync(dataFile(directory), 'r+')
+    this.#lock = lock
+    this.#database = database
   }
 
   /** The environment of a directory; all backends of this thread share one. */
   static async open(
     path: string,
     spaces: readonly Space<unknown>[],
-    create: boolean,
+    { create, timeoutMs }: { readonly create: boolean; readonly timeoutMs: number },
   ): Promise<LmdbEnvironment> {
     const directory = await directoryOf(path, create)
     await refuseForeignFile(dataFile(directory))
-    let environment = environments.get(directory)
-    if (environment) environment.#refuseReplaced()
-    else {
-      environment = openOrExplain(directory)
-      environments.set(directory, environment)
+    const names = spaces.map(({ name }) => name)
+    for (;;) {
+      const known = environments.get(directory)
+      if (!known) return openFirst(directory, names, timeoutMs)
+      const environment = await known
+      // The last one may have left while this one waited.
+      if (environment.#users === 0) continue
+      await environment.#join(names, timeoutMs)
+      return environment
     }
-    environment.#join(spaces)
-    return environment
   }
 
-  table(space: Space<unknown>): Table {
-    const table = this.#tables.get(space.name)
+  table(space: Space<unknown>): LmdbTable {
+    const table = this.#database.table(space.name)
     if (table === undefined) {
       throw new PrestigeError(
         'BODY_MISUSE',
@@ -138,13 +99,7 @@ export class LmdbEnvironment {
    */
   get turnNeeded(): Promise<void> | undefined {
     this.#reads++
-    this.#turn ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#reads = 0
-        this.#turn = undefined
-        resolve()
-      })
-    })
+    this.#turn ??= this.#nextTurn()
     return this.#reads > READS_A_TURN_MAX ? this.#turn : undefined
   }
 
@@ -153,25 +108,13 @@ export class LmdbEnvironment {
    * their keys. Holds until the current turn of the event loop gives way to another.
    */
   refresh(prefix: Buffer): void {
-    this.#root.resetReadTxn()
-    this.#keys.prefix = prefix
-  }
-
-  /** Runs synchronous work whose keys carry their prefix already. */
-  withWholeKeys<T>(work: () => T): T {
-    const { prefix } = this.#keys
-    this.#keys.prefix = EMPTY
-    try {
-      return work()
-    } finally {
-      this.#keys.prefix = prefix
-    }
+    this.#database.refresh()
+    this.#database.keys.prefix = prefix
   }
 
   /** How many write transactions this directory has committed; one fsync each with `fsync`. */
   get commits(): number {
-    // safe: lmdb's stats are untyped, and this field has been there since its first version
-    return (this.#root.getStats() as { lastTxnId: number }).lastTxnId
+    return this.#database.commits
   }
 
   enqueue(job: Job): void {
@@ -183,49 +126,59 @@ export class LmdbEnvironment {
   async leave(): Promise<void> {
     this.#users--
     if (this.#users > 0) return this.#sync()
-    if (environments.get(this.#directory) === this) environments.delete(this.#directory)
+    environments.delete(this.#directory)
     if (this.#queue.length > 0 || this.#scheduled) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve
       })
     }
-    await this.#root.close()
-    await this.#sync().finally(() => closeSync(this.#file))
+    try {
+      await this.#database.close()
+      await this.#sync()
+    } finally {
+      this.#database.closeFiles()
+      this.#lock.close()
+    }
   }
 
   /** One sync after the other: the last to leave closes the file. */
   #sync(): Promise<void> {
     if (this.#isUnsynced) {
       this.#isUnsynced = false
-      this.#synced = this.#synced.catch(() => {}).then(() => syncFile(this.#file))
+      this.#synced = this.#synced.catch(() => {}).then(() => this.#database.sync())
     }
     return this.#synced
   }
 
-  /** Whoever removed or replaced the file would otherwise write into the one that nobody can find any more. */
-  #refuseReplaced(): void {
-    if (identityOf(this.#directory) === this.#identity) return
-    throw new PrestigeError(
-      'BACKEND_UNAVAILABLE',
-      `${this.#directory} was removed or replaced while it is open here. Close what is open, then open it again.`,
-    )
+  #nextTurn(): Promise<void> {
+    this.#database.renewMark()
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.#reads = 0
+        this.#turn = undefined
+        resolve()
+      })
+    })
   }
 
-  #join(spaces: readonly Space<unknown>[]): void {
-    for (const { name } of spaces) {
-      if (this.#tables.has(name)) continue
-      const options = { name, encoding: 'binary', keyEncoder: this.#keys.encoder } as const
-      this.#tables.set(name, this.#openTable(options))
-    }
+  /** What is written into removed files is lost. Looked at now and then, as looking costs. */
+  #refuseRemoved(): void {
+    const now = performance.now()
+    if (now - this.#removalCheckedAt < REMOVAL_CHECK_MS) return
+    if (this.#database.isRemoved || this.#lock.isRemoved) throw replaced(this.#directory)
+    this.#removalCheckedAt = now
+  }
+
+  async #join(names: readonly string[], timeoutMs: number): Promise<void> {
+    if (this.#database.isReplaced) throw replaced(this.#directory)
     this.#users++
-  }
-
-  #openTable(options: Lmdb.DatabaseOptions & { name: string }): Table {
+    const missing = names.filter((name) => !this.#database.table(name))
+    if (missing.length === 0) return
     try {
-      return this.#root.openDB<Bytes, Bytes>(options)
+      await this.#lock.hold(() => this.#database.openTables(missing), timeoutMs)
     } catch (error) {
-      if (this.#users === 0) environments.delete(this.#directory)
-      throw engineError(error)
+      await this.leave().catch(() => {})
+      throw engineError(error, this.#directory)
     }
   }
 
@@ -236,29 +189,80 @@ export class LmdbEnvironment {
   }
 
   async #flush(): Promise<void> {
-    const taken: Settled[] = []
-    try {
-      await this.#commitGroup(taken)
-      this.#take(taken.length)
-      for (const { job, failure } of taken) {
-        if (failure) job.failed(failure.error)
-        else job.done()
+    const isLocked =
+      this.#lock.tryAcquire() || (await this.#lock.acquire(() => this.#failExpired()))
+    if (isLocked) {
+      try {
+        await this.#commit()
+      } finally {
+        this.#lock.release()
       }
-    } catch (error) {
-      this.#groupFailed(taken, engineError(await reasonOf(error)))
     }
     this.#scheduled = false
     if (this.#queue.length > 0) this.#schedule()
     else this.#idle?.()
   }
 
-  /** One fsync serves all: a group is synced when any of the queue must reach the disk. */
-  #commitGroup(taken: Settled[]): Promise<void> | void {
-    const drive = () => this.#driveGroup(taken)
-    if (this.#durable > 0) return this.#root.childTransaction(drive)
-    this.#isUnsynced = true
-    // oxlint-disable-next-line no-unsafe-enum-assignment -- lmdb types a sum of flags as one of them
-    this.#root.transactionSync(drive, UNSYNCED)
+  /** True: nobody is left who waits. */
+  #failExpired(): boolean {
+    const now = performance.now()
+    const expired = this.#queue.filter(({ deadline }) => now >= deadline)
+    if (expired.length === 0) return this.#queue.length === 0
+    this.#queue = this.#queue.filter(({ deadline }) => now < deadline)
+    for (const job of expired) {
+      if (job.durability === 'fsync') this.#durable--
+      job.failed(contended(this.#directory, job.timeoutMs))
+    }
+    return this.#queue.length === 0
+  }
+
+  async #commit(): Promise<void> {
+    // One fsync serves all: a group is synced when any of the queue must reach the disk.
+    const durability = this.#durable > 0 ? 'fsync' : 'os'
+    const group = new Group(this.#database.keys, (space) => this.table(space), durability)
+    try {
+      this.#refuseRemoved()
+      assertSpace(this.#directory)
+      await this.#maintain()
+      await this.#commitGroup(group)
+      this.#take(group.settled.length)
+      for (const { job, failure } of group.settled) {
+        if (failure) job.failed(failure.error)
+        else job.done()
+      }
+    } catch (error) {
+      this.#mustReopen = true
+      this.#database.forgetKept()
+      this.#groupFailed(group.settled.length, await this.#explained(error))
+    }
+  }
+
+  #commitGroup(group: Group): Promise<void> | void {
+    const run = () => group.run(this.#queue, this.#alone > 0 ? 1 : undefined)
+    if (this.#durable === 0) {
+      this.#isUnsynced = true
+      return this.#database.commitUnsynced(run)
+    }
+    // Nobody else can commit now, so the newest snapshot is what a write transaction would see.
+    this.#database.refresh()
+    run()
+    return this.#database.commitKept()
+  }
+
+  async #explained(error: unknown): Promise<PrestigeError> {
+    const explained = engineError(await reasonOf(error), this.#directory)
+    if (explained.code !== 'BACKEND_UNAVAILABLE' || !isOutOfSpace(this.#directory)) return explained
+    return fullError(this.#directory, 'the last write was cut short', explained.cause)
+  }
+
+  async #maintain(): Promise<void> {
+    if (this.#mustReopen) await this.#database.reopen()
+    this.#mustReopen = false
+    this.#database.renewMark()
+    const now = performance.now()
+    if (now - this.#readersCheckedAt < READER_CHECK_MS) return
+    this.#readersCheckedAt = now
+    this.#database.checkReaders()
   }
 
   #take(count: number): Job[] {
@@ -268,115 +272,46 @@ export class LmdbEnvironment {
     return jobs
   }
 
-  /** Drives jobs from the head of the queue; they leave it once their fate is known. */
-  #driveGroup(taken: Settled[]): void {
-    const started = performance.now()
-    const sums: Sum[] = []
-    const jobsMax = this.#alone > 0 ? 1 : GROUP_JOBS_MAX
-    let bytes = 0
-    for (const job of this.#queue) {
-      bytes += this.#driveOne(job, taken, sums)
-      if (taken.length >= jobsMax || bytes > GROUP_BYTES_MAX) break
-      if (performance.now() - started > GROUP_MS_MAX) break
-    }
-    for (const sum of sums) this.#addUp(sum)
-  }
-
-  /** A body that throws has recorded nothing that counts; an engine that throws takes the group with it. */
-  #driveOne(job: Job, taken: Settled[], sums: Sum[]): number {
-    this.#keys.prefix = job.prefix
-    let draft: Draft
-    try {
-      draft = job.drive()
-    } catch (error) {
-      taken.push({ job, failure: { error } })
-      return 0
-    }
-    taken.push({ job, failure: undefined })
-    for (const addition of draft.additions) addTo(sums, job.prefix, addition)
-    return this.#apply(draft)
-  }
-
-  #apply(draft: Draft): number {
-    let written = 0
-    for (const { space, key, bytes } of draft.finalWrites()) {
-      const table = this.table(space)
-      if (bytes === undefined) {
-        table.removeSync(key)
-      } else {
-        table.putSync(key, bytes)
-        written += bytes.byteLength
-      }
-    }
-    return written
-  }
-
-  #addUp({ prefix, space, key, delta }: Sum): void {
-    this.#keys.prefix = prefix
-    const table = this.table(space)
-    const current = table.getBinary(key)
-    const sum = (current ? space.codec.decode(current) : 0) + delta
-    table.putSync(key, space.codec.encode(sum))
-  }
-
-  #groupFailed(taken: readonly Settled[], error: unknown): void {
-    if (taken.length > 1) {
-      this.#alone = taken.length
+  #groupFailed(count: number, error: unknown): void {
+    if (count > 1) {
+      this.#alone = count
       return
     }
-    // Nothing taken: the write transaction could not even begin, so nothing could be tried alone either.
-    const guilty = this.#take(taken.length === 1 ? 1 : this.#queue.length)
+    // Nothing was run: the write transaction could not even begin, so nothing could be tried alone either.
+    const guilty = this.#take(count === 1 ? 1 : this.#queue.length)
     for (const job of guilty) job.failed(error)
   }
 }
 
-interface Sum {
-  readonly prefix: Buffer
-  readonly space: Space<number>
-  readonly key: Bytes
-  delta: number
+function replaced(directory: string): PrestigeError {
+  return new PrestigeError(
+    'BACKEND_UNAVAILABLE',
+    `Files of ${directory} were removed or replaced while it is open here. Close what is open, then open it again.`,
+  )
 }
 
-/**
- * Additions of a whole group are summed first: a tally costs one write a group, not one a put. The few
- * tallies there are are constants, so looking for the same key object is enough; one that is missed is
- * only added by itself.
- */
-function addTo(sums: Sum[], prefix: Buffer, { space, key, delta }: Addition): void {
-  for (const sum of sums) {
-    if (sum.key !== key || sum.prefix !== prefix || sum.space !== space) continue
-    sum.delta += delta
-    return
-  }
-  sums.push({ prefix, space, key, delta })
+function openFirst(
+  directory: string,
+  names: readonly string[],
+  timeoutMs: number,
+): Promise<LmdbEnvironment> {
+  const opening = openAlone(directory, names, timeoutMs)
+  environments.set(directory, opening)
+  opening.catch(() => environments.delete(directory))
+  return opening
 }
 
-type WriteKey = (key: Bytes, target: Buffer, start: number) => number
-type ReadKey = (source: Buffer, start: number, end: number) => Buffer
-
-/** Puts a namespace's prefix in front of keys as lmdb takes them in, without a copy a key. */
-class PrefixedKeys {
-  prefix: Buffer = EMPTY
-  readonly encoder: { writeKey: WriteKey; readKey: ReadKey } = {
-    writeKey: (key, target, start) => {
-      const { prefix } = this
-      if (prefix.byteLength === 1) target[start] = prefix[0] ?? 0
-      else if (prefix.byteLength > 0) target.set(prefix, start)
-      target.set(key, start + prefix.byteLength)
-      return start + prefix.byteLength + key.byteLength
-    },
-    readKey: (source, start, end) => copyOf(source.subarray(start, end)),
-  }
-}
-
-function openOrExplain(directory: string): LmdbEnvironment {
+async function openAlone(
+  directory: string,
+  names: readonly string[],
+  timeoutMs: number,
+): Promise<LmdbEnvironment> {
+  const lock = new DirectoryLock(directory)
   try {
-    return new LmdbEnvironment(directory)
+    const database = await lock.hold(() => new LmdbDatabase(directory, names), timeoutMs)
+    return new LmdbEnvironment(directory, lock, database)
   } catch (error) {
-    throw new PrestigeError(
-      'BACKEND_UNAVAILABLE',
-      `LMDB cannot open ${directory}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    )
+    lock.close()
+    throw openingError(directory, error)
   }
 }

@@ -13,18 +13,39 @@ export async function reasonOf(error: unknown): Promise<unknown> {
   }
 }
 
-/** LMDB calls a write that the disk cut short an input/output error. */
-const FULL = /MAP_FULL|ENOSPC|No space left|EFBIG|File too large|EIO|Input\/output error/i
+const FULL = /MAP_FULL|ENOSPC|No space left|EFBIG|File too large|EDQUOT|quota/i
+const FAILING = /EIO|Input\/output error/i
 
-export function engineError(error: unknown): PrestigeError {
+export function engineError(error: unknown, directory = 'the store'): PrestigeError {
   if (error instanceof PrestigeError) return error
-  const text = error instanceof Error ? error.message : String(error)
-  const isFull = FULL.test(text)
+  const text = textOf(error)
+  if (FULL.test(text)) return fullError(directory, text, error)
   return new PrestigeError(
-    isFull ? 'BACKEND_FULL' : 'BACKEND_UNAVAILABLE',
-    isFull
-      ? `The disk of the store is full or failing (${text}). This transaction wrote nothing; make room and try again.`
+    'BACKEND_UNAVAILABLE',
+    FAILING.test(text)
+      ? `The disk of ${directory} reported an input/output error (EIO): ${text}. This transaction wrote nothing; check the disk.`
       : `LMDB failed: ${text}. This transaction wrote nothing.`,
     { cause: error },
   )
+}
+
+export function fullError(directory: string, reason: string, cause?: unknown): PrestigeError {
+  return new PrestigeError(
+    'BACKEND_FULL',
+    `The disk of ${directory} is full (${reason}). This transaction wrote nothing; make room and try again.`,
+    { cause },
+  )
+}
+
+export function openingError(directory: string, error: unknown): PrestigeError {
+  if (error instanceof PrestigeError) return error
+  const text = textOf(error)
+  if (FULL.test(text)) return fullError(directory, text, error)
+  return new PrestigeError('BACKEND_UNAVAILABLE', `LMDB cannot open ${directory}: ${text}`, {
+    cause: error,
+  })
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -1,21 +1,39 @@
 /** The files of an LMDB directory: where they are, whether they are LMDB's at all, and bringing them to the disk. */
 
-import { existsSync, fdatasync, realpathSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { mkdir, open as openFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { PrestigeError } from '../../errors.ts'
-import { engineError } from './errors.ts'
+import { engineError, fullError } from './errors.ts'
+
+/** Only the owner reads what is stored. */
+const FILE_MODE = 0o600
+const DIRECTORY_MODE = 0o700
+/** 64 bytes for every process or thread that has the directory open, and some for LMDB itself. */
+export const READERS_MAX = 4096
+const LOCK_FILE_BYTES = (READERS_MAX + 8) * 64
+/** A commit is refused when less is free: LMDB copies every page it changes before it frees the old one. */
+const FREE_BYTES_MIN = 256 * 1024
 
 export function dataFile(directory: string): string {
   return join(directory, 'data.mdb')
 }
 
-/** Tells one file from another that took its place. */
-export function identityOf(directory: string): string {
-  const found = statSync(dataFile(directory), { throwIfNoEntry: false })
-  return found ? `${found.dev}:${found.ino}` : 'missing'
+export function lockFile(directory: string): string {
+  return join(directory, 'lock.mdb')
 }
 
 export async function directoryOf(path: string, create: boolean): Promise<string> {
@@ -26,7 +44,7 @@ export async function directoryOf(path: string, create: boolean): Promise<string
     )
   }
   try {
-    await mkdir(path, { recursive: true })
+    await mkdir(path, { recursive: true, mode: DIRECTORY_MODE })
     return realpathSync(path)
   } catch (error) {
     throw new PrestigeError(
@@ -34,6 +52,47 @@ export async function directoryOf(path: string, create: boolean): Promise<string
       `${path} cannot be used as a store directory: ${String(error)}`,
       { cause: error },
     )
+  }
+}
+
+/**
+ * Makes the files that LMDB would make, with the modes they should have. The lock file is written, not only made
+ * longer: LMDB maps it, and where the disk is full a mapped file without its blocks ends the process.
+ */
+export function prepareFiles(directory: string): void {
+  try {
+    closeSync(openSync(dataFile(directory), 'a', FILE_MODE))
+    const file = openSync(lockFile(directory), 'a', FILE_MODE)
+    try {
+      if (fstatSync(file).size === 0) writeSync(file, Buffer.alloc(LOCK_FILE_BYTES))
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    throw engineError(error, directory)
+  }
+}
+
+/** Raises BACKEND_FULL where a commit could not fit. */
+export function assertSpace(directory: string): void {
+  const { bavail, bsize } = statfsSync(directory)
+  if (bavail * bsize < FREE_BYTES_MIN) throw fullError(directory, 'no space left')
+}
+
+/** LMDB calls a write that was cut short an input/output error, whatever cut it. */
+export function isOutOfSpace(directory: string): boolean {
+  const { bavail, bsize } = statfsSync(directory)
+  const room = Math.min(bavail * bsize, fileBytesLimit() - statSync(dataFile(directory)).size)
+  return room < FREE_BYTES_MIN * 4
+}
+
+/** `ulimit -f` */
+function fileBytesLimit(): number {
+  try {
+    const limit = /^Max file size\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))
+    return limit?.[1] === undefined ? Infinity : Number(limit[1])
+  } catch {
+    return Infinity // no /proc: macOS and Windows
   }
 }
 

@@ -1,0 +1,64 @@
+/**
+ * The long forms of tests that CI runs for seconds: `npm run long -- NAME [--seconds 60] [--seed N]`. Seeds are fresh
+ * unless given, and printed.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { buildShim } from '../test/native/shim.ts'
+import { openRounds } from '../test/opens/open-rounds.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  },
+})
+const seconds = Number(values.seconds)
+const seed = Number(values.seed)
+
+async function inDirectory<T>(base: string, work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(base, 'prestige-long-'))
+  try {
+    return await work(directory)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+/** Six settings, `seconds` each: disk and tmpfs, both durabilities, and openers whose mmap is slow. */
+async function opens(): Promise<void> {
+  const shim = await buildShim()
+  const common = { seconds, seed, writers: 3, readers: 3, openers: 3, cli: true, killEveryMs: 500 }
+  let hasFailed = false
+  for (const base of [tmpdir(), '/dev/shm']) {
+    for (const durability of ['os', 'fsync'] as const) {
+      for (const delayed of [false, true]) {
+        const slow = delayed ? { preload: shim, delayMs: 3 } : {}
+        const report = await inDirectory(base, (directory) =>
+          openRounds(directory, { ...common, durability, ...slow }),
+        )
+        const { lost, failures, ...counts } = report
+        const place = base === '/dev/shm' ? 'tmpfs' : 'disk'
+        console.log(
+          JSON.stringify({ place, durability, delayed, ...counts, lost: lost.length, failures }),
+        )
+        hasFailed ||= lost.length > 0 || failures.length > 0
+      }
+    }
+  }
+  if (hasFailed) process.exitCode = 1
+}
+
+const tasks: Record<string, () => Promise<void>> = { opens }
+const task = tasks[positionals[0] ?? '']
+if (!task) {
+  console.error(`Name one of: ${Object.keys(tasks).join(', ')}`)
+  process.exit(2)
+}
+console.log(`seed ${seed}`)
+await task()

@@ -1,0 +1,166 @@
+/** LMDB's files of one directory, open in this thread: the environment of lmdb, its tables, and the mark of use. */
+
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+import type * as Lmdb from 'lmdb'
+
+import type { Bytes } from '../../bytes.ts'
+import { dataFile, lockFile, prepareFiles, syncFile } from './files.ts'
+import { UseMark } from './locks.ts'
+import { mapBytes } from './map-size.ts'
+import { LmdbTable, PrefixedKeys } from './table.ts'
+
+// lmdb's CommonJS build loads in half the time of its ES modules, which a command line pays at every start.
+const lmdb: typeof Lmdb = createRequire(import.meta.url)('lmdb')
+
+const SPACES_MAX = 256
+/** lmdb's flags of a transaction that can be rolled back, commits at once, and leaves the flush to the system. */
+const UNSYNCED: number =
+  lmdb.TransactionFlags.ABORTABLE |
+  lmdb.TransactionFlags.SYNCHRONOUS_COMMIT |
+  lmdb.TransactionFlags.NO_SYNC_FLUSH
+
+type Root = Lmdb.RootDatabase<Bytes, Bytes>
+
+/** To be opened, and to commit, only while holding the write lock of the directory. */
+export class LmdbDatabase {
+  readonly keys = new PrefixedKeys()
+  readonly #directory: string
+  /** To sync what was left to the system, wherever the file may have been moved to. */
+  readonly #file: number
+  readonly #tables = new Map<string, LmdbTable>()
+  #root: Root
+  #mark: UseMark
+
+  constructor(directory: string, names: readonly string[]) {
+    this.#directory = directory
+    prepareFiles(directory)
+    this.#file = openSync(dataFile(directory), 'r+')
+    try {
+      this.#root = openRoot(directory)
+      this.#mark = markUse(directory, this.#root)
+    } catch (error) {
+      closeSync(this.#file)
+      throw error
+    }
+    try {
+      this.openTables(names)
+    } catch (error) {
+      this.#root.close().catch(() => {})
+      this.closeFiles()
+      throw error
+    }
+  }
+
+  /** In one transaction: each by itself would be a sync each. */
+  openTables(names: readonly string[]): void {
+    const opened = new Map<string, LmdbTable>()
+    this.#root.transactionSync(() => {
+      for (const name of names) {
+        const options = { name, encoding: 'binary', keyEncoder: this.keys.encoder } as const
+        const database = this.#root.openDB<Bytes, Bytes>(options)
+        opened.set(name, new LmdbTable(database, this.keys))
+      }
+    }, lmdb.TransactionFlags.SYNCHRONOUS_COMMIT)
+    for (const [name, table] of opened) this.#tables.set(name, table)
+  }
+
+  table(name: string): LmdbTable | undefined {
+    return this.#tables.get(name)
+  }
+
+  /** Makes the next reads see every commit of every process until now. */
+  refresh(): void {
+    this.#root.resetReadTxn()
+  }
+
+  /** How many write transactions this directory has committed. */
+  get commits(): number {
+    // safe: lmdb's stats are untyped, and this field has been there since its first version
+    return (this.#root.getStats() as { lastTxnId: number }).lastTxnId
+  }
+
+  /** Runs work in a write transaction that is committed and left to the operating system. */
+  commitUnsynced(work: () => void): void {
+    // oxlint-disable-next-line no-unsafe-enum-assignment -- lmdb types a sum of flags as one of them
+    this.#root.transactionSync(work, UNSYNCED)
+  }
+
+  /** Commits what the tables have kept, and syncs it. A thread of lmdb's own does it. */
+  async commitKept(): Promise<void> {
+    await this.#root.batch(() => {
+      for (const table of this.#tables.values()) table.flush()
+    })
+  }
+
+  forgetKept(): void {
+    for (const table of this.#tables.values()) table.forget()
+  }
+
+  sync(): Promise<void> {
+    return syncFile(this.#file)
+  }
+
+  /** Frees the places, and so the pages, of readers that died. */
+  checkReaders(): void {
+    this.#root.readerCheck()
+  }
+
+  renewMark(): void {
+    this.#mark.renew()
+  }
+
+  /** Nobody can find the files any more. */
+  get isRemoved(): boolean {
+    return fstatSync(this.#file).nlink === 0 || this.#mark.isRemoved
+  }
+
+  /** The directory was moved, and another one may be in its place. */
+  get isReplaced(): boolean {
+    const found = statSync(dataFile(this.#directory), { throwIfNoEntry: false })
+    const own = fstatSync(this.#file)
+    return found?.ino !== own.ino || found.dev !== own.dev
+  }
+
+  async reopen(): Promise<void> {
+    await this.#root.close()
+    this.#mark.close()
+    this.#root = openRoot(this.#directory)
+    this.#mark = markUse(this.#directory, this.#root)
+    this.openTables([...this.#tables.keys()])
+  }
+
+  /** Needs no lock: as long as the mark is there, LMDB takes nothing apart that other processes use. */
+  async close(): Promise<void> {
+    await this.#root.close()
+  }
+
+  /** After the last sync. */
+  closeFiles(): void {
+    this.#mark.close()
+    closeSync(this.#file)
+  }
+}
+
+function openRoot(directory: string): Root {
+  const options: Lmdb.RootDatabaseOptionsWithPath & { readonly noReadAhead: boolean } = {
+    path: directory,
+    noSubdir: false,
+    encoding: 'binary',
+    maxDbs: SPACES_MAX,
+    mapSize: mapBytes(dataFile(directory)),
+    overlappingSync: false,
+    // Reading ahead from a store that is larger than memory displaces what is needed: 40 times fewer gets a second.
+    noReadAhead: true,
+    // With it a failed commit rejects a promise of lmdb's own that nobody can catch, and the process dies.
+    eventTurnBatching: false,
+  }
+  return lmdb.open<Bytes, Bytes>(options)
+}
+
+/** A first read makes this process known as a reader, which LMDB must do before the mark can stand beside its own. */
+function markUse(directory: string, root: Root): UseMark {
+  root.getBinary(Buffer.of(0))
+  return new UseMark(lockFile(directory))
+}

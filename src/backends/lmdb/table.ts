@@ -1,0 +1,161 @@
+/**
+ * One table of an LMDB directory, with the writes of the group that is being committed in front of it.
+ *
+ * A group that must reach the disk is written by a thread of lmdb's own after all of its transactions have run. Until
+ * then its writes are kept here, so that each transaction of the group sees those before it. A group that is left to
+ * the operating system is written as it runs, and keeps nothing here.
+ */
+
+import type * as Lmdb from 'lmdb'
+
+import { asBuffer, type Bytes, concat, copyOf, EMPTY, latin1 } from '../../bytes.ts'
+import type { RawRow } from '../serial.ts'
+
+type Database = Lmdb.Database<Bytes, Bytes>
+type WriteKey = (key: Bytes, target: Buffer, start: number) => number
+type ReadKey = (source: Buffer, start: number, end: number) => Buffer
+
+/** `undefined`: the row is removed. */
+interface Pending {
+  readonly key: Buffer
+  readonly bytes: Bytes | undefined
+}
+
+/** A range of whole keys, from `start`, up to and without `end`. */
+export interface KeyRange {
+  readonly start: Buffer
+  readonly end: Buffer
+  readonly limit: number
+}
+
+/** Puts a namespace's prefix in front of keys as lmdb takes them in, without a copy a key. */
+export class PrefixedKeys {
+  prefix: Buffer = EMPTY
+  readonly encoder: { writeKey: WriteKey; readKey: ReadKey } = {
+    writeKey: (key, target, start) => {
+      const { prefix } = this
+      if (prefix.byteLength === 1) target[start] = prefix[0] ?? 0
+      else if (prefix.byteLength > 0) target.set(prefix, start)
+      target.set(key, start + prefix.byteLength)
+      return start + prefix.byteLength + key.byteLength
+    },
+    readKey: (source, start, end) => copyOf(source.subarray(start, end)),
+  }
+
+  /** Runs synchronous work whose keys carry their prefix already. */
+  whole<T>(work: () => T): T {
+    const { prefix } = this
+    this.prefix = EMPTY
+    try {
+      return work()
+    } finally {
+      this.prefix = prefix
+    }
+  }
+}
+
+export class LmdbTable {
+  readonly #database: Database
+  readonly #keys: PrefixedKeys
+  readonly #pending = new Map<string, Pending>()
+
+  constructor(database: Database, keys: PrefixedKeys) {
+    this.#database = database
+    this.#keys = keys
+  }
+
+  /** A copy of the value. */
+  get(key: Bytes): Buffer | undefined {
+    if (this.#pending.size > 0) {
+      const own = this.#pending.get(this.#name(key))
+      if (own) return own.bytes && copyOf(own.bytes)
+    }
+    const shared = this.#database.getBinaryFast(key)
+    if (shared === undefined) return undefined
+    // The buffer is lmdb's own, reused by the next get, and longer than its `length` says; `copy` goes by
+    // the true length, `subarray` by the one that lmdb has set.
+    return copyOf(shared.subarray(0, shared.length))
+  }
+
+  /** Whole keys in byte order; fewer than the limit only at the end of the range. */
+  keys(range: KeyRange): Buffer[] {
+    const list = (asked: KeyRange) => this.#keys.whole(() => [...this.#database.getKeys(asked)])
+    if (this.#pending.size === 0) return list(range).map((key) => asBuffer(key))
+    const found = list(this.#withPending(range)).map((key) => ({
+      key: asBuffer(key),
+      bytes: EMPTY,
+    }))
+    return this.#merged(found, range).map(({ key }) => key)
+  }
+
+  /** Rows with whole keys; fewer than the limit only at the end of the range. */
+  rows(range: KeyRange): RawRow[] {
+    if (this.#pending.size === 0) return this.#rows(range)
+    return this.#merged(this.#rows(this.#withPending(range)), range)
+  }
+
+  /** Rows of what has been committed, of about so many bytes. */
+  page(range: KeyRange, bytesMax: number): { rows: RawRow[]; isLast: boolean } {
+    const rows: RawRow[] = []
+    let bytes = 0
+    const isCut = this.#keys.whole(() => {
+      for (const { key, value } of this.#database.getRange(range)) {
+        rows.push({ key: asBuffer(key), bytes: value })
+        bytes += value.byteLength
+        if (bytes >= bytesMax) return true
+      }
+      return false
+    })
+    return { rows, isLast: !isCut && rows.length < range.limit }
+  }
+
+  /** Writes into the open write transaction. */
+  write(key: Bytes, bytes: Bytes | undefined): void {
+    if (bytes === undefined) this.#database.removeSync(key)
+    else this.#database.putSync(key, bytes)
+  }
+
+  /** Keeps a write until `flush`. */
+  keep(key: Bytes, bytes: Bytes | undefined): void {
+    this.#pending.set(this.#name(key), { key: concat(this.#keys.prefix, key), bytes })
+  }
+
+  /** Hands the writes that were kept to the batch that is open. */
+  flush(): void {
+    this.#keys.whole(() => {
+      for (const { key, bytes } of this.#pending.values()) {
+        // The promise of the whole batch is the one that counts.
+        if (bytes === undefined) void this.#database.remove(key)
+        else void this.#database.put(key, bytes)
+      }
+    })
+    this.forget()
+  }
+
+  forget(): void {
+    if (this.#pending.size > 0) this.#pending.clear()
+  }
+
+  #name(key: Bytes): string {
+    return latin1(this.#keys.prefix) + latin1(key)
+  }
+
+  #rows(range: KeyRange): RawRow[] {
+    return this.page(range, Infinity).rows
+  }
+
+  /** As many more as may turn out to be removed. */
+  #withPending(range: KeyRange): KeyRange {
+    return { ...range, limit: range.limit + this.#pending.size }
+  }
+
+  #merged(found: readonly RawRow[], { start, end, limit }: KeyRange): RawRow[] {
+    const merged = found.filter(({ key }) => !this.#pending.has(latin1(key)))
+    for (const { key, bytes } of this.#pending.values()) {
+      if (bytes && key.compare(start) >= 0 && key.compare(end) < 0) {
+        merged.push({ key, bytes: copyOf(bytes) })
+      }
+    }
+    return merged.toSorted((one, other) => one.key.compare(other.key)).slice(0, limit)
+  }
+}
