@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { faultRound, faults } from '../test/native/fault-rounds.ts'
 import { buildShim } from '../test/native/shim.ts'
 import { openRounds } from '../test/opens/open-rounds.ts'
 
@@ -54,7 +55,26 @@ async function opens(): Promise<void> {
   if (hasFailed) process.exitCode = 1
 }
 
-const tasks: Record<string, () => Promise<void>> = { opens }
+/** Every single system call of 500 puts fails once, in every way. */
+async function failingDisk(): Promise<void> {
+  for (const durability of ['os', 'fsync'] as const) {
+    for (const fault of faults) {
+      const codes = new Map<string, number>()
+      const count = await inDirectory(tmpdir(), async (directory) => {
+        let at = 0
+        for (let calls = 1; at < calls;) {
+          const outcome = await faultRound(directory, durability, fault, ++at)
+          calls = outcome.calls
+          for (const code of outcome.codes) codes.set(code, (codes.get(code) ?? 0) + 1)
+        }
+        return at
+      })
+      console.log(JSON.stringify({ durability, ...fault, count, ...Object.fromEntries(codes) }))
+    }
+  }
+}
+
+const tasks: Record<string, () => Promise<void>> = { opens, faults: failingDisk }
 const task = tasks[positionals[0] ?? '']
 if (!task) {
   console.error(`Name one of: ${Object.keys(tasks).join(', ')}`)

@@ -5,6 +5,7 @@
  *   FAULT_AT     which of these calls fails, from 1; 0: none
  *   FAULT_ERRNO  with what
  *   FAULT_SHORT  a write is cut in half instead
+ *   FAULT_LOG    a file that gets the number of these calls at the end
  *   DELAY_MS     every mmap of such a file takes so long
  */
 #define _GNU_SOURCE
@@ -31,9 +32,18 @@ static int isOfLmdb(int file) {
   return strcmp(path + length - 4, ".mdb") == 0;
 }
 
+static int calls = 0;
+
+__attribute__((destructor)) static void report(void) {
+  const char *path = getenv("FAULT_LOG");
+  FILE *log = path ? fopen(path, "w") : NULL;
+  if (!log) return;
+  fprintf(log, "%d", calls);
+  fclose(log);
+}
+
 /** True: this very call is the one to fail. */
 static int isHit(const char *call, int file) {
-  static int calls = 0;
   const char *wanted = getenv("FAULT_CALL");
   if (!wanted || strcmp(wanted, call) != 0 || !isOfLmdb(file)) return 0;
   return __sync_add_and_fetch(&calls, 1) == numberOf("FAULT_AT", 0);

@@ -1,6 +1,6 @@
 /** LMDB's files of one directory, open in this thread: the environment of lmdb, its tables, and the mark of use. */
 
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 import type * as Lmdb from 'lmdb'
@@ -37,10 +37,13 @@ export class LmdbDatabase {
     this.#directory = directory
     prepareFiles(directory)
     this.#file = openSync(dataFile(directory), 'r+')
+    const isNew = fstatSync(this.#file).size === 0
     try {
       this.#root = openRoot(directory)
       this.#mark = markUse(directory, this.#root)
     } catch (error) {
+      // Half a header would make the directory unusable for good.
+      if (isNew) ftruncateSync(this.#file)
       closeSync(this.#file)
       throw error
     }

@@ -250,8 +250,9 @@ export class LmdbEnvironment {
   }
 
   async #explained(error: unknown): Promise<PrestigeError> {
+    if (error instanceof PrestigeError) return error
     const explained = engineError(await reasonOf(error), this.#directory)
-    if (explained.code !== 'BACKEND_UNAVAILABLE' || !isOutOfSpace(this.#directory)) return explained
+    if (!isOutOfSpace(this.#directory)) return explained
     return fullError(this.#directory, 'the last write was cut short', explained.cause)
   }
 

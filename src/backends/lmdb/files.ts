@@ -5,6 +5,7 @@ import {
   existsSync,
   fdatasync,
   fstatSync,
+  ftruncateSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -64,7 +65,7 @@ export function prepareFiles(directory: string): void {
     closeSync(openSync(dataFile(directory), 'a', FILE_MODE))
     const file = openSync(lockFile(directory), 'a', FILE_MODE)
     try {
-      if (fstatSync(file).size === 0) writeSync(file, Buffer.alloc(LOCK_FILE_BYTES))
+      if (fstatSync(file).size === 0) writeWhole(file, Buffer.alloc(LOCK_FILE_BYTES))
     } finally {
       closeSync(file)
     }
@@ -73,17 +74,33 @@ export function prepareFiles(directory: string): void {
   }
 }
 
+function writeWhole(file: number, bytes: Buffer): void {
+  try {
+    for (let at = 0; at < bytes.byteLength;) at += writeSync(file, bytes, at)
+  } catch (error) {
+    ftruncateSync(file)
+    throw error
+  }
+}
+
 /** Raises BACKEND_FULL where a commit could not fit. */
 export function assertSpace(directory: string): void {
-  const { bavail, bsize } = statfsSync(directory)
-  if (bavail * bsize < FREE_BYTES_MIN) throw fullError(directory, 'no space left')
+  if (freeBytes(directory) < FREE_BYTES_MIN) throw fullError(directory, 'no space left')
 }
 
 /** LMDB calls a write that was cut short an input/output error, whatever cut it. */
 export function isOutOfSpace(directory: string): boolean {
-  const { bavail, bsize } = statfsSync(directory)
-  const room = Math.min(bavail * bsize, fileBytesLimit() - statSync(dataFile(directory)).size)
-  return room < FREE_BYTES_MIN * 4
+  const size = statSync(dataFile(directory), { throwIfNoEntry: false })?.size ?? 0
+  return Math.min(freeBytes(directory), fileBytesLimit() - size) < FREE_BYTES_MIN * 4
+}
+
+function freeBytes(directory: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(directory)
+    return bavail * bsize
+  } catch {
+    return Infinity // the directory is gone: whoever writes next will learn it
+  }
 }
 
 /** `ulimit -f` */
