@@ -58,7 +58,7 @@ export class DataFile {
     const meta = this.#newest(head)
     this.use(meta)
     if (this.pagesInFile <= meta.pageMax) this.#refuseTruncated()
-    this.#requireRoot(meta)
+    this.requireRoot(meta)
     this.#head = head
     return meta
   }
@@ -119,7 +119,7 @@ export class DataFile {
 
   /** A page of which only the header was checked. */
   load(number: number): Page {
-    this.requirePages(number, 1)
+    this.#requirePages(number, 1)
     const bytes = Buffer.allocUnsafeSlow(this.meta.pageBytes)
     this.#readPages(number, bytes)
     const fault = headerFault(number, bytes)
@@ -134,31 +134,43 @@ export class DataFile {
     return inline ? copyOf(inline) : this.#overflowValue(leaf, index)
   }
 
-  /** How many pages a large value has, at least. */
-  overflowPages(valueBytes: number): number {
-    return Math.ceil((PAGE_HEADER_BYTES + valueBytes) / this.meta.pageBytes)
-  }
-
-  requirePages(first: number, count: number): void {
-    const { pageMax } = this.meta
-    if (first < META_PAGES || first + count - 1 > pageMax) {
-      throw new DamagedPage(first, `it was referenced, but the store has pages 2 to ${pageMax}`)
-    }
+  /** The pages that a large value has to itself; they begin as they should. */
+  overflowRun(leaf: Page, index: number): { readonly first: number; readonly pages: number } {
+    const run = this.#overflowPlace(leaf, index)
+    this.#readOverflow(run, Buffer.allocUnsafe(PAGE_HEADER_BYTES))
+    return run
   }
 
   #overflowValue(leaf: Page, index: number): Buffer {
+    const run = this.#overflowPlace(leaf, index)
+    const bytes = Buffer.allocUnsafe(PAGE_HEADER_BYTES + leaf.valueBytes(index))
+    this.#readOverflow(run, bytes)
+    return bytes.subarray(PAGE_HEADER_BYTES)
+  }
+
+  #overflowPlace(leaf: Page, index: number): { readonly first: number; readonly pages: number } {
     const { first, pages } = leaf.overflow(index)
     const length = leaf.valueBytes(index)
-    this.requirePages(first, Math.max(pages, 1))
-    if (pages < this.overflowPages(length)) {
+    const needed = Math.ceil((PAGE_HEADER_BYTES + length) / this.meta.pageBytes)
+    if (pages < needed) {
       throw new DamagedPage(leaf.number, `entry ${index} has ${length} bytes on ${pages} pages`)
     }
-    const bytes = Buffer.allocUnsafe(PAGE_HEADER_BYTES + length)
+    this.#requirePages(first, pages)
+    return { first, pages }
+  }
+
+  #readOverflow({ first, pages }: { first: number; pages: number }, bytes: Buffer): void {
     this.#readPages(first, bytes)
     const fault = overflowFault(first, pages, bytes)
     if (fault) throw new DamagedPage(first, fault)
     this.#requirePast(first, bytes)
-    return bytes.subarray(PAGE_HEADER_BYTES)
+  }
+
+  #requirePages(first: number, count: number): void {
+    const { pageMax } = this.meta
+    if (first < META_PAGES || first + count - 1 > pageMax) {
+      throw new DamagedPage(first, `it was referenced, but the store has pages 2 to ${pageMax}`)
+    }
   }
 
   /** A page that was written later than the state it is read in belongs to another state. */
@@ -232,7 +244,7 @@ export class DataFile {
   }
 
   /** Every commit rewrites the root of the main tree. Another root belongs to another commit than the meta page says. */
-  #requireRoot({ main, transaction }: Meta): void {
+  requireRoot({ main, transaction }: Meta = this.meta): void {
     if (main.root === NO_PAGE) return
     const root = this.page(main.root)
     if (root.transaction === transaction) return

@@ -17,7 +17,7 @@ export function* freePages(file: DataFile): Generator<number> {
     if (seen.has(number)) throw new DamagedPage(number, 'it is referenced twice')
     seen.add(number)
     for (let index = 0; index < page.count; index++) {
-      if (page.isLeaf) yield* pagesListed(page.number, file.value(page, index))
+      if (page.isLeaf) yield* pagesListed(number, file.value(page, index), file.meta.pageMax)
       else open.push({ number: page.child(index), level: level + 1 })
     }
   }
@@ -31,21 +31,21 @@ export function levelFault(page: Page, level: number, depth: number): string | u
 }
 
 /** A count, then the pages. lmdb 3 writes runs as a negative length and the first page. */
-export function* pagesListed(page: number, list: Buffer): Generator<number> {
+export function* pagesListed(page: number, list: Buffer, pageMax: number): Generator<number> {
   const places = Math.floor(list.length / 8)
   const count = places === 0 ? -1 : readNumber(list, 0)
   if (count < 0 || count >= places) throw new DamagedPage(page, 'its list of free pages is cut off')
   for (let at = 1; at <= count; at++) {
-    const entry = list.readBigInt64LE(8 * at)
-    if (entry === 0n) continue
-    if (entry > 0n) yield Number(entry)
-    else yield* run(page, -entry, at < count ? readNumber(list, 8 * ++at) : NO_PAGE)
+    const entry = Number(list.readBigInt64LE(8 * at))
+    if (entry >= 0) {
+      if (entry > 0) yield entry
+      continue
+    }
+    at++
+    const first = at <= count ? readNumber(list, 8 * at) : NO_PAGE
+    if (first === NO_PAGE || -entry > pageMax) {
+      throw new DamagedPage(page, 'its list of free pages is damaged')
+    }
+    for (let offset = 0; offset < -entry; offset++) yield first + offset
   }
-}
-
-function* run(page: number, length: bigint, first: number): Generator<number> {
-  if (first === NO_PAGE || length > 2n ** 32n) {
-    throw new DamagedPage(page, 'its list of free pages is damaged')
-  }
-  for (let offset = 0; offset < Number(length); offset++) yield first + offset
 }
