@@ -104,8 +104,7 @@ export async function* archiveStore(
   const options = readOptions(storeOptions, { ...input, create: false }, 'Archive options')
   const backend = typeof location === 'string' ? await backendOf(location, options) : location
   try {
-    const { settings } = await openSettings(backend, { create: false })
-    yield* writeArchive(backend, settings)
+    yield* writeArchive(backend, await openSettings(backend, { create: false }))
   } finally {
     if (typeof location === 'string') await backend.close()
   }

@@ -17,7 +17,7 @@ const FOUNDATION = new Set([
   'units',
   'web-assembly',
 ])
-const CONTRACT = ['backends/contract', 'backends/gate', 'backends/ids']
+const CONTRACT = ['backends/contract', 'backends/gate', 'backends/ids', 'backends/sealed']
 
 /** Room → what its files may import besides their own room and the foundation. A name with `/` is one file. */
 const MAY_IMPORT: Record<string, readonly string[]> = {

@@ -1,6 +1,7 @@
 /**
- * The stored format, row by row. The golden file was written by format 1; a difference here is a format
- * change, and needs a new format number. `GOLDEN=write npx vitest run test/format.test.ts` writes it anew.
+ * The stored format, row by row. What format 2 writes is in golden files; a difference here is a format change, and
+ * needs a new format number. `GOLDEN=write npx vitest run test/format.test.ts` writes them again. Files of earlier
+ * formats stay as they are, and must still be read.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -13,8 +14,9 @@ import { openStore } from '../src/index.ts'
 import { bucketKey } from '../src/near/rows.ts'
 import { orphaned, storeNear } from '../src/store/near-rows.ts'
 
-const GOLDEN = new URL('./golden/store-format-1.json', import.meta.url)
-const GOLDEN_NEAR = new URL('./golden/near-store-format-1.json', import.meta.url)
+const golden = (name: string) => new URL(`./golden/${name}.json`, import.meta.url)
+const GOLDEN = golden('store-format-2')
+const GOLDEN_NEAR = golden('near-store-format-2')
 type Rows = Record<string, [key: string, value: string][]>
 
 /** Everything a store can hold, from a fixed clock and fixed randomness. */
@@ -102,17 +104,31 @@ describe('the stored format', () => {
     expect(dump(engine)).toEqual(JSON.parse(await readFile(GOLDEN, 'utf8')))
   })
 
-  it('of the first version can still be read, verified and written to', async () => {
-    const engine = load(JSON.parse(await readFile(GOLDEN, 'utf8')))
+  it.each([1, 2])('%i can be read, verified and written to', async (format) => {
+    const file = golden(`store-format-${format}`)
+    const engine = load(JSON.parse(await readFile(file, 'utf8')))
     const clock = () => 1_700_000_010_000
     await using store = await openStore(new MemoryBackend({ clock }, engine))
-    expect(store.settings).toMatchObject({ format: 1, canonical: { name: 'unicode' } })
+    expect(store.settings).toMatchObject({ format, canonical: { name: 'unicode' } })
     expect(await store.getText('linked')).toBe('STRASSE')
     expect(await store.getText('expires')).toBe('नमस्ते')
     expect((await store.get('large'))?.byteLength).toBe(4 * 1024 * 1024 + 3)
     expect((await store.verify()).problems).toEqual([])
     expect((await store.put('new', 'strasse')).of?.firstKey).toEqual(Buffer.from('first'))
     expect(await store.collect()).toMatchObject({ contents: 1, contentBytes: 8 })
+    expect((await store.verify()).problems).toEqual([])
+  })
+
+  it('of a store is raised by its first write, so that older versions refuse it by name', async () => {
+    const engine = load(JSON.parse(await readFile(golden('store-format-1'), 'utf8')))
+    const formatNow = () => String(engine.space('settings').slice('', undefined, 1)[0]?.[1])
+    await using store = await openStore(new MemoryBackend({}, engine))
+    await store.get('first')
+    expect(formatNow()).toContain('"format":1')
+    await store.delete('first')
+    expect(formatNow()).toMatch(/"format":2.*"sum":/)
+    await using again = await openStore(new MemoryBackend({}, engine))
+    expect(again.settings.format).toBe(2)
   })
 
   it('of near duplicates is the one written down as well', async () => {
@@ -136,8 +152,9 @@ describe('the stored format', () => {
     expect(hex(bucketKey(ids, 1, 2))).toBe(`${'07'.repeat(16)}000100000002`)
   })
 
-  it('of near duplicates can still be read, verified and written to', async () => {
-    const engine = load(JSON.parse(await readFile(GOLDEN_NEAR, 'utf8')))
+  it.each([1, 2])('%i of near duplicates can be read, verified and written to', async (format) => {
+    const file = golden(`near-store-format-${format}`)
+    const engine = load(JSON.parse(await readFile(file, 'utf8')))
     const clock = () => 1_700_000_010_000
     await using store = await openStore(new MemoryBackend({ clock, namespace: 'own' }, engine))
     expect(store.settings).toMatchObject({ dedup: 'near', near: { similarityMin: 0.85 } })

@@ -138,7 +138,7 @@ function answers<T>(
     if (own) refuseTally(space)
     const written = own?.own(space, key)
     const bytes = written ? written.bytes : seen.get(cellName(space, key))?.found?.bytes
-    return bytes && space.codec.decode(Buffer.from(bytes))
+    return bytes && space.codec.decode(Buffer.from(bytes), key)
   })
 }
 

@@ -49,8 +49,9 @@ export class RowCache {
       commit: async (commit) => {
         const outcome = await engine.commit(commit)
         if (!outcome.applied) return outcome
-        for (const { space, key, bytes } of commit.writes) {
-          if (space.immutable && bytes === undefined) this.#drop(cellName(space, key))
+        for (const { space, key } of commit.writes) {
+          // Removed; or damaged, and written again as it was.
+          if (space.immutable) this.#drop(cellName(space, key))
         }
         return outcome
       },

@@ -18,11 +18,13 @@
  */
 
 import type { Bytes } from '../bytes.ts'
+import { PrestigeError } from '../errors.ts'
 
 export interface Codec<V> {
-  encode(value: V): Bytes
+  /** `key`: under which the row is kept, for codecs that tie a row to its key. Engines always give it. */
+  encode(value: V, key?: Bytes): Bytes
   /** The bytes are fresh and may be kept. */
-  decode(bytes: Bytes): V
+  decode(bytes: Bytes, key?: Bytes): V
 }
 
 /** A named partition of a backend, and the type of what it keeps. */
@@ -206,6 +208,10 @@ const tallyCodec: Codec<number> = {
     return bytes
   },
   decode(bytes) {
+    if (bytes.byteLength !== 8) {
+      const message = 'A tally cannot be read. Run prestige verify --repair on this store.'
+      throw new PrestigeError('CONTENT_CORRUPT', message)
+    }
     return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true)
   },
 }

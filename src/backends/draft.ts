@@ -64,7 +64,7 @@ export class Draft implements Scope {
   write<V>(cell: Cell<V>, value: V): void {
     if (cell.space.kind === 'tallies')
       throw misuse(`Tally ${cell.space.name} can only be added to.`)
-    const bytes = cell.space.codec.encode(value)
+    const bytes = cell.space.codec.encode(value, cell.key)
     this.writes.push({ space: cell.space, key: cell.key, bytes })
   }
 

@@ -90,7 +90,8 @@ export class MemoryBackend implements Backend {
       const page = this.#slice(space, start, end, Math.min(left, SCAN_PAGE))
       for (const [name, bytes] of page) {
         start = Buffer.from(`${name}\0`, 'latin1')
-        yield { key: this.#key(name), value: space.codec.decode(copyOf(bytes)) }
+        const key = this.#key(name)
+        yield { key, value: space.codec.decode(copyOf(bytes), key) }
       }
       if (page.length < SCAN_PAGE) return
       left -= page.length

@@ -125,7 +125,7 @@ export class OverlayBackend implements Backend {
       const { space, key } = one
       if (draft) refuseTally(space)
       const kept = this.#kept(one, draft)
-      if (kept) return kept.bytes && space.codec.decode(copyOf(kept.bytes))
+      if (kept) return kept.bytes && space.codec.decode(copyOf(kept.bytes), key)
       const value = found[at++]
       const sum = this.#sums.get(`${space.name}/${latin1(key)}`)
       return space.kind === 'tallies' && sum !== undefined ? Number(value ?? 0) + sum : value
@@ -159,8 +159,8 @@ export class OverlayBackend implements Backend {
     const rows = below.filter(({ key }) => !own.has(latin1(key)))
     for (const [name, bytes] of own) {
       if (!bytes) continue
-      const value = space.codec.decode(copyOf(bytes))
-      rows.push({ key: Buffer.from(name, 'latin1'), value })
+      const key = Buffer.from(name, 'latin1')
+      rows.push({ key, value: space.codec.decode(copyOf(bytes), key) })
     }
     return rows.toSorted((one, other) => one.key.compare(other.key)).slice(0, range.limit)
   }

@@ -55,10 +55,10 @@ function valueOf(
   if (draft !== undefined) {
     refuseTally(space)
     const own = draft.own(space, key)
-    if (own !== undefined) return own.bytes && space.codec.decode(Buffer.from(own.bytes))
+    if (own !== undefined) return own.bytes && space.codec.decode(Buffer.from(own.bytes), key)
   }
   const bytes = reader.get(space, key)
-  return bytes === undefined ? undefined : space.codec.decode(bytes)
+  return bytes === undefined ? undefined : space.codec.decode(bytes, key)
 }
 
 /** A transaction that read a tally would wait for every other one that adds to it. */
@@ -92,7 +92,7 @@ function rowsIn(
   }
   if (own.size > 0) merged.sort((one, other) => one.key.compare(other.key))
   const rows = merged.slice(0, range.limit)
-  return rows.map(({ key, bytes }) => ({ key, value: space.codec.decode(bytes) }))
+  return rows.map(({ key, bytes }) => ({ key, value: space.codec.decode(bytes, key) }))
 }
 
 function isWithin(key: Bytes, { start, end }: Range): boolean {

@@ -239,7 +239,7 @@ export class SimulatedBackend implements Backend {
         .find(({ key }) => key.compare(start) >= 0 && key.compare(end) < 0)
       if (row === undefined) return
       const key = row.key.subarray(this.#prefix.byteLength)
-      yield { key: copyOf(key), value: space.codec.decode(copyOf(row.bytes)) }
+      yield { key: copyOf(key), value: space.codec.decode(copyOf(row.bytes), key) }
       start = Buffer.concat([row.key, Buffer.of(0)])
     }
   }

@@ -15,11 +15,12 @@ import { asBuffer, type Bytes, equalBytes } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { digestOf } from '../fingerprint/digest.ts'
-import { findEntry } from './get.ts'
+import { ContentCheck } from './content-check.ts'
+import { findEntry, type Reading } from './get.ts'
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'
 import { readValue } from './read-value.ts'
 import { type Entry, refs } from './rows.ts'
-import type { StoreSettings } from './settings.ts'
+import { type OpenedSettings, sharesFormsOf } from './settings.ts'
 
 const MAGIC = Buffer.from('prestige archive 1\n')
 const ID_BYTES = 16
@@ -45,8 +46,10 @@ export interface Archived {
 /** Every live key and its bytes. What others change meanwhile is there as it was before or after, never half. */
 export async function* writeArchive(
   backend: Backend,
-  settings: StoreSettings,
+  { settings, profile }: Pick<OpenedSettings, 'settings' | 'profile'>,
 ): AsyncGenerator<Buffer> {
+  const check = new ContentCheck({ profile, sharesForms: sharesFormsOf(settings) })
+  const reading = { partBytes: settings.partBytes, check }
   const hash = createHash('sha256')
   const told = (bytes: Buffer) => {
     hash.update(bytes)
@@ -60,7 +63,7 @@ export async function* writeArchive(
   let current: Buffer | undefined
   for await (const { key: row } of backend.scan(refs)) {
     const key = row.subarray(ID_BYTES)
-    const found = await entryAndValue(backend, key, current, settings.partBytes)
+    const found = await entryAndValue(backend, key, current, reading)
     if (!found) continue
     if (found.value) {
       contents++
@@ -80,13 +83,13 @@ async function entryAndValue(
   backend: Backend,
   key: Buffer,
   current: Bytes | undefined,
-  partBytes: number,
+  reading: Reading,
 ): Promise<{ readonly entry: Entry; readonly value: Buffer | undefined } | undefined> {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const entry = await backend.read(findEntry, key)
     if (!entry) return undefined
     if (current && equalBytes(entry.id, current)) return { entry, value: undefined }
-    const value = await readValue(backend, key, partBytes)
+    const value = await readValue(backend, key, reading)
     const again = await backend.read(findEntry, key)
     // Whatever was read between two equal looks at the entry is its value.
     if (value && again && equalBytes(again.id, entry.id)) return { entry: again, value }

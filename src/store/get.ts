@@ -3,6 +3,7 @@
 import type { Bytes } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
+import type { ContentCheck } from './content-check.ts'
 import { decodeSimilarity, type Link, links } from './near-rows.ts'
 import { decodeReference, type Meant, meant } from './semantic-rows.ts'
 import {
@@ -24,6 +25,14 @@ export function* findEntry(scope: ReadScope, key: Bytes): Transaction<Entry | un
   return entry?.isLive(scope.now()) ? entry : undefined
 }
 
+/** How values are read. */
+export interface Reading {
+  /** Longer ones are in parts. */
+  readonly partBytes: number
+  /** Absent: bytes are returned as they are found. */
+  readonly check: ContentCheck | undefined
+}
+
 /**
  * The bytes of a key; or its entry, when the bytes are in parts and have to be read part by part. Both rows
  * are read in one transaction: an overwrite in between can never look like a missing key.
@@ -31,7 +40,7 @@ export function* findEntry(scope: ReadScope, key: Bytes): Transaction<Entry | un
 export function* findValue(
   scope: ReadScope,
   key: Bytes,
-  partBytes: number,
+  { partBytes, check }: Reading,
   noted?: () => void,
 ): Transaction<Bytes | Entry | undefined> {
   const [entry] = yield* read(cell(entries, key))
@@ -40,6 +49,7 @@ export function* findValue(
   if (entry.bytes > partBytes) return entry
   const [bytes] = yield* read(cell(contents, entry.id))
   if (bytes === undefined || bytes.byteLength !== entry.bytes) throw damaged(key)
+  if (check && !check.isRight(bytes, entry)) throw damaged(key)
   return bytes
 }
 
@@ -94,6 +104,6 @@ export function damaged(key: Bytes): PrestigeError {
   const shown = JSON.stringify(Buffer.from(key).toString('utf8'))
   return new PrestigeError(
     'CONTENT_CORRUPT',
-    `The content of key ${shown} is damaged or missing. Run verify on this store.`,
+    `The content of key ${shown} is damaged or missing: it does not match the SHA-256 that was stored. Put the value again, or run prestige verify --repair.`,
   )
 }

@@ -1,13 +1,14 @@
 /**
- * What a put does around its transaction: writing parts, or finding out what a text means, where the transaction
- * wishes for it; and cleaning up afterwards.
+ * What a put does around its transaction: writing parts, making sure of a large content, or finding out what a text
+ * means, where the transaction asks for it; and cleaning up afterwards.
  */
 
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { removeParts } from './collect.ts'
 import type { Notes } from './observe.ts'
-import type { Prepared, PutEnd, putValue, PutWish } from './put.ts'
+import { confirmLarge } from './heal.ts'
+import { isEnd, type Prepared, type PutEnd, type putValue, type PutWish } from './put.ts'
 import { stage } from './staging.ts'
 
 /** Each has a commit of somebody else for its reason. */
@@ -24,7 +25,7 @@ export async function grant(
   let ready = prepared
   let end: PutEnd | PutWish = wish
   try {
-    for (let wishes = 0; typeof end === 'string'; wishes++) {
+    for (let wishes = 0; !isEnd(end); wishes++) {
       if (wishes > WISHES_MAX) throw endless(end)
       // Asking what has to be done first was no attempt to store it.
       if (notes) notes.attempts--
@@ -34,7 +35,7 @@ export async function grant(
     return end
   } finally {
     const { staged } = ready
-    const isInVain = typeof end === 'string' || end.stagedInVain
+    const isInVain = !isEnd(end) || end.stagedInVain
     if (staged && isInVain) await cleanUp(() => removeParts(backend, staged))
   }
 }
@@ -46,6 +47,7 @@ async function granted(
   notes: Notes | undefined,
 ): Promise<Prepared> {
   const { semantic } = prepared.keeping
+  if (typeof wish === 'object') return confirmLarge(backend, prepared, wish)
   if (wish === 'stage' && !prepared.staged) return stage(backend, prepared)
   if (wish === 'stage' || !semantic) throw endless(wish)
   const { meaning: before, value } = prepared
@@ -58,6 +60,10 @@ function endless(wish: PutWish): PrestigeError {
   if (wish === 'stage') {
     const message = 'A value in parts cannot be asked to be put in parts.'
     return new PrestigeError('BODY_MISUSE', message)
+  }
+  if (typeof wish === 'object') {
+    const message = 'The content of this value was replaced every time it was read. Try again.'
+    return new PrestigeError('CONTENDED', message)
   }
   const message = 'Texts of like meaning came too fast for this one to be decided about. Try again.'
   return new PrestigeError('CONTENDED', message)

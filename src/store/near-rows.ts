@@ -6,6 +6,7 @@
 import { asBuffer, type Bytes, concat } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
+import { hasFormat, sealed } from '../backends/sealed.ts'
 import { nearSpaces, rawCodec, spacesOf } from '../near/rows.ts'
 
 const FORMAT = 0x10
@@ -43,7 +44,7 @@ const linkCodec: Codec<Link> = {
     const isLinked = ((row[0] ?? 0) & 1) !== 0
     const numbersAt = 1 + 2 * ID + DIGEST
     const bytesMin = isLinked ? numbersAt + 14 : 1 + ID
-    if (row.byteLength < bytesMin || ((row[0] ?? 0) & 0xf0) !== FORMAT) throw unreadable('links')
+    if (row.byteLength < bytesMin || !hasFormat(row)) throw unreadable('links')
     const group = row.subarray(1, 1 + ID)
     if (!isLinked) return { group, to: undefined }
     return {
@@ -97,7 +98,9 @@ function unreadable(what: string): PrestigeError {
 
 export const storeNear = nearSpaces('near')
 /** Content id → Link. */
-export const links: Space<Link> = rows('near.links', linkCodec, { ordered: true })
+export const links: Space<Link> = rows('near.links', sealed('near.links', linkCodec), {
+  ordered: true,
+})
 /** Content id of a representative and of a content that is linked to it → the latter's digest. */
 export const linked: Space<Bytes> = rows('near.linked', rawCodec, {
   ordered: true,

@@ -509,7 +509,7 @@ describe('the settings of a near store', () => {
       const engine = new MemoryEngine()
       const store = await open(NEAR, engine)
       const { settings } = store
-      const written = { ...settings, near: { ...settings.near, ...change } }
+      const written = { ...settings, format: 1, near: { ...settings.near, ...change } }
       engine.space('settings').set('\0store', Buffer.from(JSON.stringify(written)))
       await expect(open({}, engine)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
     }

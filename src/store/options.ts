@@ -84,6 +84,12 @@ export const storeOptions = v.strictObject({
     ),
     'immediate',
   ),
+  verifyReads: v.optional(
+    flag(
+      'Check every value against its SHA-256 before it is returned, and a known content before a put relies on it (true).',
+    ),
+    true,
+  ),
   durability: v.optional(
     oneOf(
       ['fsync', 'os'],

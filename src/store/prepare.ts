@@ -7,6 +7,7 @@ import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/digest.ts'
+import type { ContentCheck } from './content-check.ts'
 import type { NearValue, NotCompared, StoreNear } from './near.ts'
 import type { Prepared } from './put.ts'
 import type { Gc, Keeping } from './release.ts'
@@ -42,6 +43,8 @@ export interface Preparation {
   readonly onUnreadable: 'error' | 'bytes'
   readonly sharesForms: boolean
   readonly gc: Gc
+  /** Absent: known contents are taken as they are. */
+  readonly check: ContentCheck | undefined
   readonly partBytes: number
   readonly keeping: Keeping
   /** Near duplicates are not kept: their keys get the bytes of what they are like. */
@@ -136,7 +139,7 @@ function finish(
   ttlMs: number | undefined,
   notes: PrepareNotes | undefined,
 ): Prepared {
-  const { profile, gc, partBytes, keeping, sharesNear } = how
+  const { profile, gc, partBytes, keeping, sharesNear, check } = how
   if (profile === undefined) throw functionMissing()
   const isPlain = profile.name === 'none'
   const started = notes && performance.now()
@@ -148,6 +151,9 @@ function finish(
     value,
     digest: sharesForms && form ? form : exact,
     form: sharesForms ? undefined : form,
+    exact: sharesForms && form ? exact : undefined,
+    check,
+    confirmed: undefined,
     ttlMs,
     staged: undefined,
     gc,

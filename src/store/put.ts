@@ -5,6 +5,8 @@
 
 import { type Bytes, EMPTY, equalBytes } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import type { ContentCheck } from './content-check.ts'
+import { type CheckWish, confirm, type Confirmed } from './heal.ts'
 import { hex, type KeyOutcome, type Receipt } from './receipt.ts'
 import type { Hit } from '../near/search.ts'
 import type { NearValue, NotCompared } from './near.ts'
@@ -41,6 +43,12 @@ export interface Prepared {
   readonly digest: Buffer
   /** The digest of the canonical form, where links are wanted. */
   readonly form: Buffer | undefined
+  /** The digest of the bytes, where `digest` is that of their form. */
+  readonly exact: Buffer | undefined
+  /** How a known content is made sure of, unless it is taken as it is. */
+  readonly check: ContentCheck | undefined
+  /** A known content that was made sure of already. */
+  readonly confirmed: Confirmed | undefined
   readonly ttlMs: number | undefined
   /** The value is in parts already, under this id, and the transaction makes them visible. */
   readonly staged: Buffer | undefined
@@ -100,12 +108,20 @@ export type PutWish =
   | 'stage'
   /** The text is not known, or what was known of it does not stand any more: find out what it means. */
   | 'embed'
+  /** The value is large and known: make sure of its content first. */
+  | CheckWish
+
+export function isEnd(end: PutEnd | PutWish): end is PutEnd {
+  return typeof end === 'object' && 'receipt' in end
+}
 
 export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd | PutWish> {
   const scene = yield* look(scope, prepared)
   if (scene === 'embed') return scene
   const now = scope.now()
   const { entry, known } = scene
+  const state = known ? yield* confirm(scope, prepared, scene.digest, known) : 'right'
+  if (typeof state === 'object') return state
   const needsParts = !known && !prepared.staged && prepared.value.byteLength > prepared.partBytes
   if (needsParts) return 'stage'
   const expiresAt = prepared.ttlMs === undefined ? undefined : now + prepared.ttlMs
@@ -115,7 +131,8 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const content = keepContent(scope, prepared, scene)
   if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
   if (prepared.meaning !== undefined) yield* keepMeaning(scope, prepared, scene, content)
-  const receipt = receiptOf(prepared, scene, content, keyOutcome, expiresAt)
+  const made = receiptOf(prepared, scene, content, keyOutcome, expiresAt)
+  const receipt = state === 'healed' ? { ...made, healed: true as const } : made
   const isAsItWas = keyOutcome === 'unchanged' && !scene.near && !scene.meant
   if (isAsItWas && entry?.expiresAt === undefined && expiresAt === undefined) {
     return { receipt, released: undefined, stagedInVain, swept: false }
@@ -222,6 +239,7 @@ function keyOutcomeOf(entry: Entry | undefined, isSame: boolean, now: number): K
 interface KeptContent {
   readonly id: Buffer
   readonly bytes: number
+  readonly exact: Buffer | undefined
   readonly outcome: ContentOutcome
 }
 
@@ -231,7 +249,7 @@ function keepContent(scope: Scope, prepared: Prepared, scene: Scene): KeptConten
   if (known === undefined) return keepNew(scope, prepared, scene)
   // Linking to a marked content without taking the mark away would let the collector sweep it.
   if (known.mark) scope.write(cell(digests, digest), known.marked(undefined))
-  return { id: known.id, bytes: known.bytes, outcome: 'duplicate' }
+  return { id: known.id, bytes: known.bytes, exact: known.exact, outcome: 'duplicate' }
 }
 
 function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene): KeptContent {
@@ -246,13 +264,19 @@ function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene)
     bytes,
     storedAt,
     form: prepared.form,
+    exact: prepared.exact,
     mark: undefined,
     firstKey: key,
   })
   scope.write(cell(digests, digest), known)
   count(scope, { contents: 1, contentBytes: bytes })
   if (prepared.form) joinForm(scope, prepared.form, form, { id, digest, storedAt, firstKey: key })
-  return { id, bytes, outcome: form || near?.hit || meant?.known ? 'linked' : 'new' }
+  return {
+    id,
+    bytes,
+    exact: prepared.exact,
+    outcome: form || near?.hit || meant?.known ? 'linked' : 'new',
+  }
 }
 
 function joinForm(
@@ -270,13 +294,13 @@ function pointKey(
   scope: Scope,
   { key, sharesNear }: Prepared,
   { entry: old, digest, near, meant }: Scene,
-  { id, bytes, outcome }: KeptContent,
+  { id, bytes, exact, outcome }: KeptContent,
   expiresAt: number | undefined,
 ): void {
   const isSame = old !== undefined && equalBytes(old.id, id)
   // A key that is put again keeps its story: its content is no duplicate of itself.
   const told = isSame ? old.outcome : outcome
-  const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome: told })
+  const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome: told, exact })
   scope.write(cell(entries, key), entry)
   const reference = sharesNear ? referenceOf(near, meant) : EMPTY
   if (!isSame || reference.byteLength > 0) scope.write(cell(refs, refKey(id, key)), reference)

@@ -3,7 +3,7 @@
 import { asBuffer, type Bytes } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
-import { damaged, findEntry, findParts, findValue } from './get.ts'
+import { damaged, findEntry, findParts, findValue, type Reading } from './get.ts'
 import type { Notes } from './observe.ts'
 import { VALUE_BYTES_MAX } from './prepare.ts'
 import { Entry, partCount } from './rows.ts'
@@ -15,27 +15,25 @@ const ROUNDS_MAX = 10
 export async function readValue(
   backend: Backend,
   key: Bytes,
-  partBytes: number,
+  reading: Reading,
   notes?: Notes,
 ): Promise<Buffer | undefined> {
   const found = notes
-    ? await measured(backend, key, partBytes, notes)
-    : await backend.read(findValue, key, partBytes)
-  return found instanceof Entry
-    ? readParts(backend, key, found, partBytes)
-    : found && asBuffer(found)
+    ? await measured(backend, key, reading, notes)
+    : await backend.read(findValue, key, reading)
+  return found instanceof Entry ? readParts(backend, key, found, reading) : found && asBuffer(found)
 }
 
 /** Looking at the clock inside a body is harmless here: no result depends on it. */
 async function measured(
   backend: Backend,
   key: Bytes,
-  partBytes: number,
+  reading: Reading,
   notes: Notes,
 ): Promise<Bytes | Entry | undefined> {
   const started = performance.now()
   let lookedUp = started
-  const found = await backend.read(findValue, key, partBytes, () => {
+  const found = await backend.read(findValue, key, reading, () => {
     lookedUp = performance.now()
   })
   notes.measure('user_lookup_us', (lookedUp - started) * 1000)
@@ -48,17 +46,19 @@ export async function readParts(
   backend: Backend,
   key: Bytes,
   first: Entry,
-  partBytes: number,
+  reading: Reading,
 ): Promise<Buffer | undefined> {
   // A damaged row must not make us ask for more memory than any value can take.
   if (first.bytes > VALUE_BYTES_MAX) throw damaged(key)
+  const { partBytes, check } = reading
   let entry: Entry | undefined = first
   for (let round = 0; round < ROUNDS_MAX && entry; round++) {
     const value = await joinParts(backend, key, entry, partBytes)
+    if (value && check && !(await check.isLargeRight(value, entry))) throw damaged(key)
     if (value) return value
     const again: Entry | undefined = await backend.read(findEntry, key)
     if (again?.row.equals(entry.row)) throw damaged(key)
-    if (again && again.bytes <= partBytes) return readValue(backend, key, partBytes)
+    if (again && again.bytes <= partBytes) return readValue(backend, key, reading)
     entry = again
   }
   if (entry === undefined) return undefined

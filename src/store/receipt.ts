@@ -41,6 +41,8 @@ export interface Receipt {
   readonly refused?: Refused
   /** Near duplicates were not looked for, and why. */
   readonly notCompared?: 'not-text' | 'too-large'
+  /** The stored bytes of this content were damaged, and were written again: all of its keys can be read again. */
+  readonly healed?: true
   readonly bytes: number
   readonly bytesSaved: number
   readonly expiresAt?: number

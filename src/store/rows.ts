@@ -2,47 +2,64 @@
  * What the store keeps, row by row. All stored formats of the store are in this file, next to the code
  * that reads and writes them. Numbers are big endian; times are milliseconds since 1970 in six bytes.
  *
- * Every row starts with a byte whose high half is the row's format (1) and whose low half holds flags.
- * A row of another format or of a wrong length is CONTENT_CORRUPT, never a guess.
+ * Every row starts with a byte whose high half is the row's format and whose low half holds flags. Format 2 is format 1
+ * with a checksum at its end (../backends/sealed.ts), which also covers the row's key; what is written is format 2, and
+ * format 1 is still read. A row of another format, of a wrong length or with a wrong checksum is CONTENT_CORRUPT, never
+ * a guess. Contents have no checksum of their own: their digest is in the rows that name them. Rows without a value
+ * (references, expiries) have none either: whatever they tell is told by another row as well, and verify compares them.
  */
 
 import { asBuffer, type Bytes, concat, EMPTY } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
+import { hasFormat, sealed } from '../backends/sealed.ts'
 import { nearStoreSpaces } from './near-rows.ts'
 import { semanticStoreSpaces } from './semantic-rows.ts'
 
 const FORMAT = 0x10
-const FORMAT_MASK = 0xf0
 const ID = 16
 const DIGEST = 32
 
 export type ContentOutcome = 'new' | 'duplicate' | 'linked'
 const OUTCOMES: readonly ContentOutcome[] = ['new', 'duplicate', 'linked']
 
-/** `first` and `second`: how many bytes the row's lowest two flags add to its fixed part. */
-function checked(what: string, bytes: Bytes, fixed: number, first: number, second = 0): Buffer {
+/** `byFlag`: how many bytes each of the row's flags, the lowest first, adds to its fixed part. */
+function checked(what: string, bytes: Bytes, fixed: number, byFlag: readonly number[]): Buffer {
   const row = asBuffer(bytes)
-  const head = row[0] ?? 0
-  const bytesMin = fixed + (head & 1 ? first : 0) + (head & 2 ? second : 0)
-  if (row.byteLength >= bytesMin && (head & FORMAT_MASK) === FORMAT) return row
-  throw new PrestigeError(
+  if (row.byteLength >= lengthOf(row[0] ?? 0, fixed, byFlag) && hasFormat(row)) return row
+  throw unreadable(what)
+}
+
+function lengthOf(head: number, fixed: number, byFlag: readonly number[]): number {
+  let length = fixed
+  for (let flag = 0; flag < byFlag.length; flag++) {
+    if (head & (1 << flag)) length += byFlag[flag] ?? 0
+  }
+  return length
+}
+
+function unreadable(what: string): PrestigeError {
+  return new PrestigeError(
     'CONTENT_CORRUPT',
-    `A row of ${what} cannot be read. Run verify on this store.`,
+    `A row of ${what} cannot be read. Run prestige verify --repair on this store.`,
   )
 }
 
 /**
  * A user's key pointing at content.
  *
- * `1f` content id (16) digest (32) put at (6) bytes (6) [expires at (6)]; flags: 1 expires, 2-4 outcome.
+ * `1f` content id (16) digest (32) put at (6) bytes (6) [expires at (6)] [digest of the bytes (32)]; flags: 1 expires,
+ * 2-4 outcome, 8 the digest is that of a canonical form, and the bytes have one of their own.
  */
 export class Entry {
   static readonly #FIXED = 1 + ID + DIGEST + 6 + 6
+  static readonly #BY_FLAG = [6, 0, 0, DIGEST]
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('entries', row, Entry.#FIXED, 6)
+    this.row = checked('entries', row, Entry.#FIXED, Entry.#BY_FLAG)
+    const length = lengthOf(this.row.readUInt8(0), Entry.#FIXED, Entry.#BY_FLAG)
+    if (row.byteLength !== length) throw unreadable('entries')
   }
 
   static of(entry: {
@@ -52,15 +69,18 @@ export class Entry {
     bytes: number
     expiresAt: number | undefined
     outcome: ContentOutcome
+    exact?: Bytes | undefined
   }): Entry {
+    const { exact } = entry
     const expires = entry.expiresAt !== undefined
-    const row = Buffer.allocUnsafe(Entry.#FIXED + (expires ? 6 : 0))
-    row[0] = FORMAT | (expires ? 1 : 0) | (OUTCOMES.indexOf(entry.outcome) << 1)
+    const row = Buffer.allocUnsafe(Entry.#FIXED + (expires ? 6 : 0) + (exact ? DIGEST : 0))
+    row[0] = FORMAT | (expires ? 1 : 0) | (OUTCOMES.indexOf(entry.outcome) << 1) | (exact ? 8 : 0)
     row.set(entry.id, 1)
     row.set(entry.digest, 17)
     row.writeUIntBE(entry.putAt, 49, 6)
     row.writeUIntBE(entry.bytes, 55, 6)
     if (entry.expiresAt !== undefined) row.writeUIntBE(entry.expiresAt, 61, 6)
+    if (exact) row.set(exact, row.byteLength - DIGEST)
     return new Entry(row)
   }
 
@@ -89,6 +109,11 @@ export class Entry {
     return OUTCOMES[(this.row.readUInt8(0) >> 1) & 3] ?? 'new'
   }
 
+  /** The digest of the bytes, where `digest` is that of their canonical form. */
+  get exact(): Buffer | undefined {
+    return this.row.readUInt8(0) & 8 ? this.row.subarray(-DIGEST) : undefined
+  }
+
   pointsAt({ row }: Known): boolean {
     return this.row.compare(row, 1, 1 + ID, 1, 1 + ID) === 0
   }
@@ -102,15 +127,17 @@ export class Entry {
 /**
  * What is known of a content, under its digest.
  *
- * `1f` content id (16) bytes (6) stored at (6) [form (32)] [mark (16)] first key; flags: 1 marked, 2 has form.
+ * `1f` content id (16) bytes (6) stored at (6) [form (32)] [digest of the bytes (32)] [mark (16)] first key; flags: 1
+ * marked, 2 has form, 4 it is known by the digest of its form, and its bytes have one of their own.
  * The mark is a collector's nonce: "about to be swept, unless somebody links to it".
  */
 export class Known {
   static readonly #FIXED = 1 + ID + 6 + 6
+  static readonly #BY_FLAG = [ID, DIGEST, DIGEST]
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('digests', row, Known.#FIXED, ID, DIGEST)
+    this.row = checked('digests', row, Known.#FIXED, Known.#BY_FLAG)
   }
 
   static of(known: {
@@ -118,19 +145,22 @@ export class Known {
     bytes: number
     storedAt: number
     form: Bytes | undefined
+    exact?: Bytes | undefined
     mark?: Bytes | undefined
     firstKey: Bytes
   }): Known {
-    const { form, mark, firstKey } = known
-    const rest = (form ? DIGEST : 0) + (mark ? ID : 0) + firstKey.byteLength
-    const row = Buffer.allocUnsafe(Known.#FIXED + rest)
-    row[0] = FORMAT | (mark ? 1 : 0) | (form ? 2 : 0)
+    const { form, exact, mark, firstKey } = known
+    const head = FORMAT | (mark ? 1 : 0) | (form ? 2 : 0) | (exact ? 4 : 0)
+    const keyAt = lengthOf(head, Known.#FIXED, Known.#BY_FLAG)
+    const row = Buffer.allocUnsafe(keyAt + firstKey.byteLength)
+    row[0] = head
     row.set(known.id, 1)
     row.writeUIntBE(known.bytes, 17, 6)
     row.writeUIntBE(known.storedAt, 23, 6)
     if (form) row.set(form, Known.#FIXED)
-    if (mark) row.set(mark, row.byteLength - firstKey.byteLength - ID)
-    row.set(firstKey, row.byteLength - firstKey.byteLength)
+    if (exact) row.set(exact, Known.#FIXED + (form ? DIGEST : 0))
+    if (mark) row.set(mark, keyAt - ID)
+    row.set(firstKey, keyAt)
     return new Known(row)
   }
 
@@ -151,6 +181,13 @@ export class Known {
     return this.#hasForm ? this.row.subarray(29, 29 + DIGEST) : undefined
   }
 
+  /** The digest of the bytes, where the content is known by that of its canonical form. */
+  get exact(): Buffer | undefined {
+    if ((this.row.readUInt8(0) & 4) === 0) return undefined
+    const from = Known.#FIXED + (this.#hasForm ? DIGEST : 0)
+    return this.row.subarray(from, from + DIGEST)
+  }
+
   get mark(): Buffer | undefined {
     return this.#isMarked ? this.row.subarray(this.#keyAt - ID, this.#keyAt) : undefined
   }
@@ -160,8 +197,8 @@ export class Known {
   }
 
   marked(mark: Bytes | undefined): Known {
-    const { id, bytes, storedAt, form, firstKey } = this
-    return Known.of({ id, bytes, storedAt, form, mark, firstKey })
+    const { id, bytes, storedAt, form, exact, firstKey } = this
+    return Known.of({ id, bytes, storedAt, form, exact, mark, firstKey })
   }
 
   get #isMarked(): boolean {
@@ -173,7 +210,7 @@ export class Known {
   }
 
   get #keyAt(): number {
-    return Known.#FIXED + (this.#hasForm ? DIGEST : 0) + (this.#isMarked ? ID : 0)
+    return lengthOf(this.row.readUInt8(0), Known.#FIXED, Known.#BY_FLAG)
   }
 }
 
@@ -187,7 +224,7 @@ export class Form {
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('forms', row, Form.#FIXED, ID)
+    this.row = checked('forms', row, Form.#FIXED, [ID])
   }
 
   static of(form: {
@@ -238,8 +275,11 @@ export class Form {
 
 const raw: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
 
-function rowCodec<R extends { readonly row: Buffer }>(Row: new (row: Bytes) => R): Codec<R> {
-  return { encode: ({ row }) => row, decode: (bytes) => new Row(bytes) }
+function rowCodec<R extends { readonly row: Buffer }>(
+  name: string,
+  Row: new (row: Bytes) => R,
+): Codec<R> {
+  return sealed(name, { encode: ({ row }) => row, decode: (bytes) => new Row(bytes) })
 }
 
 /**
@@ -261,21 +301,21 @@ const stagedCodec: Codec<Staged> = {
     return row
   },
   decode(bytes) {
-    const row = checked('staged', bytes, 5, 0)
+    const row = checked('staged', bytes, 5, [])
     return { parts: row.readUInt32BE(1), buried: (row.readUInt8(0) & 1) !== 0 }
   },
 }
 
 /** Key → Entry. */
-export const entries: Space<Entry> = rows('entries', rowCodec(Entry), { ordered: true })
+export const entries: Space<Entry> = rows('entries', rowCodec('entries', Entry), { ordered: true })
 /** Digest → Known. */
-export const digests: Space<Known> = rows('digests', rowCodec(Known), { ordered: true })
+export const digests: Space<Known> = rows('digests', rowCodec('digests', Known), { ordered: true })
 /** Content id, or content id and part number (4), → bytes. */
 export const contents: Space<Bytes> = rows('contents', raw, { ordered: true, immutable: true })
 /** Content id and key → nothing: one row a reference, so that no counter is ever fought over. */
 export const refs: Space<Bytes> = rows('refs', raw, { ordered: true, gatherBytes: ID })
 /** Canonical digest → Form. */
-export const forms: Space<Form> = rows('forms', rowCodec(Form), { ordered: true })
+export const forms: Space<Form> = rows('forms', rowCodec('forms', Form), { ordered: true })
 /** Canonical digest and content id → that content's digest. */
 export const members: Space<Bytes> = rows('members', raw, { ordered: true, gatherBytes: DIGEST })
 /** Time (6) and key → nothing. */
@@ -283,7 +323,9 @@ export const expiries: Space<Bytes> = rows('expiries', raw, { ordered: true })
 /** Digest → nonce: a reference to this content was dropped; a collector should look. */
 export const released: Space<Bytes> = rows('released', raw, { ordered: true })
 /** Content id → Staged: parts that are written but not visible (yet, or any more). */
-export const staged: Space<Staged> = rows('staged', stagedCodec, { ordered: true })
+export const staged: Space<Staged> = rows('staged', sealed('staged', stagedCodec), {
+  ordered: true,
+})
 /** `store` → what the store was written with, as JSON. */
 export const settings: Space<Bytes> = rows('settings', raw)
 export const storeTallies: Space<number> = tallies('tallies')

@@ -12,9 +12,9 @@ import { endianness } from 'node:os'
 import { asBuffer, type Bytes, concat } from '../bytes.ts'
 import { PrestigeError } from '../errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
+import { hasFormat, sealed } from '../backends/sealed.ts'
 
 const FORMAT = 0x10
-const FORMAT_MASK = 0xf0
 const ID = 16
 const DIGEST = 32
 const SEQUENCE = 6
@@ -154,7 +154,7 @@ const rawCodec: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => by
 
 function checked(what: string, bytes: Bytes, bytesMin: number): Buffer {
   const row = asBuffer(bytes)
-  if (row.byteLength >= bytesMin && ((row[0] ?? 0) & FORMAT_MASK) === FORMAT) return row
+  if (row.byteLength >= bytesMin && hasFormat(row)) return row
   throw unreadable(what)
 }
 
@@ -164,7 +164,9 @@ function unreadable(what: string): PrestigeError {
 }
 
 /** Content id → Meant. */
-export const meant: Space<Meant> = rows('semantic.links', meantCodec, { ordered: true })
+export const meant: Space<Meant> = rows('semantic.links', sealed('semantic.links', meantCodec), {
+  ordered: true,
+})
 /** Content id of a representative and of a content that is linked to it → the latter's digest. */
 export const meantLinked: Space<Bytes> = rows('semantic.linked', rawCodec, { ordered: true })
 /** Content id of a representative that is gone → nothing: those linked to it are to be decided anew. */

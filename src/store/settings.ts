@@ -16,12 +16,14 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
+import { checksumOf } from '../backends/sealed.ts'
 import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
 import type { StoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic-settings.ts'
 
-const FORMAT_VERSION = 1
+/** 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised by their first write. */
+const FORMAT_VERSION = 2
 const SETTINGS = cell(settings, Buffer.from('store'))
 
 /** How near duplicates are found. */
@@ -44,7 +46,10 @@ export interface SemanticSettings {
   readonly isMigrating?: boolean | undefined
 }
 
-/** `{"format":1,"dedup":"exact","canonical":{"name":"none","version":1},"fidelity":"own","partBytes":4194304}` */
+/**
+ * `{"format":2,"dedup":"exact","canonical":{"name":"none","version":1},"fidelity":"own","partBytes":4194304}`, with
+ * `"sum"`, the checksum of all before it, as its last field from format 2 on.
+ */
 export interface StoreSettings {
   readonly format: number
   readonly dedup: 'exact' | 'near' | 'semantic' | 'hybrid'
@@ -56,6 +61,11 @@ export interface StoreSettings {
   readonly near?: NearSettings | undefined
   /** Where texts of like meaning are linked. */
   readonly semantic?: SemanticSettings | undefined
+}
+
+/** Contents are known by the digest of their canonical form. */
+export function sharesFormsOf({ fidelity, canonical }: StoreSettings): boolean {
+  return fidelity === 'representative' && canonical.name !== 'none'
 }
 
 export interface OpenedSettings {
@@ -201,8 +211,8 @@ export function* replaceSettings(
   wanted: StoreSettings,
 ): Transaction<void> {
   const [now] = yield* read(SETTINGS)
-  if (now && Buffer.from(now).toString() === JSON.stringify(found)) {
-    scope.write(SETTINGS, Buffer.from(JSON.stringify(wanted)))
+  if (now && Buffer.from(now).toString() === textOf(found)) {
+    scope.write(SETTINGS, Buffer.from(textOf({ ...wanted, format: FORMAT_VERSION })))
     return
   }
   throw new PrestigeError('CONTENDED', 'Somebody else is changing the settings of this store.')
@@ -213,26 +223,56 @@ function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSe
   if (found) return readSettings(Buffer.from(found).toString())
   const sharesNothing = wanted.canonical.name === 'none' && wanted.dedup === 'exact'
   if (wanted.fidelity === 'representative' && sharesNothing) throw pointless()
-  scope.write(SETTINGS, Buffer.from(JSON.stringify(wanted)))
+  scope.write(SETTINGS, Buffer.from(textOf(wanted)))
   return wanted
 }
 
+/** A store of an older format gets rows of this one from now on, which older versions must not try to read. */
+export async function raiseFormat(backend: Backend): Promise<void> {
+  await backend.run(raise)
+}
+
+function* raise(scope: Scope): Transaction<void> {
+  const found = yield* findSettings(scope)
+  if (!found || found.format === FORMAT_VERSION) return
+  scope.write(SETTINGS, Buffer.from(textOf({ ...found, format: FORMAT_VERSION })))
+}
+
+export function isOldFormat({ format }: StoreSettings): boolean {
+  return format < FORMAT_VERSION
+}
+
+function textOf(wanted: StoreSettings): string {
+  const text = JSON.stringify(wanted)
+  if (isOldFormat(wanted)) return text
+  return `${text.slice(0, -1)},"sum":"${checksumOf(Buffer.from(text)).toString(16)}"}`
+}
+
 function readSettings(text: string): StoreSettings {
-  let found: Partial<StoreSettings>
+  let read: Partial<StoreSettings> & { readonly sum?: unknown }
   try {
-    found = JSON.parse(text)
+    read = JSON.parse(text)
   } catch (error) {
-    throw new PrestigeError('CONTENT_CORRUPT', "The store's settings cannot be read.", {
-      cause: error,
-    })
+    throw damagedSettings(error)
   }
-  if (found.format !== FORMAT_VERSION) {
+  const { sum, ...found } = read
+  const isOurs = found.format === 1 || found.format === FORMAT_VERSION
+  // safe: whatever it is, it is only written as text again
+  const isWhole = sum === undefined ? found.format !== 2 : textOf(found as StoreSettings) === text
+  if (!isWhole) throw damagedSettings()
+  if (!isOurs) {
     throw new PrestigeError(
       'FORMAT_UNSUPPORTED',
-      `This store has format ${String(found.format)}; this version of prestige reads format ${FORMAT_VERSION}. Export it with the version that wrote it, and import it with this one.`,
+      `This store has format ${String(found.format)}; this version of prestige reads formats 1 to ${FORMAT_VERSION}. Export it with the version that wrote it, and import it with this one.`,
     )
   }
-  return found as StoreSettings // safe: format 1 has exactly these fields, and only we write it
+  return found as StoreSettings // safe: formats 1 and 2 have exactly these fields, and only we write them
+}
+
+function damagedSettings(cause?: unknown): PrestigeError {
+  const message =
+    "The store's settings are damaged. Copy what can be read with prestige verify --salvage DIRECTORY."
+  return new PrestigeError('CONTENT_CORRUPT', message, { cause })
 }
 
 function differencesOf(

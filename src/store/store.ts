@@ -11,8 +11,9 @@ import { PrestigeError } from '../errors.ts'
 import { Gate } from '../backends/gate.ts'
 import { adoptOrphans } from './adopt.ts'
 import { type Collected, collectAll, collectContent } from './collect.ts'
+import { ContentCheck } from './content-check.ts'
 import { explain, type Explanation, type ExplainOptions } from './explain.ts'
-import { findEntry, findValue } from './get.ts'
+import { findEntry, findValue, type Reading } from './get.ts'
 import { cleanUp, grant } from './grant.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { type AtOnce, type Items, many, type ManyOptions, type Outcome, type Work } from './many.ts'
@@ -27,13 +28,19 @@ import {
   type PutOptions,
   type Value,
 } from './prepare.ts'
-import { type Prepared, type PutEnd, putValue, type PutWish } from './put.ts'
+import { isEnd, type Prepared, type PutEnd, putValue, type PutWish } from './put.ts'
 import { notePut, noteSwept } from './put-notes.ts'
 import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
 import { removeKey } from './remove.ts'
 import { entries, Entry } from './rows.ts'
-import type { OpenedSettings, StoreSettings } from './settings.ts'
+import {
+  isOldFormat,
+  type OpenedSettings,
+  raiseFormat,
+  sharesFormsOf,
+  type StoreSettings,
+} from './settings.ts'
 import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
 import { readStats, type Stats } from './stats.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
@@ -48,24 +55,32 @@ export class Store {
   readonly #backend: Backend
   readonly #gate = new Gate('store')
   readonly #preparation: Preparation
+  readonly #reading: Reading
   readonly #observer: Observer | undefined
+  /** Rows of an older format are there, and settings that promise nothing else. */
+  #isOld: boolean
 
   /** `indexPath`: where an index of meanings is saved. */
   constructor(backend: Backend, opened: OpenedSettings, options: StoreOptions, indexPath?: string) {
     const { settings, profile } = opened
-    const { metrics, tracer, onUnreadable, gc } = options
+    const { metrics, tracer, onUnreadable, gc, verifyReads } = options
     const near = nearOf(backend, opened, options.near ?? {})
     const { partBytes } = settings
     const semantic =
       settings.semantic && opened.semantic?.make(backend, settings.semantic, partBytes, indexPath)
     this.settings = settings
+    this.#isOld = isOldFormat(settings)
     this.#backend = backend
     this.#observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
+    const sharesForms = sharesFormsOf(settings)
+    const check = verifyReads ? new ContentCheck({ profile, sharesForms }) : undefined
+    this.#reading = { partBytes, check }
     this.#preparation = {
       profile,
       onUnreadable,
       gc,
-      sharesForms: settings.fidelity === 'representative' && settings.canonical.name !== 'none',
+      sharesForms,
+      check,
       partBytes,
       keeping: { partBytes, near, semantic },
       sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',
@@ -86,6 +101,7 @@ export class Store {
   async put(key: Key, value: Value, options?: PutOptions): Promise<Receipt> {
     this.#gate.enter()
     try {
+      if (this.#isOld) await this.#raise()
       if (this.#observer) {
         const put = (notes: Notes) => this.#observedPut(key, value, options, notes)
         return await this.#observer.observe('put', put)
@@ -93,7 +109,7 @@ export class Store {
       const made = prepare(this.#preparation, key, value, options)
       const prepared = made instanceof Promise ? await made : made
       const end = await this.#backend.run(putValue, prepared)
-      if (typeof end !== 'string' && end.released === undefined && !end.swept) return end.receipt
+      if (isEnd(end) && end.released === undefined && !end.swept) return end.receipt
       return (await this.#finishPut(prepared, end)).receipt
     } catch (error) {
       this.#doubt(error)
@@ -109,11 +125,10 @@ export class Store {
     try {
       if (this.#observer) return await this.#observer.observe('get', (n) => this.#get(key, n))
       // Not by readValue: one promise fewer on the hottest path of all.
-      const { partBytes } = this.#preparation
       const bytes = keyBytes(key)
-      const found = await this.#backend.read(findValue, bytes, partBytes)
+      const found = await this.#backend.read(findValue, bytes, this.#reading)
       if (!(found instanceof Entry)) return found && asBuffer(found)
-      return await readParts(this.#backend, bytes, found, partBytes)
+      return await readParts(this.#backend, bytes, found, this.#reading)
     } finally {
       this.#gate.leave()
     }
@@ -141,11 +156,11 @@ export class Store {
 
   /** Whether the key was there. */
   async delete(key: Key): Promise<boolean> {
-    return this.#gate.pass(() =>
-      this.#observer
-        ? this.#observer.observe('delete', (notes) => this.#delete(key, notes))
-        : this.#delete(key),
-    )
+    return this.#gate.pass(async () => {
+      if (this.#isOld) await this.#raise()
+      if (!this.#observer) return this.#delete(key)
+      return this.#observer.observe('delete', (notes) => this.#delete(key, notes))
+    })
   }
 
   /**
@@ -227,6 +242,7 @@ export class Store {
   async collect(): Promise<Collected> {
     const { keeping } = this.#preparation
     const collected = await this.#gate.pass(async () => {
+      if (this.#isOld) await this.#raise()
       const all = await collectAll(this.#backend, keeping)
       await adoptOrphans(this.#backend, keeping)
       await keeping.near?.index.trim(this.#backend)
@@ -244,7 +260,10 @@ export class Store {
     const how = { ...rest, ...keeping }
     // Loaded when asked for: it is as long as all the rest, and most programs never verify.
     const { verify } = await import('./verify/verify.ts')
-    return this.#gate.pass(() => verify(this.#backend, how, options))
+    return this.#gate.pass(async () => {
+      if (this.#isOld && options.repair) await this.#raise()
+      return verify(this.#backend, how, options)
+    })
   }
 
   /** Waits for everything under way; every later call is refused. */
@@ -262,6 +281,12 @@ export class Store {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Before the first write: versions that cannot read what is written then refuse the store by name. */
+  async #raise(): Promise<void> {
+    await raiseFormat(this.#backend)
+    this.#isOld = false
   }
 
   /** An index that cannot be saved is made anew when it is needed, so nothing is lost. */
@@ -302,8 +327,7 @@ export class Store {
     body: typeof putValue = putValue,
     notes?: Notes,
   ): Promise<PutEnd> {
-    const end =
-      typeof first === 'string' ? await grant(this.#backend, prepared, first, body, notes) : first
+    const end = isEnd(first) ? first : await grant(this.#backend, prepared, first, body, notes)
     if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
     if (end.swept) await this.#adopt()
     return end
@@ -311,7 +335,7 @@ export class Store {
 
   async #get(key: Key, notes: Notes): Promise<Buffer | undefined> {
     const bytes = keyBytes(key)
-    const value = await readValue(this.#backend, bytes, this.settings.partBytes, notes)
+    const value = await readValue(this.#backend, bytes, this.#reading, notes)
     notes.attribute('key_bytes', bytes.byteLength)
     if (value === undefined) notes.count('not_found_total')
     else notes.measure('value_bytes', value.byteLength)

@@ -131,7 +131,7 @@ export class DynamoBackend implements Backend {
     }
     const rows = scanRows(this.#requests, this.#layout, space, range, load)
     for await (const { key, bytes } of rows) {
-      yield { key: copyOf(key), value: space.codec.decode(copyOf(bytes)) }
+      yield { key: copyOf(key), value: space.codec.decode(copyOf(bytes), key) }
     }
   }
 

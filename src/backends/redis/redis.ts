@@ -221,7 +221,7 @@ function rowOf<V>(space: Space<V>, key: unknown, value: Bytes | undefined): Row<
       `The index of ${space.name} names a row that is not there. Something else than prestige has written here.`,
     )
   }
-  return { key: Buffer.from(key), value: space.codec.decode(Buffer.from(value)) }
+  return { key: Buffer.from(key), value: space.codec.decode(Buffer.from(value), key) }
 }
 
 /** Eight random bytes each, drawn many at a time. Never those of options: versions have to differ everywhere. */

@@ -2,7 +2,8 @@
  * `export DIR`: every key becomes a file.
  *
  * All keys are checked before anything is written. Keys that others put meanwhile are checked again when
- * their turn comes; one that cannot be written then is told and counted, and the exit code is 1.
+ * their turn comes; one that cannot be written then is listed and counted, and the exit code is 1. So is a value that
+ * is damaged in the store, and the exit code is 4.
  */
 
 import { readdir, realpath } from 'node:fs/promises'
@@ -11,9 +12,11 @@ import { join } from 'node:path'
 import type { Store } from '../../index.ts'
 import { ahead } from '../ahead.ts'
 import {
+  EXIT_CORRUPT,
   EXIT_FAILED,
   Failure,
   fileFailure,
+  kindOf,
   reasonOf,
   systemCode,
   usageFailure,
@@ -45,7 +48,7 @@ export async function run(invocation: Invocation): Promise<number> {
     progress.end()
   }
   await job.report()
-  return job.failed > 0 ? EXIT_FAILED : 0
+  return job.exitCode
 }
 
 async function requireEmpty(directory: string, overwrite: boolean): Promise<void> {
@@ -85,6 +88,7 @@ class Export {
   readonly #notices: Notices
   readonly #problems: { readonly key: Buffer; readonly reason: string }[] = []
   readonly #started = performance.now()
+  #isCorrupt = false
   #files = 0
   #bytes = 0
 
@@ -97,6 +101,11 @@ class Export {
 
   get failed(): number {
     return this.#notices.count
+  }
+
+  get exitCode(): number {
+    if (this.#isCorrupt) return EXIT_CORRUPT
+    return this.failed > 0 ? EXIT_FAILED : 0
   }
 
   async write(store: Store, directory: string): Promise<void> {
@@ -152,11 +161,29 @@ class Export {
   }
 
   async *#filesOf(store: Store, writer: FileWriter): AsyncGenerator<File> {
-    for await (const [key, value] of store.entries({ prefix: this.#prefix })) {
+    for await (const key of store.keys({ prefix: this.#prefix })) {
       if (this.#invocation.signal.aborted) return
       const name = this.#nameOf(key)
+      const value = await this.#valueOf(store, key)
+      // Deleted since its key was listed.
+      if (value === undefined) continue
+      if (typeof value === 'string') {
+        yield { name, value: Buffer.alloc(0), problem: value }
+        continue
+      }
       const problem = unsafeReason(name) ?? (await attempt(() => writer.makeRoom(name)))
       yield { name, value, ...(problem !== undefined && { problem }) }
+    }
+  }
+
+  /** One damaged value is one problem: the message that names it, and no file. */
+  async #valueOf(store: Store, key: Buffer): Promise<Buffer | string | undefined> {
+    try {
+      return await store.get(key)
+    } catch (error) {
+      if (kindOf(error) !== 'corrupt') throw error
+      this.#isCorrupt = true
+      return reasonOf(error)
     }
   }
 

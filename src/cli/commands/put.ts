@@ -30,7 +30,8 @@ function sentence(key: Buffer, receipt: Receipt): string {
   const expiry = expiresAt === undefined ? '' : `; expires ${time(expiresAt)}`
   const why = notCompared === 'not-text' ? 'it is no text' : 'it is too long'
   const alone = notCompared === undefined ? '' : `; not compared with others: ${why}`
-  return `${outcome} "${notationOf(key)}": ${whatHappened(receipt)}${alone}${expiry}\n`
+  const healed = receipt.healed ? '; its stored bytes were damaged, and were written again' : ''
+  return `${outcome} "${notationOf(key)}": ${whatHappened(receipt)}${healed}${alone}${expiry}\n`
 }
 
 function whatHappened(receipt: Receipt): string {

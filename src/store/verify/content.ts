@@ -21,6 +21,8 @@ export interface Content {
   readonly digest: Buffer | undefined
   /** The digest of its canonical form, where links are kept. */
   readonly form: Buffer | undefined
+  /** The digest of its bytes, where `digest` is that of its canonical form. */
+  readonly exact: Buffer | undefined
   readonly bytes: number
   /** The key of its first row. */
   readonly row: Bytes
@@ -76,7 +78,9 @@ export class Joiner {
     const { id } = this
     const row = partKey(id, this.#firstPart)
     const place = { id, row, bytes: this.#bytes, partsEnd: this.#partsEnd }
-    if (!this.#isOneValue) return { ...place, digest: undefined, form: undefined }
+    if (!this.#isOneValue) {
+      return { ...place, digest: undefined, form: undefined, exact: undefined }
+    }
     return { ...place, ...this.#identity() }
   }
 
@@ -99,14 +103,16 @@ export class Joiner {
   }
 
   /** As a put decides it. Values the profile cannot read were put as bytes, whatever is asked for today. */
-  #identity(): { digest: Buffer; form: Buffer | undefined } {
+  #identity(): { digest: Buffer; form: Buffer | undefined; exact: Buffer | undefined } {
     const { profile, sharesForms } = this.#how
     const [first] = this.#kept
     const value = this.#kept.length === 1 && first ? first : Buffer.concat(this.#kept)
     const exact = this.#sha256?.digest() ?? digestOf(value)
-    if (!profile || !this.#needsBytes) return { digest: exact, form: undefined }
+    if (!profile || !this.#needsBytes) return { digest: exact, form: undefined, exact: undefined }
     const form = formOf(profile, 'bytes', value, exact)
-    return sharesForms ? { digest: form, form: undefined } : { digest: exact, form }
+    return sharesForms
+      ? { digest: form, form: undefined, exact }
+      : { digest: exact, form, exact: undefined }
   }
 }
 
@@ -144,8 +150,10 @@ export async function findContent(
   return described && hasDigest(described, digest) ? described : found
 }
 
-export function hasDigest(content: Content | undefined, digest: Bytes): boolean {
-  return content?.digest !== undefined && equalBytes(content.digest, digest)
+/** `exact`: the digest of its bytes, where `digest` is that of a canonical form and the row has both. */
+export function hasDigest(content: Content | undefined, digest: Bytes, exact?: Bytes): boolean {
+  if (content?.digest === undefined || !equalBytes(content.digest, digest)) return false
+  return !exact || !content.exact || equalBytes(content.exact, exact)
 }
 
 /**

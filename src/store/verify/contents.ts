@@ -19,7 +19,7 @@ import {
 import { ID_BYTES } from '../../backends/ids.ts'
 import { hex } from '../receipt.ts'
 import { digests, Known, memberKey, members, released } from '../rows.ts'
-import { type Content, Joiner, partOf, readContent } from './content.ts'
+import { type Content, hasDigest, Joiner, partOf, readContent } from './content.ts'
 import type { DigestSums } from './digest-sums.ts'
 import { mendForm } from './forms.ts'
 import { knownOf, raw } from './raw.ts'
@@ -111,7 +111,7 @@ function isFine(walk: Walk, content: Content, found: readonly (Bytes | undefined
   const { id, digest, bytes, form } = content
   const known = knownOf(found[0])
   if (!digest || !known || !equalBytes(known.id, id) || known.bytes !== bytes) return false
-  if (!hasRightForm(walk, content, known)) return false
+  if (!hasRightForm(walk, content, known) || !hasDigest(content, digest, known.exact)) return false
   const [member] = form ? found.slice(1) : [digest]
   return member !== undefined && equalBytes(member, digest) && found.every((row) => row)
 }
@@ -142,6 +142,8 @@ async function examine(walk: Walk, id: Buffer): Promise<Buffer | 'unlisted' | un
   const { known } = scene
   const { digest } = content
   if (!digest || !known || !equalBytes(known.id, id)) return 'unlisted'
+  // Damaged in a way that its canonical form ignores: for the scan of the digests, which miss it now.
+  if (!hasDigest(content, digest, known.exact)) return undefined
   if (known.bytes !== content.bytes || !hasRightForm(walk, content, known)) {
     await foundWrong(walk, content, known)
   } else {
@@ -190,9 +192,10 @@ function* rewrite(
 ): Transaction<boolean> {
   const known = digest && knownOf((yield* read(cell(raw.digests, digest)))[0])
   if (!digest || !known || !equalBytes(known.id, id)) return true
-  const { storedAt, mark, firstKey } = known
+  const { storedAt, mark, firstKey, exact } = known
   const right = checksForms ? form : known.form
-  scope.write(cell(digests, digest), Known.of({ id, bytes, storedAt, mark, firstKey, form: right }))
+  const listing = Known.of({ id, bytes, storedAt, mark, firstKey, form: right, exact })
+  scope.write(cell(digests, digest), listing)
   if (known.form) scope.remove(cell(members, memberKey(known.form, id)))
   if (right) scope.write(cell(members, memberKey(right, id)), digest)
   return true

@@ -66,12 +66,13 @@ async function examine(walk: Walk, digest: Buffer, claimed: (id: Buffer) => void
   const again = knownOf(await walk.look(raw.digests, digest))
   if (!again || !equalBytes(again.id, known.id)) return
   if (content === undefined) return foundUnusable(walk, digest, known, undefined)
-  if (hasDigest(content, digest)) {
+  if (hasDigest(content, digest, known.exact)) {
     claimed(known.id)
     return foundExtra(walk, content)
   }
   const owner = content.digest && knownOf(await walk.look(raw.digests, content.digest))
-  if (owner && equalBytes(owner.id, known.id)) return foundAstray(walk, digest, known)
+  const isOwn = hasDigest(content, digest)
+  if (!isOwn && owner && equalBytes(owner.id, known.id)) return foundAstray(walk, digest, known)
   claimed(known.id)
   return foundUnusable(walk, digest, known, content)
 }

@@ -165,7 +165,10 @@ export function* repoint(scope: Scope, key: Bytes, from: Bytes): Transaction<boo
   const { entry, known } = scene
   if (!known || equalBytes(known.id, from)) return false
   takeMarkAway(scope, entry.digest, known)
-  scope.write(cell(entries, key), changed(entry, { id: known.id, bytes: known.bytes }))
+  scope.write(
+    cell(entries, key),
+    changed(entry, { id: known.id, bytes: known.bytes, exact: known.exact }),
+  )
   scope.remove(cell(refs, refKey(from, key)))
   scope.write(cell(refs, refKey(known.id, key)), EMPTY)
   count(scope, { valueBytes: known.bytes - entry.bytes })

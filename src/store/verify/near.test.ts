@@ -92,8 +92,9 @@ class Lab {
 
   async relink(key: string, change: Partial<NonNullable<Link['to']>>): Promise<void> {
     const { group, to } = await this.link(key)
-    const link = links.codec.encode({ group, to: { ...to!, ...change } })
-    await this.change(rawNear.links, await this.id(key), link)
+    const id = await this.id(key)
+    const link = links.codec.encode({ group, to: { ...to!, ...change } }, id)
+    await this.change(rawNear.links, id, link)
   }
 
   async flip(space: Space<Bytes>, key: Bytes, at = 0): Promise<void> {
@@ -252,14 +253,19 @@ const damages: readonly Damage[] = [
     name: 'there is a link of a representative that is no content',
     damage: async (lab) => {
       const { group } = await lab.link('first')
-      await change(lab, rawNear.links, STRANGE, links.codec.encode({ group, to: undefined }))
+      await change(
+        lab,
+        rawNear.links,
+        STRANGE,
+        links.codec.encode({ group, to: undefined }, STRANGE),
+      )
     },
     kinds: ['row-unaccounted'],
   },
   {
     name: 'there is a link of nothing to a representative',
     damage: async (lab) =>
-      change(lab, rawNear.links, STRANGE, links.codec.encode(await lab.link('near'))),
+      change(lab, rawNear.links, STRANGE, links.codec.encode(await lab.link('near'), STRANGE)),
     kinds: ['row-unaccounted', 'tallies-wrong'],
   },
   {

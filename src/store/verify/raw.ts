@@ -7,6 +7,7 @@ import type { Bytes } from '../../bytes.ts'
 import { PrestigeError } from '../../errors.ts'
 import { type Codec, rows, type Space } from '../../backends/contract.ts'
 import { ID_BYTES } from '../../backends/ids.ts'
+import type { SealedCodec } from '../../backends/sealed.ts'
 import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
 import { VALUE_BYTES_MAX } from '../prepare.ts'
 import {
@@ -27,14 +28,18 @@ import {
 
 const asIs: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
 
-/** Backends know a space by its name, so this one holds the very same rows. */
-export function twin({
-  name,
-  codec: _codec,
-  kind: _kind,
-  ...traits
-}: Space<unknown>): Space<Bytes> {
-  return rows(name, asIs, traits)
+/**
+ * Backends know a space by its name, so this one holds the very same rows: without their checksums, and such that no
+ * codec can read them where the checksum was wrong.
+ */
+export function twin({ name, codec, kind: _kind, ...traits }: Space<unknown>): Space<Bytes> {
+  if (!isSealed(codec)) return rows(name, asIs, traits)
+  const decode = (bytes: Bytes, key?: Bytes) => (key ? codec.plain(bytes, key) : bytes)
+  return rows(name, { encode: (bytes) => bytes, decode }, traits)
+}
+
+function isSealed(codec: Codec<unknown>): codec is SealedCodec<unknown> {
+  return 'plain' in codec
 }
 
 export const raw = {
@@ -58,16 +63,13 @@ export const NOWHERE: Entry = Entry.of({
   expiresAt: undefined,
   outcome: 'new',
 })
-const EXPIRY_BYTES = 6
 
 // Each of these answers `undefined` for a row that is missing and for one that nobody can have written.
 
 export function entryOf(bytes: Bytes | undefined): Entry | undefined {
   return decoded(bytes, (row) => {
     const entry = new Entry(row)
-    const expiryBytes = entry.expiresAt === undefined ? 0 : EXPIRY_BYTES
-    const isWhole = entry.row.byteLength === NOWHERE.row.byteLength + expiryBytes
-    return isWhole && entry.bytes <= VALUE_BYTES_MAX ? entry : undefined
+    return entry.bytes <= VALUE_BYTES_MAX ? entry : undefined
   })
 }
 
@@ -105,8 +107,12 @@ export function decoded<R>(
 
 /** The entry with some of its fields changed. */
 export function changed(
-  { id, digest, putAt, bytes, expiresAt, outcome }: Entry,
-  change: { readonly id?: Bytes; readonly bytes?: number },
+  { id, digest, putAt, bytes, expiresAt, outcome, exact }: Entry,
+  change: {
+    readonly id?: Bytes
+    readonly bytes?: number
+    readonly exact?: Bytes | undefined
+  },
 ): Entry {
-  return Entry.of({ id, digest, putAt, bytes, expiresAt, outcome, ...change })
+  return Entry.of({ id, digest, putAt, bytes, expiresAt, outcome, exact, ...change })
 }

@@ -67,8 +67,8 @@ function* restore(
   const known = digest && knownOf((yield* read(cell(raw.digests, digest)))[0])
   if (!digest || !known || !equalBytes(known.id, id)) return false
   const outcome = equalBytes(known.firstKey, key) ? 'new' : 'duplicate'
-  const { bytes } = known
-  const entry = { id, digest, putAt: scope.now(), bytes, expiresAt, outcome } as const
+  const { bytes, exact } = known
+  const entry = { id, digest, putAt: scope.now(), bytes, expiresAt, outcome, exact } as const
   scope.write(cell(entries, key), Entry.of(entry))
   return true
 }

@@ -103,11 +103,11 @@ async function relist(walk: Walk, content: Content, firstKey: Buffer): Promise<b
 
 function* list(scope: Scope, content: Content, firstKey: Bytes): Transaction<boolean> {
   const scene = yield* sceneOf(scope, content)
-  const { id, digest, form, bytes } = content
+  const { id, digest, form, exact, bytes } = content
   if (!scene || !digest) return false
   if (scene.known) return equalBytes(scene.known.id, id)
   const storedAt = idTime(id)
-  scope.write(cell(digests, digest), Known.of({ id, bytes, storedAt, form, firstKey }))
+  scope.write(cell(digests, digest), Known.of({ id, bytes, storedAt, form, exact, firstKey }))
   if (form) scope.write(cell(members, memberKey(form, id)), digest)
   return true
 }

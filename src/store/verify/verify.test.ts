@@ -18,10 +18,10 @@ import {
   memberKey,
   partKey,
   refKey,
-  settings,
   storeSpaces,
   storeTallies,
 } from '../rows.ts'
+import { findSettings, replaceSettings } from '../settings.ts'
 import { entryOf, formRowOf, knownOf, raw } from './raw.ts'
 import type { ProblemKind } from './verify.ts'
 
@@ -118,13 +118,8 @@ async function openLab(engine: Engine, input: StoreInput = {}, namespace = ''): 
   const { connect, end } = await connectTo(engine, namespace)
   const lab = new Lab(connect, await connect(), end)
   await lab.open(input)
-  const name = Buffer.from('store')
-  const written = JSON.parse(String(await lab.require(settings, name)))
-  await lab.change(
-    settings,
-    name,
-    Buffer.from(JSON.stringify({ ...written, partBytes: PART_BYTES })),
-  )
+  const written = await lab.backend.read(findSettings)
+  await lab.backend.run(replaceSettings, written!, { ...written!, partBytes: PART_BYTES })
   return lab
 }
 

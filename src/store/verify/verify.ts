@@ -7,8 +7,8 @@
  * something that should point at it does not yet; forms and near duplicates after the digests that have them;
  * tallies last.
  *
- * What it cannot see: with `fidelity: 'representative'` a content is known by the digest of its canonical
- * form alone, so a change that the canonical form ignores leaves no trace.
+ * What it cannot see: with `fidelity: 'representative'` older versions kept the digest of the canonical form
+ * alone, so a change of such a content that the canonical form ignores leaves no trace.
  */
 
 import type { Backend } from '../../backends/contract.ts'

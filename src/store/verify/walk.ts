@@ -67,7 +67,8 @@ export class Walk {
 
   /** Rows of a space in byte order. The event loop turns now and then, also where an engine never waits. */
   async *scan(space: Space<Bytes>, range: Range = {}): AsyncGenerator<Row<Bytes>> {
-    for await (const row of this.backend.scan(space, range)) {
+    for await (const { key, value } of this.backend.scan(space, range)) {
+      const row = { key, value: space.codec.decode(value, key) }
       this.#options.signal?.throwIfAborted()
       this.#rows++
       this.#bytes += row.key.byteLength + row.value.byteLength
