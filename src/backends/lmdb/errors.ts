@@ -15,11 +15,14 @@ export async function reasonOf(error: unknown): Promise<unknown> {
 
 const FULL = /MAP_FULL|ENOSPC|No space left|EFBIG|File too large|EDQUOT|quota/i
 const FAILING = /EIO|Input\/output error/i
+/** A page of the wrong kind, one that is not there, a file that is none: the bytes on the disk are damaged. */
+const CORRUPT = /MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|VERSION_MISMATCH)/
 
 export function engineError(error: unknown, directory = 'the store'): PrestigeError {
   if (error instanceof PrestigeError) return error
   const text = textOf(error)
   if (FULL.test(text)) return fullError(directory, text, error)
+  if (CORRUPT.test(text)) return corruptError(text, error)
   return new PrestigeError(
     'BACKEND_UNAVAILABLE',
     FAILING.test(text)
@@ -37,10 +40,19 @@ export function fullError(directory: string, reason: string, cause?: unknown): P
   )
 }
 
+function corruptError(reason: string, cause: unknown): PrestigeError {
+  return new PrestigeError(
+    'CONTENT_CORRUPT',
+    `The store's file is damaged (${reason}). Run prestige verify; prestige verify --salvage DIRECTORY copies what is readable.`,
+    { cause },
+  )
+}
+
 export function openingError(directory: string, error: unknown): PrestigeError {
   if (error instanceof PrestigeError) return error
   const text = textOf(error)
   if (FULL.test(text)) return fullError(directory, text, error)
+  if (CORRUPT.test(text)) return corruptError(text, error)
   return new PrestigeError('BACKEND_UNAVAILABLE', `LMDB cannot open ${directory}: ${text}`, {
     cause: error,
   })

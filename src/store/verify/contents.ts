@@ -5,7 +5,7 @@
  * Contents and references are both ordered by content id, so they are walked side by side.
  */
 
-import { type Bytes, equalBytes, startsWith } from '../../bytes.ts'
+import { asBuffer, type Bytes, equalBytes, startsWith } from '../../bytes.ts'
 import {
   cell,
   type Cell,
@@ -23,6 +23,7 @@ import { type Content, hasDigest, Joiner, partOf, readContent } from './content.
 import type { DigestSums } from './digest-sums.ts'
 import { mendForm } from './forms.ts'
 import { knownOf, raw } from './raw.ts'
+import { examineUnreachable } from './unreachable.ts'
 import { chunked, type Walk } from './walk.ts'
 
 /** How often an engine that cannot ask for a first row inside a body is asked again. */
@@ -43,6 +44,7 @@ export async function walkContents(
       }
       const found = await walk.glance(groups)
       for (const [at, content] of contents.entries()) {
+        if (walk.backend.serial) await lookUp(walk, content)
         const isListed = isFine(walk, content, found[at])
         const digest = isListed ? content.digest : await examine(walk, content.id)
         if (digest === 'unlisted') unlisted.add(content.id)
@@ -52,6 +54,12 @@ export async function walkContents(
   } finally {
     await references.close()
   }
+}
+
+/** As readers do. Where rows are in a tree of pages, a scan may find what they miss. */
+async function lookUp(walk: Walk, { row }: Content): Promise<void> {
+  if (await walk.look(raw.contents, row)) return
+  await examineUnreachable(walk, raw.contents, asBuffer(row))
 }
 
 async function* joined(walk: Walk): AsyncGenerator<Content> {

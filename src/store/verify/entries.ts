@@ -24,6 +24,7 @@ import { count } from '../tallies.ts'
 import { findContent, hasDigest } from './content.ts'
 import { changed, entryOf, knownOf, raw } from './raw.ts'
 import { restoreEntries } from './restore.ts'
+import { examineUnreachable } from './unreachable.ts'
 import { keyName, type Walk } from './walk.ts'
 
 /** Unreadable entries are restored together, because that takes a scan of the references. */
@@ -47,10 +48,16 @@ async function glanceAtEntries(walk: Walk, rows: readonly Row<Bytes>[]): Promise
     if (entry) readable.push({ key, entry })
     else unreadable.push(key)
   }
-  const found = await walk.glance(readable.map(({ key, entry }) => cellsOf(key, entry)))
+  // Every key is looked up as readers do: a scan does not notice that the way to a page is damaged.
+  const own = ({ key, entry }: { key: Buffer; entry: Entry }) => [
+    cell(raw.entries, key),
+    ...cellsOf(key, entry),
+  ]
+  const found = await walk.glance(readable.map(own))
   for (const [at, { key, entry }] of readable.entries()) {
     countEntry(walk, entry)
-    const [known, ...marks] = found[at] ?? []
+    const [lookedUp, known, ...marks] = found[at] ?? []
+    if (lookedUp === undefined) await examineUnreachable(walk, raw.entries, key)
     const isFine = agrees(entry, knownOf(known)) && marks.every((mark) => mark !== undefined)
     if (!isFine) await examineEntry(walk, key)
   }

@@ -14,6 +14,12 @@ export interface VerifyOptions {
 
 /** Public names: renaming one is a breaking change. */
 export type ProblemKind =
+  /** A page of the file is damaged. What was on it is lost; `salvage` copies the rest. */
+  | 'page-damaged'
+  /** The rows of a space cannot all be read. Nothing is repaired from then on: what is missing may be there. */
+  | 'space-unreadable'
+  /** A scan finds a row, and a lookup does not: readers miss it. Salvage copies it. */
+  | 'row-unreachable'
   /** A row cannot be decoded. Mended from other rows where they tell enough. */
   | 'row-unreadable'
   /** A row that nothing accounts for. Removed. */

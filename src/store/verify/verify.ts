@@ -13,7 +13,7 @@
 
 import type { Backend } from '../../backends/contract.ts'
 import { PrestigeError } from '../../errors.ts'
-import { readCounts } from '../tallies.ts'
+import { type Counts, readCounts } from '../tallies.ts'
 import { walkContents } from './contents.ts'
 import { DigestSums } from './digest-sums.ts'
 import { walkDigests } from './digests.ts'
@@ -37,23 +37,28 @@ export async function verify(
   noteWhatCannotBeChecked(walk)
   const confirmed = new DigestSums()
   const unlisted = new Unlisted()
-  const before = await backend.read(readCounts)
-  await walkEntries(walk)
-  await walkReferences(walk)
-  await walkContents(walk, confirmed, unlisted)
-  await walkDigests(walk, confirmed, unlisted.claim)
-  await unlisted.settle(walk)
-  await walkMembers(walk)
-  await walkForms(walk)
-  await walkExpiries(walk)
-  await walkReleased(walk)
-  await walkStaged(walk)
-  await walkNear(walk)
-  if (how.semantic) {
+  let before: Counts | undefined
+  await walk.step('tallies', async () => {
+    before = await backend.read(readCounts)
+  })
+  await walk.step('entries', () => walkEntries(walk))
+  await walk.step('refs', () => walkReferences(walk))
+  await walk.step('contents', () => walkContents(walk, confirmed, unlisted))
+  await walk.step('digests', () => walkDigests(walk, confirmed, unlisted.claim))
+  await walk.step('contents', () => unlisted.settle(walk))
+  await walk.step('members', () => walkMembers(walk))
+  await walk.step('forms', () => walkForms(walk))
+  await walk.step('expiries', () => walkExpiries(walk))
+  await walk.step('released', () => walkReleased(walk))
+  await walk.step('staged', () => walkStaged(walk))
+  await walk.step('near', () => walkNear(walk))
+  const { semantic } = how
+  if (semantic) {
     const { walkSemantic } = await import('./semantic.ts')
-    await walkSemantic(walk, how.semantic)
+    await walk.step('semantic', () => walkSemantic(walk, semantic))
   }
-  await compareTallies(walk, before)
+  const tallies = before
+  if (tallies) await walk.step('tallies', () => compareTallies(walk, tallies))
   walk.tellProgress()
   return reportOf(walk)
 }

@@ -52,6 +52,7 @@ export class Walk {
   readonly #options: VerifyOptions
   #rows = 0
   #bytes = 0
+  #isHalted = false
   #turnedAt = performance.now()
   #toldAt = performance.now()
 
@@ -62,7 +63,19 @@ export class Walk {
   }
 
   get repairs(): boolean {
-    return this.#options.repair === true
+    return this.#options.repair === true && !this.#isHalted
+  }
+
+  /** One step of a verification. Where rows cannot be read, the others go on, and nothing is repaired any more. */
+  async step(space: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
+      this.#isHalted = true
+      const message = `The rows of ${space} cannot all be read. ${error.message}`
+      this.findings.add({ kind: 'space-unreadable', message, keys: [], repaired: false })
+    }
   }
 
   /** Rows of a space in byte order. The event loop turns now and then, also where an engine never waits. */
