@@ -23,6 +23,15 @@ export async function openStore(
 ): Promise<Store> {
   const options = readOptions(storeOptions, input, 'Store options')
   const backend = await backendOf(location, options)
+  return storeOn(backend, location, options)
+}
+
+/** The store on a backend that was opened for it. */
+export async function storeOn(
+  backend: Backend,
+  location: string | Backend,
+  options: StoreOptions,
+): Promise<Store> {
   try {
     const opened = await openSettings(backend, options)
     const path = opened.semantic && indexPath(location, options.namespace)
@@ -64,7 +73,10 @@ function indexPath(location: string | Backend, namespace = ''): string | undefin
 const OF_A_LOCATION = ['namespace', 'clock', 'random', 'durability', 'create'] as const
 const OF_A_DIRECTORY = ['durability'] as const
 
-async function backendOf(location: string | Backend, options: StoreOptions): Promise<Backend> {
+export async function backendOf(
+  location: string | Backend,
+  options: StoreOptions,
+): Promise<Backend> {
   if (typeof location === 'string') {
     if (location === 'memory:')
       refuse(options, OF_A_DIRECTORY, 'a store in memory has no directory')

@@ -63,6 +63,7 @@ export const optionForms = {
   overwrite: { type: 'boolean' },
   archive: { type: 'boolean' },
   repair: { type: 'boolean' },
+  salvage: { type: 'string', value: 'DIRECTORY' },
   text: { type: 'boolean' },
   profile: { type: 'string', value: 'P' },
   threshold: { type: 'string', value: 'T' },
@@ -307,10 +308,11 @@ export const commands = {
     summary: 'Read everything, and say what is wrong.',
     options: {
       repair: 'Mend what can be mended.',
+      salvage: 'Copy all that is readable and right into a new store here; list what is lost.',
       progress: PROGRESS,
       quiet: QUIET,
     },
-    examples: ['prestige verify', 'prestige verify --repair'],
+    examples: ['prestige verify', 'prestige verify --repair', 'prestige verify --salvage ./copy'],
   },
   tune: {
     operands: '',

@@ -37,7 +37,7 @@ export function locationOf(invocation: Invocation): string {
   throw usageFailure('Which store? Say --store LOCATION, or set PRESTIGE_STORE.')
 }
 
-function storeInput(invocation: Invocation): StoreInput {
+export function storeInput(invocation: Invocation): StoreInput {
   // To `similar` it says what is asked for, not what the store is to be.
   const isAsked = invocation.command === 'similar'
   return {

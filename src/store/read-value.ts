@@ -53,7 +53,7 @@ export async function readParts(
   const { partBytes, check } = reading
   let entry: Entry | undefined = first
   for (let round = 0; round < ROUNDS_MAX && entry; round++) {
-    const value = await joinParts(backend, key, entry, partBytes)
+    const value = await readContentOf(backend, entry, partBytes)
     if (value && check && !(await check.isLargeRight(value, entry))) throw damaged(key)
     if (value) return value
     const again: Entry | undefined = await backend.read(findEntry, key)
@@ -65,12 +65,13 @@ export async function readParts(
   throw new PrestigeError('CONTENDED', 'The value was replaced every time it was read. Try again.')
 }
 
-async function joinParts(
+/** The bytes of a content, unchecked; `undefined` where one of its parts is missing or has another length. */
+export async function readContentOf(
   backend: Backend,
-  key: Bytes,
-  { id, bytes }: Entry,
+  { id, bytes }: { readonly id: Bytes; readonly bytes: number },
   partBytes: number,
 ): Promise<Buffer | undefined> {
+  if (bytes > VALUE_BYTES_MAX) return undefined
   const value = Buffer.allocUnsafe(bytes)
   const parts = partCount(bytes, partBytes)
   for (let from = 0; from < parts; from += PARTS_AT_ONCE) {
@@ -80,7 +81,7 @@ async function joinParts(
     for (const [at, part] of found.entries()) {
       const start = (from + at) * partBytes
       // A part of another length would leave memory of others in the value.
-      if (part.byteLength !== Math.min(partBytes, bytes - start)) throw damaged(key)
+      if (part.byteLength !== Math.min(partBytes, bytes - start)) return undefined
       value.set(part, start)
     }
   }

@@ -1,38 +1,80 @@
-/** `verify`: what was read, what is wrong, and an exit code that says whether the store is sound. */
+/**
+ * `verify`: what was read, what is wrong, and an exit code that says whether the store is sound; with --salvage, a copy of
+ * what is readable and right.
+ */
 
-import type { Problem, Store, VerifyReport } from '../../index.ts'
-import { EXIT_CORRUPT } from '../failure.ts'
+import type { Problem, VerifyReport } from '../../index.ts'
+import type { Lost } from '../../verify-store.ts'
+import { EXIT_CORRUPT, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { paint, print, printJson } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { countOf, size } from '../units.ts'
-import { withStore } from '../with-store.ts'
+import { choice, locationOf, storeInput } from '../with-store.ts'
 
 const KEYS_NAMED_MAX = 5
 
 export async function run(invocation: Invocation): Promise<number> {
-  const report = await withStore(invocation, { create: false }, (store) =>
-    verify(store, invocation),
-  )
+  const target = invocation.text('salvage')
+  if (target !== undefined) return salvage(invocation, target)
+  const report = await verify(invocation)
   if (invocation.flag('json')) await printJson(report)
   else if (!report.isSound || !invocation.flag('quiet')) await print(textOf(report))
   return report.isSound ? 0 : EXIT_CORRUPT
 }
 
-async function verify(store: Store, invocation: Invocation): Promise<VerifyReport> {
+async function verify(invocation: Invocation): Promise<VerifyReport> {
+  const location = locationOf(invocation)
+  const { verifyStore } = await import('../../verify-store.ts')
   const progress = Progress.of(invocation, 'row')
-  const { contentBytes } = await store.stats()
-  progress.expect({ bytes: contentBytes })
   try {
-    return await store.verify({
+    const input = { ...storeInput(invocation), durability: choice(invocation, 'durability') }
+    return await verifyStore(location, input, {
       repair: invocation.flag('repair'),
       signal: invocation.signal,
+      onSize: (bytes) => progress.expect({ bytes }),
       onProgress: ({ rows, bytes }) => progress.reach(rows, bytes),
     })
   } finally {
     progress.end()
   }
+}
+
+/** What is lost goes to stdout as it is found, a line each; the sum comes last. */
+async function salvage(invocation: Invocation, target: string): Promise<number> {
+  if (invocation.flag('repair')) {
+    throw usageFailure(
+      '--salvage leaves the store as it is, and --repair changes it: say one of them.',
+    )
+  }
+  const location = locationOf(invocation)
+  const { salvageStore } = await import('../../verify-store.ts')
+  const isJson = invocation.flag('json')
+  const progress = Progress.of(invocation, 'key')
+  const onLost = (lost: Lost) => (isJson ? printJson({ lost }) : print(lostLine(lost)))
+  const { namespace } = storeInput(invocation)
+  try {
+    const { signal } = invocation
+    const onKey = (bytes: number) => progress.advance(bytes)
+    const salvaged = await salvageStore(location, target, { namespace }, { signal, onKey, onLost })
+    progress.end()
+    const { keys, bytes, lost } = salvaged
+    if (isJson) await printJson({ salvaged })
+    else if (lost > 0 || !invocation.flag('quiet')) {
+      const sum = lost > 0 ? paint('red', `${lost} lost`) : paint('green', 'nothing lost')
+      await print(`${target}: ${countOf(keys, 'key')}, ${size(bytes)}; ${sum}\n`)
+    }
+    return lost > 0 ? EXIT_CORRUPT : 0
+  } finally {
+    progress.end()
+  }
+}
+
+function lostLine({ key, space, after, reason }: Lost): string {
+  if (key) return `lost: "${notationOf(key)}": ${reason}\n`
+  const where = after ? ` behind row "${notationOf(after)}"` : ''
+  return `lost: rows of ${space ?? 'the store'}${where}: ${reason}\n`
 }
 
 function textOf({ keys, contents, contentBytes, problems, isSound }: VerifyReport): string {
