@@ -62,16 +62,28 @@ export async function reembedStore(
   }
 }
 
+/** Not `memory:`, and not the URL of a server. */
+export function isDirectory(location: string): boolean {
+  return !/^[a-z][a-z0-9+.-]+:/i.test(location)
+}
+
 /** Of meanings: beside the rows of a directory, one a namespace. What is elsewhere has no file. */
 function indexPath(location: string | Backend, namespace = ''): string | undefined {
-  // A name such as memory: or redis: is no directory.
-  if (typeof location !== 'string' || /^[a-z][a-z0-9+.-]+:/i.test(location)) return undefined
+  if (typeof location !== 'string' || !isDirectory(location)) return undefined
   const name = Buffer.from(namespace).toString('hex').slice(0, 128)
   return join(location, `prestige-semantic${name === '' ? '' : `-${name}`}.index`)
 }
 
-const OF_A_LOCATION = ['namespace', 'clock', 'random', 'durability', 'create'] as const
-const OF_A_DIRECTORY = ['durability'] as const
+const OF_A_LOCATION = [
+  'namespace',
+  'clock',
+  'random',
+  'durability',
+  'create',
+  'readOnly',
+  'timeoutMs',
+] as const
+const OF_A_DIRECTORY = ['durability', 'readOnly'] as const
 
 export async function backendOf(
   location: string | Backend,
@@ -79,10 +91,13 @@ export async function backendOf(
 ): Promise<Backend> {
   if (typeof location === 'string') {
     if (location === 'memory:')
-      refuse(options, OF_A_DIRECTORY, 'a store in memory has no directory')
-    const { namespace, clock, random, durability, create } = options
-    const spaces = storeSpaces
-    return openBackend(location, { spaces, namespace, clock, random, durability, create })
+      refuse(options, [...OF_A_DIRECTORY, 'timeoutMs'], 'a store in memory has no directory')
+    if (!isDirectory(location))
+      refuse(options, ['readOnly'], 'only a directory can be opened for reading alone')
+    if (options.readOnly) refuse(options, ['durability'], 'nothing is written with readOnly')
+    const { namespace, clock, random, durability, create, readOnly, timeoutMs } = options
+    const own = { namespace, clock, random, durability, create, readOnly, timeoutMs }
+    return openBackend(location, { spaces: storeSpaces, ...own })
   }
   if (typeof location !== 'object' || location === null || !('run' in location)) {
     throw new PrestigeError(
@@ -113,7 +128,13 @@ export async function* archiveStore(
   location: string | Backend,
   input: Pick<StoreInput, 'namespace' | 'clock'> = {},
 ): AsyncGenerator<Buffer> {
-  const options = readOptions(storeOptions, { ...input, create: false }, 'Archive options')
+  // Nothing is written, so a directory may be on media that cannot be.
+  const readOnly = typeof location === 'string' && isDirectory(location) ? true : undefined
+  const options = readOptions(
+    storeOptions,
+    { ...input, create: false, readOnly },
+    'Archive options',
+  )
   const backend = typeof location === 'string' ? await backendOf(location, options) : location
   try {
     yield* writeArchive(backend, await openSettings(backend, { create: false }))

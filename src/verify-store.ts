@@ -6,14 +6,15 @@
 
 import { readdir } from 'node:fs/promises'
 
-import type { Backend } from './backends/contract.ts'
-import { structureReader } from './backends/structure.ts'
+import { type Bytes, startsWith } from './bytes.ts'
+import type { Backend, Row } from './backends/contract.ts'
+import { namespacePrefix } from './backends/namespace.ts'
 import { PrestigeError } from './errors.ts'
-import { backendOf, openStore, storeOn } from './open-store.ts'
+import { backendOf, isDirectory, openStore, storeOn } from './open-store.ts'
 import { readOptions } from './options.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './store/options.ts'
-import { storeSpaces } from './store/rows.ts'
 import { type Lost, salvage, type Salvaged, targetInput } from './store/salvage.ts'
+import type { Gap } from './store/tolerant-scan.ts'
 import type { Problem, VerifyOptions, VerifyReport } from './store/verify/report.ts'
 
 export type { Lost, Salvaged } from './store/salvage.ts'
@@ -42,14 +43,15 @@ export async function verifyStore(
 }
 
 async function damagedPages(location: string): Promise<Problem[]> {
-  const reader = isDirectory(location) ? await structureReader() : undefined
-  const problems: Problem[] = []
-  if (!reader) return problems
-  for await (const { page, problem } of reader.checkStructure(location)) {
-    const message = page === undefined ? problem : `Page ${page}: ${problem}`
-    problems.push({ kind: 'page-damaged', message, keys: [], repaired: false })
-  }
-  return problems
+  if (!isDirectory(location)) return []
+  const { checkStructure } = await import('./backends/lmdb/file/structure.ts')
+  const { problems } = await checkStructure(location)
+  return problems.map(({ tree, page, reason }) => ({
+    kind: 'page-damaged',
+    message: `Page ${page} (${tree}): ${reason}`,
+    keys: [],
+    repaired: false,
+  }))
 }
 
 function beyondRepair([first, ...others]: readonly Problem[]): PrestigeError {
@@ -96,15 +98,29 @@ async function sourceOf(
   options: StoreOptions,
   isReadOnly: boolean,
 ): Promise<Backend> {
-  const reader = isDirectory(location) && isReadOnly ? await structureReader() : undefined
-  if (!reader) return backendOf(location, options)
-  const { namespace, clock } = options
-  return reader.openSafely(location, { spaces: storeSpaces, namespace, clock })
+  const readOnly = isReadOnly && isDirectory(location)
+  return backendOf(location, readOnly ? { ...options, durability: undefined, readOnly } : options)
 }
 
-/** Not `memory:`, and not the URL of a server. */
-function isDirectory(location: string): boolean {
-  return !/^[a-z][a-z0-9+.-]+:/i.test(location)
+/** Every row that is on a readable page, in no order, whether a lookup would find it or not. */
+async function* readableRows(
+  directory: string,
+  space: string,
+  namespace: string | undefined,
+): AsyncGenerator<Row<Bytes> | Gap> {
+  const { readableRows: rowsOf } = await import('./backends/lmdb/file/salvage.ts')
+  const prefix = namespacePrefix(namespace)
+  for await (const row of rowsOf(directory, space)) {
+    if ('reason' in row) {
+      const isKnown = row.low !== undefined && startsWith(row.low, prefix)
+      yield {
+        after: isKnown ? row.low?.subarray(prefix.byteLength) : undefined,
+        reason: row.reason,
+      }
+    } else if (startsWith(row.key, prefix)) {
+      yield { key: row.key.subarray(prefix.byteLength), value: row.value }
+    }
+  }
 }
 
 export interface SalvageOptions {
@@ -123,12 +139,13 @@ export async function salvageStore(
 ): Promise<Salvaged> {
   await requireEmpty(target)
   const read = readOptions(storeOptions, { ...input, create: false }, 'Store options')
-  const reader = isDirectory(location) ? await structureReader() : undefined
   const backend = await sourceOf(location, read, true)
   try {
     const opened = await targetInput(backend, input, options.onLost)
     await using store = await openStore(target, { ...opened.input, durability: 'os' })
-    const rows = reader && ((space: string) => reader.readableRows(location, space))
+    const rows = isDirectory(location)
+      ? (space: string) => readableRows(location, space, input.namespace)
+      : undefined
     return await salvage({ backend, rows, ...opened }, store, options)
   } finally {
     await backend.close()

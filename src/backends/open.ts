@@ -9,6 +9,10 @@ import { withoutSecrets } from './secrets.ts'
 export interface LocationOptions extends BackendOptions, Tappable {
   readonly durability?: Durability | undefined
   readonly create?: boolean | undefined
+  /** Of a directory: read it without writing anything, also on media that cannot be written. */
+  readonly readOnly?: boolean | undefined
+  /** How long one operation may wait for others, in milliseconds. */
+  readonly timeoutMs?: number | undefined
 }
 
 export async function openBackend(location: string, options: LocationOptions): Promise<Backend> {
@@ -35,6 +39,10 @@ export async function openBackend(location: string, options: LocationOptions): P
       'INVALID_LOCATION',
       `${JSON.stringify(withoutSecrets(location))} is not a location this prestige knows. Give a directory, 'memory:', 'redis://host:port', or 'dynamodb://region/table-prefix'.`,
     )
+  }
+  if (options.readOnly) {
+    const { openReadOnly } = await import('./lmdb/file/backend.ts')
+    return openReadOnly(location, options)
   }
   const { openLmdb } = await import('./lmdb/backend.ts')
   return openLmdb(location, options)

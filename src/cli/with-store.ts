@@ -3,27 +3,32 @@
 import type { Store, StoreInput } from '../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
-import { unsaidDurability } from './location.ts'
+import { isDirectory, unsaidDurability } from './location.ts'
 
 export interface Access {
   /** Only commands that put something make a store; to all others a missing one is an error. */
   readonly create: boolean
   /** What is meant where nothing is said; closing the store brings it to the disk in any case. */
   readonly durability?: 'fsync' | 'os'
+  /** A directory is only read, so that it may be on media that cannot be written, and damage cannot end the process. */
+  readonly readOnly?: true
 }
+
+/** How commands that change nothing open a store. */
+export const READING: Access = { create: false, readOnly: true }
 
 export async function withStore<T>(
   invocation: Invocation,
-  { create, durability }: Access,
+  { create, durability, readOnly }: Access,
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const location = locationOf(invocation)
   const { openStore } = await import('../open-store.ts')
-  const store = await openStore(location, {
-    ...storeInput(invocation),
-    durability: choice(invocation, 'durability') ?? unsaidDurability(location, durability),
-    create,
-  })
+  const how =
+    readOnly && isDirectory(location)
+      ? { readOnly }
+      : { durability: choice(invocation, 'durability') ?? unsaidDurability(location, durability) }
+  const store = await openStore(location, { ...storeInput(invocation), ...how, create })
   try {
     return await use(store)
   } finally {

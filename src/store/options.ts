@@ -96,6 +96,16 @@ export const storeOptions = v.strictObject({
       'fsync (the default of a directory): acknowledged writes survive a power failure. os: they survive a crash of the process.',
     ),
   ),
+  readOnly: v.optional(
+    flag(
+      'Of a directory: only read it, also on media that cannot be written. put and delete are refused.',
+    ),
+  ),
+  timeoutMs: v.optional(
+    count(
+      'How long one operation waits for other processes, in milliseconds (30000). Then it fails with CONTENDED.',
+    ),
+  ),
   create: v.optional(flag('Make the store if it is not there, as is done by default.')),
   clock: v.optional(given<() => number>(isFunction, 'a function that returns milliseconds')),
   random: v.optional(

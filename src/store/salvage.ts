@@ -56,7 +56,7 @@ interface Hooks {
 interface Source {
   readonly backend: Backend
   /** Every row on a readable page, where there is a reader that finds them without lookups. */
-  readonly rows: ((space: string) => AsyncIterable<Row<Bytes>>) | undefined
+  readonly rows: ((space: string) => AsyncIterable<Row<Bytes> | Gap>) | undefined
   readonly partBytes: number
   readonly check: ContentCheck
   /** Losses before the first key. */

@@ -23,6 +23,14 @@ import { checkedClock, IdSource, systemRandom } from '../ids.ts'
 import { checkWrites } from '../limits.ts'
 import { type Durability, LmdbEnvironment } from './environment.ts'
 import { engineError } from './errors.ts'
+import {
+  CELLS_MAX,
+  LMDB_KEY_BYTES_MAX,
+  SCAN_PAGE,
+  SCAN_PAGE_BYTES,
+  TIMEOUT_MS,
+  VALUE_BYTES_MAX,
+} from './limits.ts'
 import { namespacePrefix, within } from '../namespace.ts'
 import { drive, type RawRow, type SerialReader } from '../serial.ts'
 import type { LmdbTable } from './table.ts'
@@ -35,13 +43,6 @@ export interface LmdbOptions extends BackendOptions {
   /** How long to wait for other processes that commit or open, in milliseconds (default 30,000). Then: CONTENDED. */
   readonly timeoutMs?: number | undefined
 }
-
-const TIMEOUT_MS = 30_000
-const LMDB_KEY_BYTES_MAX = 1978
-const VALUE_BYTES_MAX = 4 * 1024 * 1024
-const SCAN_PAGE = 256
-/** A page ends early when its values are large, so that a scan never holds much of a space. */
-const SCAN_PAGE_BYTES = 4 * 1024 * 1024
 
 export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbBackend> {
   const { spaces, create = true, namespace, timeoutMs = TIMEOUT_MS } = options
@@ -72,7 +73,7 @@ export class LmdbBackend implements Backend {
     this.limits = {
       keyBytesMax: LMDB_KEY_BYTES_MAX - this.#prefix.byteLength,
       valueBytesMax: VALUE_BYTES_MAX,
-      cellsMax: 100_000,
+      cellsMax: CELLS_MAX,
     }
     this.#reader = {
       get: (space, key) => this.#get(environment.table(space), key),
@@ -143,7 +144,8 @@ export class LmdbBackend implements Backend {
       const last = page.rows.at(-1)
       if (last) start = after(last.key)
       for (const { key, bytes } of page.rows) {
-        yield { key: this.#own(key), value: space.codec.decode(bytes) }
+        const own = this.#own(key)
+        yield { key: own, value: space.codec.decode(bytes, own) }
       }
       if (page.isLast) return
       left -= page.rows.length

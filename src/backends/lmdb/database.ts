@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import type * as Lmdb from 'lmdb'
 
 import type { Bytes } from '../../bytes.ts'
+import { checkHead } from './file/data-file.ts'
 import { dataFile, lockFile, prepareFiles, syncFile } from './files.ts'
 import { UseMark } from './locks.ts'
 import { mapBytes } from './map-size.ts'
@@ -39,6 +40,7 @@ export class LmdbDatabase {
     this.#file = openSync(dataFile(directory), 'r+')
     const isNew = fstatSync(this.#file).size === 0
     try {
+      if (!isNew) checkHead(directory)
       this.#root = openRoot(directory)
       this.#mark = markUse(directory, this.#root)
     } catch (error) {

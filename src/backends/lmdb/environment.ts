@@ -20,7 +20,7 @@ import { PrestigeError } from '../../errors.ts'
 import type { Space } from '../contract.ts'
 import { LmdbDatabase } from './database.ts'
 import { engineError, fullError, openingError, reasonOf } from './errors.ts'
-import { assertSpace, dataFile, directoryOf, isOutOfSpace, refuseForeignFile } from './files.ts'
+import { assertSpace, directoryOf, isOutOfSpace } from './files.ts'
 import { Group, type Job } from './group.ts'
 import { contended, DirectoryLock } from './locks.ts'
 import type { LmdbTable } from './table.ts'
@@ -69,7 +69,6 @@ export class LmdbEnvironment {
     { create, timeoutMs }: { readonly create: boolean; readonly timeoutMs: number },
   ): Promise<LmdbEnvironment> {
     const directory = await directoryOf(path, create)
-    await refuseForeignFile(dataFile(directory))
     const names = spaces.map(({ name }) => name)
     for (;;) {
       const known = environments.get(directory)

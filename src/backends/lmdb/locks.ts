@@ -11,11 +11,12 @@
  * write lock cannot take it again before the one that waits.
  */
 
-import { closeSync, fstatSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 import { PrestigeError } from '../../errors.ts'
+import type { CommitPause } from './file/pause.ts'
 
 interface FileLocks {
   tryLock(file: number, options?: { shared: boolean }): boolean
@@ -43,7 +44,12 @@ export class DirectoryLock {
   constructor(directory: string) {
     this.#directory = directory
     this.#write = openLockFile(join(directory, WRITE_FILE))
-    this.#turn = openLockFile(join(directory, TURN_FILE))
+    try {
+      this.#turn = openLockFile(join(directory, TURN_FILE))
+    } catch (error) {
+      closeSync(this.#write)
+      throw error
+    }
   }
 
   /** Takes the lock if that is possible at once. */
@@ -115,6 +121,59 @@ export function contended(directory: string, timeoutMs: number): PrestigeError {
     `Another process has kept ${directory} locked for ${timeoutMs} ms: it may be stopped or hang. Nothing was ` +
       'written. Try again, end that process, or wait longer with timeoutMs.',
   )
+}
+
+/**
+ * Keeps commits out while something is read without LMDB. On media that cannot be written a lock is shared where its
+ * file is there; where it is not, nobody has written through it, and there is nothing to wait for.
+ */
+export class ReadPause implements CommitPause {
+  readonly #directory: string
+  readonly #timeoutMs: number
+  readonly #lock: DirectoryLock | undefined
+  readonly #file: number | undefined
+
+  constructor(directory: string, timeoutMs: number) {
+    this.#directory = directory
+    this.#timeoutMs = timeoutMs
+    try {
+      this.#lock = new DirectoryLock(directory)
+    } catch (error) {
+      if (!isNotWritable(error)) throw error
+      this.#file = openIfThere(join(directory, WRITE_FILE))
+    }
+  }
+
+  async run<T>(work: () => T): Promise<T> {
+    if (this.#lock) return this.#lock.hold(work, this.#timeoutMs, 'read')
+    if (this.#file === undefined) return work()
+    const end = performance.now() + this.#timeoutMs
+    while (!files.tryLock(this.#file, { shared: true })) {
+      if (performance.now() >= end) throw contended(this.#directory, this.#timeoutMs)
+      await new Promise((resolve) => {
+        setTimeout(resolve, FIRST_WAIT_MS)
+      })
+    }
+    try {
+      return work()
+    } finally {
+      files.unlock(this.#file)
+    }
+  }
+
+  close(): void {
+    this.#lock?.close()
+    if (this.#file !== undefined) closeSync(this.#file)
+  }
+}
+
+function isNotWritable(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'EROFS' || code === 'EACCES' || code === 'EPERM'
+}
+
+function openIfThere(path: string): number | undefined {
+  return existsSync(path) ? openSync(path, 'r') : undefined
 }
 
 /**

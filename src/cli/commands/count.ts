@@ -3,12 +3,10 @@
 import type { Store } from '../../index.ts'
 import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
-import { withStore } from '../with-store.ts'
+import { READING, withStore } from '../with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const keys = await withStore(invocation, { create: false }, (store) =>
-    countKeys(store, invocation),
-  )
+  const keys = await withStore(invocation, READING, (store) => countKeys(store, invocation))
   if (invocation.flag('json')) await printJson({ keys })
   else await print(`${keys}\n`)
   return 0

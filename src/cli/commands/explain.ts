@@ -9,7 +9,7 @@ import { refusal } from '../refusal.ts'
 import { sameness } from '../sameness.ts'
 import { table } from '../table.ts'
 import { percent, size, time } from '../units.ts'
-import { withStore } from '../with-store.ts'
+import { READING, withStore } from '../with-store.ts'
 
 const OF_TEXTS = ['text', 'profile', 'threshold', 'slots', 'bands', 'rows'] as const
 
@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
 async function explainKey(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))
   const sharedWithMax = invocation.wholeNumber('limit') ?? 10
-  const explanation = await withStore(invocation, { create: false }, (store) =>
+  const explanation = await withStore(invocation, READING, (store) =>
     store.explain(key, { sharedWithMax }),
   )
   if (explanation === undefined) throw keyMissing(notationOf(Buffer.from(key)))

@@ -27,7 +27,7 @@ import { paint, print, printJson } from '../output.ts'
 import { Notices, Progress } from '../progress.ts'
 import { DirectoryCheck, unsafeReason } from '../safe-path.ts'
 import { countOf, duration, rate, size } from '../units.ts'
-import { locationOf, withStore } from '../with-store.ts'
+import { READING, locationOf, withStore } from '../with-store.ts'
 import { FileWriter } from '../write-files.ts'
 
 const UNSAFE_NAMED_MAX = 10
@@ -43,7 +43,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const progress = Progress.of(invocation, 'file')
   const job = new Export(invocation, progress)
   try {
-    await withStore(invocation, { create: false }, (store) => job.write(store, directory))
+    await withStore(invocation, READING, (store) => job.write(store, directory))
   } finally {
     progress.end()
   }

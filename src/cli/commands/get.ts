@@ -4,11 +4,11 @@ import { keyMissing } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { print } from '../output.ts'
-import { withStore } from '../with-store.ts'
+import { READING, withStore } from '../with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))
-  const value = await withStore(invocation, { create: false }, (store) => store.get(key))
+  const value = await withStore(invocation, READING, (store) => store.get(key))
   if (value === undefined) throw keyMissing(notationOf(Buffer.from(key)))
   await print(value)
   return 0

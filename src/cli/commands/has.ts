@@ -1,11 +1,11 @@
 import { EXIT_MISSING } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
-import { withStore } from '../with-store.ts'
+import { READING, withStore } from '../with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))
-  const has = await withStore(invocation, { create: false }, (store) => store.has(key))
+  const has = await withStore(invocation, READING, (store) => store.has(key))
   if (invocation.flag('json')) await printJson({ has })
   else if (!invocation.flag('quiet')) await print(has ? 'yes\n' : 'no\n')
   return has ? 0 : EXIT_MISSING

@@ -4,7 +4,7 @@ import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { usageFailure } from '../failure.ts'
 import { jsonOf, print } from '../output.ts'
-import { withStore } from '../with-store.ts'
+import { READING, withStore } from '../with-store.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
     startAfter: invocation.keyOption('after'),
     limit: invocation.wholeNumber('limit'),
   }
-  await withStore(invocation, { create: false }, async (store) => {
+  await withStore(invocation, READING, async (store) => {
     let chunk: Buffer[] = []
     let bytes = 0
     for await (const key of store.keys(options)) {

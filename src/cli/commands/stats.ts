@@ -3,12 +3,12 @@ import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
 import { table } from '../table.ts'
 import { count, percent, ratio, size } from '../units.ts'
-import { withStore } from '../with-store.ts'
+import { READING, withStore } from '../with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [stats, settings] = await withStore(
     invocation,
-    { create: false },
+    READING,
     async (store) => [await store.stats(), store.settings] as const,
   )
   if (invocation.flag('json')) await printJson({ ...stats, settings })

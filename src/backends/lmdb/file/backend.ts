@@ -4,6 +4,7 @@
  * while it runs.
  */
 
+import { existsSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { type Bytes, concat, copyOf } from '../../../bytes.ts'
@@ -22,21 +23,39 @@ import { Gate } from '../../gate.ts'
 import { checkedClock } from '../../ids.ts'
 import { namespacePrefix, within } from '../../namespace.ts'
 import { drive, type RawRow, type SerialReader } from '../../serial.ts'
+import { dataFile, storeMissing } from '../files.ts'
+import {
+  CELLS_MAX,
+  LMDB_KEY_BYTES_MAX,
+  SCAN_PAGE,
+  SCAN_PAGE_BYTES,
+  TIMEOUT_MS,
+  VALUE_BYTES_MAX,
+} from '../limits.ts'
+import { ReadPause } from '../locks.ts'
 import { Cursor } from './cursor.ts'
 import { DataFile } from './data-file.ts'
 import type { TreeRecord } from './format.ts'
 import type { CommitPause } from './pause.ts'
 
-/** As in LmdbBackend, whose stores these are. */
-const LMDB_KEY_BYTES_MAX = 1978
-const VALUE_BYTES_MAX = 4 * 1024 * 1024
-const CELLS_MAX = 100_000
-const SCAN_PAGE = 256
-const SCAN_PAGE_BYTES = 4 * 1024 * 1024
 /** About 8 ms of reading, after which timers and other work have their turn. */
 const READS_A_TURN = 500
 
-/** Opens the store in a directory. Closing it closes the pause. */
+/** Opens the store in a directory for reading only, beside others that write. */
+export async function openReadOnly(
+  directory: string,
+  { timeoutMs = TIMEOUT_MS, ...options }: ReadOnlyOptions,
+): Promise<LmdbFileBackend> {
+  if (!existsSync(dataFile(directory))) throw storeMissing(directory)
+  return openLmdbFile(directory, options, new ReadPause(directory, timeoutMs))
+}
+
+interface ReadOnlyOptions extends BackendOptions {
+  /** How long to wait for a commit of another process, in milliseconds. Then: CONTENDED. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Closing the backend closes the pause. */
 export async function openLmdbFile(
   path: string,
   options: BackendOptions,
@@ -48,6 +67,7 @@ export async function openLmdbFile(
     await pause.run(() => file.refresh())
   } catch (error) {
     file.close()
+    pause.close()
     throw error
   }
   return new LmdbFileBackend(file, prefix, options, pause)
@@ -106,7 +126,7 @@ export class LmdbFileBackend implements Backend {
       const { rows, isLast } = await this.#moment(read)
       const last = rows.at(-1)
       if (last) start = concat(concat(this.#prefix, last.key), Buffer.of(0))
-      for (const { key, bytes } of rows) yield { key, value: space.codec.decode(bytes) }
+      for (const { key, bytes } of rows) yield { key, value: space.codec.decode(bytes, key) }
       if (isLast) return
       left -= rows.length
     }

@@ -9,7 +9,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 import { copyOf } from '../../../bytes.ts'
 import { PrestigeError } from '../../../errors.ts'
-import { dataFile } from '../files.ts'
+import { dataFile, storeMissing } from '../files.ts'
 import {
   DamagedPage,
   headerFault,
@@ -291,11 +291,7 @@ function openForReading(path: string, directory: string): number {
     return openSync(path, 'r')
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw readError(path, error)
-    throw new PrestigeError(
-      'STORE_NOT_FOUND',
-      `There is no store at ${directory}. Check the location, or put something there first.`,
-      { cause: error },
-    )
+    throw storeMissing(directory)
   }
 }
 
@@ -310,4 +306,14 @@ function readError(path: string, error: unknown): PrestigeError {
     `${path} cannot be read (${errnoOf(error)}). Nothing is known about what it holds; check the disk and the permissions.`,
     { cause: error },
   )
+}
+
+/** Raises CONTENT_CORRUPT where LMDB would crash at opening: a file that is no LMDB file, damaged at its head, or cut. */
+export function checkHead(directory: string): void {
+  const file = new DataFile(directory)
+  try {
+    file.refresh()
+  } finally {
+    file.close()
+  }
 }
