@@ -308,7 +308,7 @@ export const commands = {
     summary: 'Read everything, and say what is wrong.',
     options: {
       repair: 'Mend what can be mended.',
-      salvage: 'Copy all that is readable and right into a new store here; list what is lost.',
+      salvage: 'Copy all that is readable and right into a new store; list what is lost.',
       progress: PROGRESS,
       quiet: QUIET,
     },

@@ -23,20 +23,32 @@ const DIGEST = 32
 export type ContentOutcome = 'new' | 'duplicate' | 'linked'
 const OUTCOMES: readonly ContentOutcome[] = ['new', 'duplicate', 'linked']
 
-/** `byFlag`: how many bytes each of the row's flags, the lowest first, adds to its fixed part. */
-function checked(what: string, bytes: Bytes, fixed: number, byFlag: readonly number[]): Buffer {
+/** For every combination of flags, how long a row is, without what may follow its last field. */
+type Lengths = readonly number[]
+
+/** `byFlag`: how many bytes each of the flags, the lowest first, adds to the fixed part. */
+function lengthsOf(fixed: number, byFlag: readonly number[]): Lengths {
+  return Array.from({ length: 16 }, (_, flags) =>
+    byFlag.reduce((length, bytes, flag) => length + (flags & (1 << flag) ? bytes : 0), fixed),
+  )
+}
+
+function lengthOf(head: number, lengths: Lengths): number {
+  return lengths[head & 0x0f] ?? 0
+}
+
+function checked(what: string, bytes: Bytes, lengths: Lengths): Buffer {
   const row = asBuffer(bytes)
-  if (row.byteLength >= lengthOf(row[0] ?? 0, fixed, byFlag) && hasFormat(row)) return row
+  if (row.byteLength >= lengthOf(row[0] ?? 0, lengths) && hasFormat(row)) return row
   throw unreadable(what)
 }
 
-function lengthOf(head: number, fixed: number, byFlag: readonly number[]): number {
-  let length = fixed
-  for (let flag = 0; flag < byFlag.length; flag++) {
-    if (head & (1 << flag)) length += byFlag[flag] ?? 0
-  }
-  return length
-}
+const ENTRY_BYTES = 1 + ID + DIGEST + 6 + 6
+const ENTRY_LENGTHS = lengthsOf(ENTRY_BYTES, [6, 0, 0, DIGEST])
+const KNOWN_BYTES = 1 + ID + 6 + 6
+const KNOWN_LENGTHS = lengthsOf(KNOWN_BYTES, [ID, DIGEST, DIGEST])
+const FORM_BYTES = 1 + ID + DIGEST + 6
+const FORM_LENGTHS = lengthsOf(FORM_BYTES, [ID])
 
 function unreadable(what: string): PrestigeError {
   return new PrestigeError(
@@ -52,14 +64,11 @@ function unreadable(what: string): PrestigeError {
  * 2-4 outcome, 8 the digest is that of a canonical form, and the bytes have one of their own.
  */
 export class Entry {
-  static readonly #FIXED = 1 + ID + DIGEST + 6 + 6
-  static readonly #BY_FLAG = [6, 0, 0, DIGEST]
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('entries', row, Entry.#FIXED, Entry.#BY_FLAG)
-    const length = lengthOf(this.row.readUInt8(0), Entry.#FIXED, Entry.#BY_FLAG)
-    if (row.byteLength !== length) throw unreadable('entries')
+    this.row = checked('entries', row, ENTRY_LENGTHS)
+    if (row.byteLength !== lengthOf(row[0] ?? 0, ENTRY_LENGTHS)) throw unreadable('entries')
   }
 
   static of(entry: {
@@ -73,7 +82,7 @@ export class Entry {
   }): Entry {
     const { exact } = entry
     const expires = entry.expiresAt !== undefined
-    const row = Buffer.allocUnsafe(Entry.#FIXED + (expires ? 6 : 0) + (exact ? DIGEST : 0))
+    const row = Buffer.allocUnsafe(ENTRY_BYTES + (expires ? 6 : 0) + (exact ? DIGEST : 0))
     row[0] = FORMAT | (expires ? 1 : 0) | (OUTCOMES.indexOf(entry.outcome) << 1) | (exact ? 8 : 0)
     row.set(entry.id, 1)
     row.set(entry.digest, 17)
@@ -132,12 +141,10 @@ export class Entry {
  * The mark is a collector's nonce: "about to be swept, unless somebody links to it".
  */
 export class Known {
-  static readonly #FIXED = 1 + ID + 6 + 6
-  static readonly #BY_FLAG = [ID, DIGEST, DIGEST]
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('digests', row, Known.#FIXED, Known.#BY_FLAG)
+    this.row = checked('digests', row, KNOWN_LENGTHS)
   }
 
   static of(known: {
@@ -151,14 +158,14 @@ export class Known {
   }): Known {
     const { form, exact, mark, firstKey } = known
     const head = FORMAT | (mark ? 1 : 0) | (form ? 2 : 0) | (exact ? 4 : 0)
-    const keyAt = lengthOf(head, Known.#FIXED, Known.#BY_FLAG)
+    const keyAt = lengthOf(head, KNOWN_LENGTHS)
     const row = Buffer.allocUnsafe(keyAt + firstKey.byteLength)
     row[0] = head
     row.set(known.id, 1)
     row.writeUIntBE(known.bytes, 17, 6)
     row.writeUIntBE(known.storedAt, 23, 6)
-    if (form) row.set(form, Known.#FIXED)
-    if (exact) row.set(exact, Known.#FIXED + (form ? DIGEST : 0))
+    if (form) row.set(form, KNOWN_BYTES)
+    if (exact) row.set(exact, KNOWN_BYTES + (form ? DIGEST : 0))
     if (mark) row.set(mark, keyAt - ID)
     row.set(firstKey, keyAt)
     return new Known(row)
@@ -184,7 +191,7 @@ export class Known {
   /** The digest of the bytes, where the content is known by that of its canonical form. */
   get exact(): Buffer | undefined {
     if ((this.row.readUInt8(0) & 4) === 0) return undefined
-    const from = Known.#FIXED + (this.#hasForm ? DIGEST : 0)
+    const from = KNOWN_BYTES + (this.#hasForm ? DIGEST : 0)
     return this.row.subarray(from, from + DIGEST)
   }
 
@@ -210,7 +217,7 @@ export class Known {
   }
 
   get #keyAt(): number {
-    return lengthOf(this.row.readUInt8(0), Known.#FIXED, Known.#BY_FLAG)
+    return lengthOf(this.row.readUInt8(0), KNOWN_LENGTHS)
   }
 }
 
@@ -220,11 +227,10 @@ export class Known {
  * `1f` representative's id (16) its digest (32) stored at (6) [mark (16)] its first key; flags: 1 marked.
  */
 export class Form {
-  static readonly #FIXED = 1 + ID + DIGEST + 6
   readonly row: Buffer
 
   constructor(row: Bytes) {
-    this.row = checked('forms', row, Form.#FIXED, [ID])
+    this.row = checked('forms', row, FORM_LENGTHS)
   }
 
   static of(form: {
@@ -235,7 +241,7 @@ export class Form {
     firstKey: Bytes
   }): Form {
     const { mark = EMPTY } = form
-    const head = Buffer.allocUnsafe(Form.#FIXED)
+    const head = Buffer.allocUnsafe(FORM_BYTES)
     head[0] = FORMAT | (mark.byteLength > 0 ? 1 : 0)
     head.set(form.id, 1)
     head.set(form.digest, 17)
@@ -256,11 +262,11 @@ export class Form {
   }
 
   get mark(): Buffer | undefined {
-    return this.#isMarked ? this.row.subarray(Form.#FIXED, Form.#FIXED + ID) : undefined
+    return this.#isMarked ? this.row.subarray(FORM_BYTES, FORM_BYTES + ID) : undefined
   }
 
   get firstKey(): Buffer {
-    return this.row.subarray(Form.#FIXED + (this.#isMarked ? ID : 0))
+    return this.row.subarray(FORM_BYTES + (this.#isMarked ? ID : 0))
   }
 
   marked(mark: Bytes | undefined): Form {
@@ -293,6 +299,8 @@ export interface Staged {
   readonly buried: boolean
 }
 
+const STAGED_LENGTHS = lengthsOf(5, [])
+
 const stagedCodec: Codec<Staged> = {
   encode({ parts, buried }) {
     const row = Buffer.allocUnsafe(5)
@@ -301,7 +309,7 @@ const stagedCodec: Codec<Staged> = {
     return row
   },
   decode(bytes) {
-    const row = checked('staged', bytes, 5, [])
+    const row = checked('staged', bytes, STAGED_LENGTHS)
     return { parts: row.readUInt32BE(1), buried: (row.readUInt8(0) & 1) !== 0 }
   },
 }
