@@ -211,14 +211,17 @@ async function damagedStore(): Promise<{ backend: Damaged; open: Store }> {
 }
 
 describe('where pages are damaged', () => {
-  it('verify reports a key that a scan finds and a lookup does not', async () => {
+  it('verify reports a key that a scan finds and a lookup does not, and repairs nothing', async () => {
     const { backend, open } = await damagedStore()
     backend.hidden = { space: 'entries', key: 'key017' }
-    const { problems, isSound } = await open.verify()
+    const { problems, isSound } = await open.verify({ repair: true })
     expect(isSound).toBe(false)
     expect(problems.filter(({ kind }) => kind === 'row-unreachable')).toMatchObject([
       { keys: [Buffer.from('key017')] },
     ])
+    expect(problems.some(({ repaired }) => repaired)).toBe(false)
+    backend.hidden = undefined
+    expect((await open.verify()).problems).toEqual([])
   })
 
   it('verify reports a space it cannot read, goes on, and repairs nothing any more', async () => {

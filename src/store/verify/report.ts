@@ -18,7 +18,7 @@ export type ProblemKind =
   | 'page-damaged'
   /** The rows of a space cannot all be read. Nothing is repaired from then on: what is missing may be there. */
   | 'space-unreadable'
-  /** A scan finds a row, and a lookup does not: readers miss it. Salvage copies it. */
+  /** A scan finds a row, and a lookup does not: readers miss it. Nothing is repaired; salvage copies it. */
   | 'row-unreachable'
   /** A row cannot be decoded. Mended from other rows where they tell enough. */
   | 'row-unreadable'

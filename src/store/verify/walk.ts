@@ -66,13 +66,18 @@ export class Walk {
     return this.#options.repair === true && !this.#isHalted
   }
 
+  /** Rows that are there cannot all be seen, so from now on nothing is repaired by what seems to be missing. */
+  halt(): void {
+    this.#isHalted = true
+  }
+
   /** One step of a verification. Where rows cannot be read, the others go on, and nothing is repaired any more. */
   async step(space: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
       if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
-      this.#isHalted = true
+      this.halt()
       const message = `The rows of ${space} cannot all be read. ${error.message}`
       this.findings.add({ kind: 'space-unreadable', message, keys: [], repaired: false })
     }
