@@ -75,6 +75,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'dedupe/job-config',
     'dedupe/config-text',
     'backends/dynamodb/index',
+    'backends/secrets',
   ],
 }
 

@@ -1,5 +1,6 @@
 /** What a run of `dedupe` came to, for the terminal. */
 
+import { withoutSecrets } from '../backends/secrets.ts'
 import type { Summary } from '../index.ts'
 import { paint } from './output.ts'
 import { table } from './table.ts'
@@ -90,12 +91,21 @@ function places(
     lines.push(`Written to ${out}: kept/, duplicates.jsonl${rejects}, manifest.json, report.html`)
   }
   if (file !== undefined) lines.push(`What would be dropped or linked is told in ${file}`)
-  if (run) lines.push(`Run ${run}; to take it back: prestige undo ${run} --state ${state}`)
+  if (run && state !== undefined) {
+    lines.push(`Run ${run}; to take it back: ${undoCommand(run, state)}`)
+  }
   if (skipped && skipped.length > 0) {
     lines.push(`${countOf(skipped.length, 'file')} of earlier runs not read again`)
   }
   lines.push(...(notes ?? []))
   return lines.length > 0 ? [`${lines.join('\n')}\n`] : []
+}
+
+/** To be pasted, so it says where a password has to be filled in. */
+export function undoCommand(run: string, state: string): string {
+  const shown = withoutSecrets(state)
+  const hint = shown === state ? '' : ' (put the password in place of ***)'
+  return `prestige undo ${run} --state ${shown}${hint}`
 }
 
 function percent(part: number, whole: number): string {

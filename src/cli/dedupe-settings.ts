@@ -12,6 +12,7 @@ import {
 import type { OptionName } from './commands.ts'
 import { fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
+import { isDirectory } from './location.ts'
 
 export interface JobPlaces {
   readonly out: string
@@ -21,6 +22,11 @@ export interface JobPlaces {
 export function placesOf(invocation: Invocation): JobPlaces {
   const out = invocation.text('out')
   if (!out) throw usageFailure('Where to? Say -o DIR, a directory for the outputs.')
+  if (!isDirectory(out)) {
+    throw usageFailure(
+      `-o takes a directory, not "${out}". A location of a state is given with --state.`,
+    )
+  }
   for (const input of invocation.operands) refuseWithin(out, input)
   return { out, state: saidState(invocation) ?? join(out, 'state') }
 }

@@ -5,6 +5,7 @@
  */
 
 import type { ErrorCode, ErrorKind } from '../index.ts'
+import { redactedDiagnostic } from './redact.ts'
 
 export const EXIT_FAILED = 1
 export const EXIT_MISSING = 3
@@ -58,7 +59,8 @@ interface Told {
 export function reportFailure(error: unknown, asJson: boolean): number {
   // Whoever read our output has seen enough, as in `keys | head`.
   if (systemCode(error) === 'EPIPE') return 0
-  const { code, message, exitCode } = toldOf(error)
+  const { code, message: raw, exitCode } = toldOf(error)
+  const message = redactedDiagnostic(raw)
   const text = asJson ? JSON.stringify({ error: { code, message } }) : `prestige: ${message}`
   process.stderr.on('error', () => undefined)
   process.stderr.write(`${text}\n`)

@@ -2,18 +2,19 @@
 
 import { fileFailure, systemCode } from './failure.ts'
 import { keyInJson } from './key-notation.ts'
+import { redactedDiagnostic, redactedResult } from './redact.ts'
 
 const SLICE_BYTES = 1024 * 1024
 
 /**
  * Resolves when the reader has taken it; rejects when the reader is gone (EPIPE) or the disk is full. Long
- * values go out in slices, so that a signal is noticed between them.
+ * values go out in slices, so that a signal is noticed between them. Bytes are data, and printed as they are.
  */
 export async function print(output: string | Uint8Array): Promise<void> {
   const { stdout } = process
   // Every write learns of its own failure; without a listener Node would end the process as well.
   if (stdout.listenerCount('error') === 0) stdout.on('error', () => undefined)
-  const bytes = typeof output === 'string' ? Buffer.from(output) : output
+  const bytes = typeof output === 'string' ? Buffer.from(redactedResult(output)) : output
   for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
     await new Promise<void>((resolve, reject) => {
       stdout.write(bytes.subarray(at, at + SLICE_BYTES), (error) => {
@@ -43,7 +44,7 @@ function plain(value: unknown): unknown {
 /** Says something to the person at the terminal. */
 export function tell(text: string): void {
   if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined)
-  process.stderr.write(text)
+  process.stderr.write(redactedDiagnostic(text))
 }
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow'

@@ -93,7 +93,7 @@ export function mayPass(error: unknown): boolean {
 }
 
 /** What to tell, and what to do about it. */
-export function explained(error: unknown, { table, text, region }: DynamoLocation): PrestigeError {
+export function explained(error: unknown, { table, shown, region }: DynamoLocation): PrestigeError {
   if (error instanceof PrestigeError) return error
   const name = nameOf(error)
   const said = error instanceof Error ? error.message : String(error)
@@ -101,7 +101,7 @@ export function explained(error: unknown, { table, text, region }: DynamoLocatio
   if (name === 'ResourceNotFoundException') {
     return new PrestigeError(
       'STORE_NOT_FOUND',
-      `There is no table ${table} in ${region}. Make it: prestige dynamodb create-tables '${text}'`,
+      `There is no table ${table} in ${region}. Make it: prestige dynamodb create-tables '${shown}'`,
       because,
     )
   }

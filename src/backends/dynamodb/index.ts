@@ -108,12 +108,12 @@ async function openTable(
 ): Promise<number> {
   const few = { ...patience, sendsMax: OPENING_SENDS_MAX }
   const requests = new TableRequests(sdk, client, location, few)
-  const { table, region, text } = location
+  const { table, region, shown } = location
   const found = await requests.describe()
   if (!found || found.TableStatus === 'DELETING') {
     throw new PrestigeError(
       'STORE_NOT_FOUND',
-      `There is no table ${table} in ${region}. Make it: prestige dynamodb create-tables '${text}'`,
+      `There is no table ${table} in ${region}. Make it: prestige dynamodb create-tables '${shown}'`,
     )
   }
   checkTable(found, table)

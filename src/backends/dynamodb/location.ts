@@ -4,6 +4,7 @@
  */
 
 import { PrestigeError } from '../../errors.ts'
+import { withoutSecrets } from '../secrets.ts'
 
 export interface DynamoLocation {
   readonly region: string
@@ -15,8 +16,8 @@ export interface DynamoLocation {
   readonly cacheBytes: number
   /** A Redis with what never changes, before the table. */
   readonly cache: string | undefined
-  /** As it was given, for messages that say what to type. */
-  readonly text: string
+  /** As it was given but for its secrets, for messages that say what to type. */
+  readonly shown: string
 }
 
 const SCHEME = 'dynamodb:'
@@ -28,40 +29,47 @@ export function isDynamoLocation(location: string): boolean {
   return location.toLowerCase().startsWith(SCHEME)
 }
 
-export function readLocation(text: string): DynamoLocation {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== SCHEME) throw invalid(text, 'it is not of that form')
+export function readLocation(location: string): DynamoLocation {
+  const shown = withoutSecrets(location)
+  const url = URL.canParse(location) ? new URL(location) : undefined
+  if (url?.protocol !== SCHEME) throw invalid(shown, 'it is not of that form')
   const prefix = url.pathname.slice(1)
-  if (!REGION.test(url.hostname)) throw invalid(text, 'the region is missing, or is none')
+  if (!REGION.test(url.hostname)) throw invalid(shown, 'the region is missing, or is none')
   if (!PREFIX.test(prefix)) {
-    throw invalid(text, 'a table prefix has 1 to 200 letters, digits, dots, dashes and underscores')
+    throw invalid(
+      shown,
+      'a table prefix has 1 to 200 letters, digits, dots, dashes and underscores',
+    )
   }
   if (url.username || url.password || url.port || url.hash) {
-    throw invalid(text, 'credentials come from the environment, and a port belongs to the endpoint')
+    throw invalid(
+      shown,
+      'credentials come from the environment, and a port belongs to the endpoint',
+    )
   }
   for (const name of url.searchParams.keys()) {
-    if (!SETTINGS.has(name)) throw invalid(text, `there is no setting ${JSON.stringify(name)}`)
+    if (!SETTINGS.has(name)) throw invalid(shown, `there is no setting ${JSON.stringify(name)}`)
   }
   const endpoint = url.searchParams.get('endpoint') ?? undefined
   if (endpoint !== undefined && !/^https?:\/\/[^/]+\/?$/.test(endpoint)) {
-    throw invalid(text, 'an endpoint is http://HOST:PORT or https://HOST')
+    throw invalid(shown, 'an endpoint is http://HOST:PORT or https://HOST')
   }
   const said = url.searchParams.get('cacheBytes') ?? '0'
   const cacheBytes = Number(said)
   if (!/^\d+$/.test(said) || !Number.isSafeInteger(cacheBytes)) {
-    throw invalid(text, 'cacheBytes is a whole number of bytes')
+    throw invalid(shown, 'cacheBytes is a whole number of bytes')
   }
   const cache = url.searchParams.get('cache') ?? undefined
   if (cache !== undefined && cacheBytes === 0) {
-    throw invalid(text, 'cache needs cacheBytes: what comes from it is kept here as well')
+    throw invalid(shown, 'cache needs cacheBytes: what comes from it is kept here as well')
   }
   const table = `${prefix}-rows`
-  return { region: url.hostname, prefix, table, endpoint, cacheBytes, cache, text }
+  return { region: url.hostname, prefix, table, endpoint, cacheBytes, cache, shown }
 }
 
-function invalid(text: string, why: string): PrestigeError {
+function invalid(shown: string, why: string): PrestigeError {
   return new PrestigeError(
     'INVALID_LOCATION',
-    `${JSON.stringify(text)} cannot be used: ${why}. Give dynamodb://REGION/TABLE-PREFIX, with ?endpoint=http://HOST:PORT for another endpoint.`,
+    `${JSON.stringify(shown)} cannot be used: ${why}. Give dynamodb://REGION/TABLE-PREFIX, with ?endpoint=http://HOST:PORT for another endpoint.`,
   )
 }

@@ -44,6 +44,9 @@ export function parseLocation(location: string): RedisLocation {
   if (scheme === null) throw invalid(shown, 'it does not begin with redis:// or rediss://')
   const [begin, name = '', cluster] = scheme
   const url = split(location.slice(begin.length))
+  // Parts of such a password would be taken for a host and for options, and named in messages.
+  if (url.query.includes('@'))
+    throw invalid(shown, 'an @ or a ? of a password is written %40 or %3F')
   const query = readQuery(url.query, shown)
   const isCluster = cluster !== undefined || query.cluster
   const db = databaseOf(url.path, shown)

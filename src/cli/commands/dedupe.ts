@@ -8,9 +8,10 @@ import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 
+import { withoutSecrets } from '../../backends/secrets.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
-import { summaryText } from '../dedupe-report.ts'
+import { summaryText, undoCommand } from '../dedupe-report.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -194,7 +195,8 @@ class Work {
     if (result.isPublisher || isLeft) await this.#report(deduper, result)
     this.#progress.end()
     if (isHelper()) return 0
-    if (this.#invocation.flag('json')) await printJson({ ...result, out, state })
+    if (this.#invocation.flag('json'))
+      await printJson({ ...result, out, state: withoutSecrets(state) })
     else if (!this.#invocation.flag('quiet')) {
       if (result.status === 'nothing') {
         await print(`Nothing to do: earlier runs have done all ${result.skipped.length} files.\n`)
@@ -243,9 +245,9 @@ class Work {
     if (!isKept || this.#planFile() !== undefined || this.#invocation.text('against')) {
       return tell('Stopped. Nothing was written.\n')
     }
-    const { state } = this.#places
+    const undo = undoCommand(this.#run ?? '', this.#places.state)
     tell(
-      `Stopped. Nothing is published yet, and nothing that was decided is lost: give the same command again to go on with run ${this.#run}, or take it back with: prestige undo ${this.#run} --state ${state}\n`,
+      `Stopped. Nothing is published yet, and nothing that was decided is lost: give the same command again to go on with run ${this.#run}, or take it back with: ${undo}\n`,
     )
   }
 }
