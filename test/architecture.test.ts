@@ -14,6 +14,7 @@ const FOUNDATION = new Set([
   'model',
   'nearest',
   'options',
+  'sinks',
   'units',
   'web-assembly',
 ])
@@ -27,6 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   model: [],
   nearest: [],
   options: ['errors'],
+  sinks: ['model'],
   units: [],
   'web-assembly': [],
   canonical: [],

@@ -2,12 +2,17 @@
 
 import type { Method } from '../dedupe/decision.ts'
 import type { MetricsSink } from '../model.ts'
+import { ContainedMetrics } from '../sinks.ts'
 import type { Report } from './report.ts'
 
 const PREFIX = 'global_fingerprints'
 
-/** Adds a run to the counters: call it once for each run. Rejected input was never checked. */
-export function sendMetrics(report: Report, sink: MetricsSink): void {
+/**
+ * Adds a run to the counters: call it once for each run. Rejected input was never checked. A sink that fails is warned
+ * about once.
+ */
+export function sendMetrics(report: Report, to: MetricsSink): void {
+  const sink = new ContainedMetrics(to)
   const { documents, methods, collisions } = report
   const hits = (method: Method) => {
     const found = methods.find((line) => line.method === method)

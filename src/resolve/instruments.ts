@@ -1,9 +1,10 @@
 /**
  * Measurements of the resolver, under the names of the one it grew from: `lsh.dedup.` for texts, `lsh.vector.`
- * for vectors. A sink that throws must not turn an answer into a failure: it is warned about, once.
+ * for vectors. A sink that fails must not turn an answer into a failure: see sinks.ts.
  */
 
 import type { MetricLabels, MetricsSink } from '../model.ts'
+import { ContainedMetrics } from '../sinks.ts'
 import type { Ended } from './resolve.ts'
 
 /** Where an answer came from: a representative itself, memory, rows, a measurement, nowhere. */
@@ -15,10 +16,9 @@ const PREFIXES = { text: 'lsh.dedup', vector: 'lsh.vector' } as const
 export class Instruments {
   readonly #sink: MetricsSink
   readonly #labelGroups: boolean
-  #hasWarned = false
 
   constructor(sink: MetricsSink, labelGroups: boolean) {
-    this.#sink = sink
+    this.#sink = new ContainedMetrics(sink)
     this.#labelGroups = labelGroups
   }
 
@@ -32,26 +32,15 @@ export class Instruments {
     const result: ResultLabel = fromMemory ? 'l2_hit' : LABELS[ended.status]
     const labels: MetricLabels = this.#labelGroups ? { result, group } : { result }
     const prefix = PREFIXES[kind]
-    this.#safely(() => {
-      this.#sink.histogram(`${prefix}.upsert.duration`, seconds, labels)
-      this.#sink.counter(`${prefix}.upsert.total`, 1, labels)
-      if (ended.status === 'new') this.#sink.counter(`${prefix}.new_id.total`, 1, labels)
-      if (fromMemory || ended.status === 'exact' || ended.status === 'known') return
-      this.#sink.histogram(`${prefix}.candidates.count`, ended.candidates, labels)
-      this.#sink.histogram(`${prefix}.exact_compare.count`, ended.compared, labels)
-      this.#sink.histogram(`${prefix}.bucket_reps.returned`, ended.candidates, labels)
-      if (ended.passedOver > 0) {
-        this.#sink.counter(`${prefix}.buckets_passed_over.total`, ended.passedOver, labels)
-      }
-    })
-  }
-
-  #safely(send: () => void): void {
-    try {
-      send()
-    } catch (error) {
-      if (!this.#hasWarned) process.emitWarning(`A metrics sink threw: ${String(error)}`)
-      this.#hasWarned = true
+    this.#sink.histogram(`${prefix}.upsert.duration`, seconds, labels)
+    this.#sink.counter(`${prefix}.upsert.total`, 1, labels)
+    if (ended.status === 'new') this.#sink.counter(`${prefix}.new_id.total`, 1, labels)
+    if (fromMemory || ended.status === 'exact' || ended.status === 'known') return
+    this.#sink.histogram(`${prefix}.candidates.count`, ended.candidates, labels)
+    this.#sink.histogram(`${prefix}.exact_compare.count`, ended.compared, labels)
+    this.#sink.histogram(`${prefix}.bucket_reps.returned`, ended.candidates, labels)
+    if (ended.passedOver > 0) {
+      this.#sink.counter(`${prefix}.buckets_passed_over.total`, ended.passedOver, labels)
     }
   }
 }

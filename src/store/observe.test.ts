@@ -110,6 +110,48 @@ describe('metrics', () => {
     expect(await store.getText('a')).toBe('v')
     expect(warn).toHaveBeenCalledTimes(1)
   })
+
+  it('of a sink that rejects neither end the process nor fail a put, and are warned about once', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    const broken = async () => {
+      throw new Error('no space on the dashboard')
+    }
+    const metrics = { counter: broken, histogram: broken, gauge: broken }
+    const tracer = { startSpan: () => ({ setAttribute: broken, addEvent: broken, end: broken }) }
+    const store = await openStore('memory:', { metrics, tracer })
+    expect((await store.put('a', 'v')).content).toBe('new')
+    await store.stats()
+    await store.close()
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10)
+    })
+    process.off('unhandledRejection', unhandled)
+    expect(unhandled).not.toHaveBeenCalled()
+    expect(warn).toHaveBeenCalledTimes(1)
+  })
+
+  it('of a sink that hangs are not waited for', async () => {
+    const hung = () => new Promise<never>(() => {})
+    const metrics = { counter: hung, histogram: hung, gauge: hung }
+    const store = await openStore('memory:', { metrics })
+    expect((await store.put('a', 'v')).content).toBe('new')
+    await store.close()
+  })
+
+  it('reach a sink one by one: the failure of one keeps no other back', async () => {
+    vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const metrics = new Recorder()
+    const counter = () => {
+      throw new Error('counters are broken')
+    }
+    await using store = await openStore('memory:', {
+      metrics: { counter, histogram: metrics.histogram.bind(metrics), gauge: () => {} },
+    })
+    await store.put('a', 'v')
+    expect(metrics.histograms.has('prestige.put.latency_us')).toBe(true)
+  })
 })
 
 describe('traces', () => {

@@ -2,12 +2,13 @@
  * Metrics and spans of the store's operations, under the names of the original. A store without a sink
  * has no observer, and pays one comparison an operation.
  *
- * A sink that throws must not turn a put that was done into one that failed: it is warned about, once.
+ * A sink that fails must not turn a put that was done into one that failed: see sinks.ts.
  */
 
 import type { Body, Scope, Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { MetricsSink, Tracer } from '../model.ts'
+import { containedSinks } from '../sinks.ts'
 
 export type Operation = 'get' | 'put' | 'delete'
 const SPAN_OF = { get: 'prestige.Get', put: 'prestige.Put', delete: 'prestige.Delete' } as const
@@ -46,17 +47,17 @@ export class Notes {
 export class Observer {
   readonly #metrics: MetricsSink | undefined
   readonly #tracer: Tracer | undefined
-  #hasWarned = false
 
   constructor(metrics: MetricsSink | undefined, tracer: Tracer | undefined) {
-    this.#metrics = metrics
-    this.#tracer = tracer
+    const contained = containedSinks(metrics, tracer)
+    this.#metrics = contained.metrics
+    this.#tracer = contained.tracer
   }
 
   async observe<T>(operation: Operation, work: (notes: Notes) => Promise<T>): Promise<T> {
     const notes = new Notes()
     const started = performance.now()
-    const span = this.#safely(() => this.#tracer?.startSpan(SPAN_OF[operation]))
+    const span = this.#tracer?.startSpan(SPAN_OF[operation])
     let status = 'ok'
     try {
       return await work(notes)
@@ -66,26 +67,24 @@ export class Observer {
       throw error
     } finally {
       const latencyUs = (performance.now() - started) * 1000
-      this.#safely(() => {
-        this.#sendMetrics(operation, notes, latencyUs, status)
-        for (const [name, value] of notes.attributes) span?.setAttribute(name, value)
-        span?.setAttribute('latency_us', latencyUs)
-        span?.setAttribute('attempts', notes.attempts)
-        span?.setAttribute('status', status)
-        for (let retry = 1; retry < notes.attempts; retry++) span?.addEvent('retry.commit')
-        for (const event of notes.events) span?.addEvent(event)
-        span?.end()
-      })
+      this.#sendMetrics(operation, notes, latencyUs, status)
+      for (const [name, value] of notes.attributes) span?.setAttribute(name, value)
+      span?.setAttribute('latency_us', latencyUs)
+      span?.setAttribute('attempts', notes.attempts)
+      span?.setAttribute('status', status)
+      for (let retry = 1; retry < notes.attempts; retry++) span?.addEvent('retry.commit')
+      for (const event of notes.events) span?.addEvent(event)
+      span?.end()
     }
   }
 
   /** A count that belongs to no single operation. */
   count(name: string, delta: number): void {
-    if (delta !== 0) this.#safely(() => this.#metrics?.counter(name, delta))
+    if (delta !== 0) this.#metrics?.counter(name, delta)
   }
 
   gauge(name: string, value: number): void {
-    this.#safely(() => this.#metrics?.gauge(name, value))
+    this.#metrics?.gauge(name, value)
   }
 
   #sendMetrics(operation: Operation, notes: Notes, latencyUs: number, status: string): void {
@@ -103,16 +102,6 @@ export class Observer {
     if (notes.attempts > 0) metrics.histogram(`prestige.${operation}.attempts`, notes.attempts)
     for (const [name, value] of notes.histograms) {
       metrics.histogram(name.includes('.') ? name : `prestige.${operation}.${name}`, value)
-    }
-  }
-
-  #safely<T>(send: () => T): T | undefined {
-    try {
-      return send()
-    } catch (error) {
-      if (!this.#hasWarned) process.emitWarning(`A metrics or trace sink threw: ${String(error)}`)
-      this.#hasWarned = true
-      return undefined
     }
   }
 }
