@@ -32,6 +32,8 @@ const KIND_OF = {
   MODEL_CORRUPT: 'corrupt',
   EMBEDDER_FAULTY: 'invalid',
   EMBEDDER_MISMATCH: 'invalid',
+  EMBEDDER_FAILED: 'unavailable',
+  CALLBACK_TIMEOUT: 'unavailable',
   RUN_NOT_FOUND: 'missing',
   RUN_ENDED: 'invalid',
   CONTENDED: 'conflict',

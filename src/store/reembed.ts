@@ -9,6 +9,7 @@
 import { equalBytes } from '../bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
+import { CALLBACK_TIMEOUT_MS } from '../semantic/deadline.ts'
 import type { Embedder } from '../semantic/embedding/embedder.ts'
 import { adoptMeanings } from './semantic-adopt.ts'
 import { StoreEmbedder } from './semantic-embedder.ts'
@@ -51,7 +52,7 @@ export async function reembed(backend: Backend, input: ReembedInput): Promise<Re
     )
   }
   const { semantic: old } = found
-  const embedder = new StoreEmbedder(input.embedder ?? old.model)
+  const embedder = new StoreEmbedder(input.embedder ?? old.model, CALLBACK_TIMEOUT_MS)
   try {
     const wanted = await wantedOf(old, input, embedder)
     const semantic = semanticOf(backend, found, wanted, embedder)

@@ -7,6 +7,8 @@
  */
 
 import { latin1 } from '../bytes.ts'
+import { PrestigeError } from '../errors.ts'
+import { Deadline } from '../semantic/deadline.ts'
 import { readingOf, type Reading } from '../semantic/guards/reading.ts'
 import { type GuardOptions, type Veto, vetoesOf } from '../semantic/guards/veto.ts'
 import type { Notes } from './observe.ts'
@@ -43,11 +45,13 @@ export class Arbiter {
   /** Of a text and a content: contents never change. */
   readonly #answers = new Map<string, JudgeAnswer>()
   readonly #scores = new Map<string, number>()
+  readonly #rerankDeadline: Deadline
 
   constructor(similarityMin: number, guards: GuardOptions, options: SemanticOptions) {
     this.#similarityMin = similarityMin
     this.#guards = guards
     this.#options = options
+    this.#rerankDeadline = new Deadline('The reranker', options.callbackTimeoutMs)
   }
 
   /** What is less similar is not even asked about. */
@@ -97,7 +101,9 @@ export class Arbiter {
     let score = this.#scores.get(pair)
     if (score === undefined) {
       const started = performance.now()
-      score = await scoreOf(() => rerank(own.text, other.text))
+      score = await scoreOf(() =>
+        this.#rerankDeadline.run((signal) => rerank(own.text, other.text, { signal })),
+      )
       notes?.measure('prestige.semantic.rerank_us', (performance.now() - started) * 1000)
       // What failed may succeed another time.
       if (score !== undefined) remember(this.#scores, pair, score)
@@ -131,13 +137,11 @@ export class Arbiter {
 
   async #ask({ text }: Asking, other: Other): Promise<JudgeAnswer> {
     const { judge, judgeTimeoutMs } = this.#options
-    const signal = AbortSignal.timeout(judgeTimeoutMs)
     try {
-      const late = new Promise<never>((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      })
-      const asked = Promise.resolve(judge?.(text, other.text, other.similarity, { signal }))
-      const said = await Promise.race([asked, late])
+      // One for each question: the answers to others say nothing about this one.
+      const said = await new Deadline('The judge', judgeTimeoutMs).run((signal) =>
+        judge?.(text, other.text, other.similarity, { signal }),
+      )
       return said === true ? 'yes' : said === false ? 'no' : 'nothing'
     } catch {
       return 'nothing'
@@ -147,11 +151,13 @@ export class Arbiter {
 
 const NAMES = { yes: 'accepted', no: 'rejected', nothing: 'error' } as const
 
-async function scoreOf(score: () => Promise<number> | number): Promise<number | undefined> {
+/** Of a reranker that fails: none. One that hangs fails the put: it would be asked of every candidate in turn. */
+async function scoreOf(score: () => Promise<number>): Promise<number | undefined> {
   try {
     const number = await score()
     return Number.isFinite(number) ? number : undefined
-  } catch {
+  } catch (error) {
+    if (error instanceof PrestigeError && error.code === 'CALLBACK_TIMEOUT') throw error
     return undefined
   }
 }

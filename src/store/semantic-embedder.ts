@@ -1,7 +1,12 @@
 /** The embedder of a store: one that was given, or a model that is opened when it is first needed. */
 
 import { PrestigeError } from '../errors.ts'
-import { type Embedder, requireEmbedder } from '../semantic/embedding/embedder.ts'
+import { Deadline } from '../semantic/deadline.ts'
+import {
+  type Embedder,
+  type EmbedOptions,
+  requireEmbedder,
+} from '../semantic/embedding/embedder.ts'
 import type { SentenceEmbedder } from '../semantic/embedding/open-embedder.ts'
 
 /** What a store says of the vectors it has. */
@@ -14,12 +19,17 @@ export interface EmbedderIdentity {
 
 export class StoreEmbedder {
   readonly #given: Embedder | string | undefined
+  /** What was given, with a deadline; one that is not given by the user needs none. */
+  readonly #guarded: Embedder | undefined
   #opened: Promise<SentenceEmbedder> | undefined
   #expected: EmbedderIdentity | undefined
 
-  constructor(given: Embedder | string | undefined) {
+  /** Without `timeoutMs` it is waited for without an end, as where one call has many texts. */
+  constructor(given: Embedder | string | undefined, timeoutMs?: number) {
     this.#given = given
-    if (typeof given === 'object') requireEmbedder(given)
+    if (typeof given !== 'object') return
+    requireEmbedder(given)
+    this.#guarded = timeoutMs === undefined ? given : guarded(given, timeoutMs)
   }
 
   /** The name it was given by. */
@@ -43,6 +53,7 @@ export class StoreEmbedder {
   }
 
   async get(): Promise<Embedder> {
+    if (this.#guarded) return this.#guarded
     const given = this.#given ?? this.#expected?.model
     if (typeof given === 'object') return given
     if (given === undefined) {
@@ -64,6 +75,34 @@ export class StoreEmbedder {
   async close(): Promise<void> {
     const opened = await this.#opened?.catch(() => undefined)
     await opened?.close()
+  }
+}
+
+/** An embedder of the user's: it has to answer in time, and what it throws gets a code. */
+function guarded(embedder: Embedder, timeoutMs: number): Embedder {
+  const deadline = new Deadline(`Embedder ${embedder.id}`, timeoutMs)
+  const call = async <T>(embed: (options: EmbedOptions) => Promise<T>, options: EmbedOptions) => {
+    try {
+      return await deadline.run((signal) => embed({ ...options, signal }), options.signal)
+    } catch (error) {
+      if (error instanceof PrestigeError || options.signal?.aborted) throw error
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new PrestigeError(
+        'EMBEDDER_FAILED',
+        `Embedder ${embedder.id} failed: ${reason}. Nothing was stored.`,
+        { cause: error },
+      )
+    }
+  }
+  const embedWindows = embedder.embedWindows?.bind(embedder)
+  return {
+    id: embedder.id,
+    dimensions: embedder.dimensions,
+    embed: (texts, options) => call((own) => embedder.embed(texts, own), options),
+    ...(embedWindows && {
+      embedWindows: (texts: readonly string[], options: EmbedOptions) =>
+        call((own) => embedWindows(texts, own), options),
+    }),
   }
 }
 

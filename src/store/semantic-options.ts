@@ -9,6 +9,7 @@ import * as v from 'valibot'
 
 import { PrestigeError } from '../errors.ts'
 import { given, readOptions } from '../options.ts'
+import { CALLBACK_TIMEOUT_MS } from '../semantic/deadline.ts'
 import type { Embedder } from '../semantic/embedding/embedder.ts'
 import type { GuardInput } from '../semantic/guards/veto.ts'
 import type { IndexInput } from '../semantic/vectors/options.ts'
@@ -21,7 +22,11 @@ export type Judge = (
   options: { readonly signal: AbortSignal },
 ) => Promise<boolean> | boolean
 /** How much alike two texts are, read together. */
-export type Rerank = (a: string, b: string) => Promise<number> | number
+export type Rerank = (
+  a: string,
+  b: string,
+  options: { readonly signal: AbortSignal },
+) => Promise<number> | number
 
 const isFunction = (value: unknown) => typeof value === 'function'
 const isObject = (value: unknown) => typeof value === 'object' && value !== null
@@ -70,6 +75,14 @@ export const semanticOptions = v.strictObject({
   judgeTimeoutMs: v.optional(
     whole(1, 3_600_000, 'A judge that takes longer said no (30,000).'),
     30_000,
+  ),
+  callbackTimeoutMs: v.optional(
+    whole(
+      1,
+      3_600_000,
+      'An embedder or reranker that does not answer for so long failed (60,000).',
+    ),
+    CALLBACK_TIMEOUT_MS,
   ),
   index: v.optional(given<IndexInput>(isObject, 'how vectors are indexed'), {}),
 })

@@ -44,7 +44,8 @@ export class SemanticOpening {
     input: SemanticInput | undefined,
   ): Promise<SemanticOpening> {
     const options = readSemantic(input)
-    const embedder = new StoreEmbedder(options.embedder ?? (there ? undefined : MODEL_DEFAULT))
+    const given = options.embedder ?? (there ? undefined : MODEL_DEFAULT)
+    const embedder = new StoreEmbedder(given, options.callbackTimeoutMs)
     if (there) {
       refuseUnfinished(there)
       await expected(embedder, there)
