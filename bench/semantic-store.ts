@@ -28,6 +28,8 @@ const WARM_MADE_UP = 3000
 const WATCHED = 20
 /** Of what takes no time. */
 const ROUNDS = 10
+const CROWDED = 500
+const LETTERS = 32
 const OPTIONS = { durability: 'os', dedup: 'semantic' } as const
 
 function textsOf(count: number, seed: number): string[] {
@@ -111,6 +113,31 @@ async function runModel(place: Place): Promise<Sample> {
   return measure({ ops: texts.length, place, watchesLoop: false }, () => embedAll(texts))
 }
 
+/** Texts that are near each other, and differ by a number: every new one is a candidate of all that are under way. */
+async function runCrowded(place: Place, inFlight: number): Promise<Sample> {
+  const embed = async (texts: readonly string[]) => texts.map((text) => lettersOf(text))
+  const embedder = { id: 'letters', dimensions: LETTERS, embed }
+  const semantic = { embedder, similarityMin: 0.9 }
+  const store = await openStore(place.directory, { ...OPTIONS, semantic })
+  const [text = ''] = textsOf(1, 17)
+  const ops = scaled(CROWDED, place.scale)
+  const sample = await measure({ ops, place }, async () => {
+    let next = 0
+    const putAll = async () => {
+      for (let at = next++; at < ops; at = next++) await store.put(`key ${at}`, `${text} ${at}`)
+    }
+    await Promise.all(Array.from({ length: inFlight }, putAll))
+  })
+  await store.close()
+  return sample
+}
+
+function lettersOf(text: string): Float32Array {
+  const counts = new Float32Array(LETTERS)
+  for (const letter of text) counts[letter.charCodeAt(0) % LETTERS]! += 1
+  return counts
+}
+
 const cases: readonly Case[] = [
   {
     name: 'a new text, 10 k representatives',
@@ -127,6 +154,12 @@ const cases: readonly Case[] = [
     reference: { name: 'its first put', fixture, run: (place) => runStore(place, false) },
     changesFixture: true,
     limits: { ratioMax: 0.01 },
+  },
+  {
+    name: 'texts near each other, 64 in flight',
+    ours: { run: (place) => runCrowded(place, 64) },
+    reference: { name: '1 in flight', run: (place) => runCrowded(place, 1) },
+    limits: { ratioMax: 1.1 },
   },
 ]
 

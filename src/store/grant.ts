@@ -6,9 +6,11 @@
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { removeParts } from './collect.ts'
+import type { NotCompared } from './near.ts'
 import type { Notes } from './observe.ts'
 import { confirmLarge } from './heal.ts'
 import { isEnd, type Prepared, type PutEnd, type putValue, type PutWish } from './put.ts'
+import type { Meaning, StoreSemantic } from './semantic.ts'
 import { stage } from './staging.ts'
 
 /** Each has a commit of somebody else for its reason. */
@@ -24,16 +26,18 @@ export async function grant(
 ): Promise<PutEnd> {
   let ready = prepared
   let end: PutEnd | PutWish = wish
+  const looking = new Looking(prepared.keeping.semantic, notes)
   try {
     for (let wishes = 0; !isEnd(end); wishes++) {
       if (wishes > WISHES_MAX) throw endless(end)
       // Asking what has to be done first was no attempt to store it.
       if (notes) notes.attempts--
-      ready = await granted(backend, ready, end, notes)
+      ready = await granted(backend, ready, end, looking)
       end = await backend.run(body, ready)
     }
     return end
   } finally {
+    looking.end()
     const { staged } = ready
     const isInVain = !isEnd(end) || end.stagedInVain
     if (staged && isInVain) await cleanUp(() => removeParts(backend, staged))
@@ -44,16 +48,43 @@ async function granted(
   backend: Backend,
   prepared: Prepared,
   wish: PutWish,
-  notes: Notes | undefined,
+  looking: Looking,
 ): Promise<Prepared> {
-  const { semantic } = prepared.keeping
   if (typeof wish === 'object') return confirmLarge(backend, prepared, wish)
   if (wish === 'stage' && !prepared.staged) return stage(backend, prepared)
-  if (wish === 'stage' || !semantic) throw endless(wish)
-  const { meaning: before, value } = prepared
-  if (before !== undefined) notes?.count('prestige.semantic.stale_match_total')
-  const known = typeof before === 'object' ? before : undefined
-  return { ...prepared, meaning: await semantic.meaningOf(value, known, notes) }
+  if (wish === 'stage') throw endless(wish)
+  return { ...prepared, meaning: await looking.look(prepared) }
+}
+
+/**
+ * Finds out what a text means, as often as it takes. Whoever has looked in vain takes a turn until its put has ended:
+ * otherwise each of many puts would make all others look again. Embedding, which may take long, is done before.
+ */
+class Looking {
+  readonly #semantic: StoreSemantic | undefined
+  readonly #notes: Notes | undefined
+  #endTurn: (() => void) | undefined
+
+  constructor(semantic: StoreSemantic | undefined, notes: Notes | undefined) {
+    this.#semantic = semantic
+    this.#notes = notes
+  }
+
+  async look({ meaning: before, value }: Prepared): Promise<Meaning | NotCompared> {
+    const semantic = this.#semantic
+    if (!semantic) throw endless('embed')
+    const notes = this.#notes
+    if (before !== undefined) notes?.count('prestige.semantic.stale_match_total')
+    const known = before ?? (await semantic.vectorsOf(value, notes))
+    if (typeof known === 'string') return known
+    const isContended = before !== undefined || semantic.looksInTurn
+    if (isContended) this.#endTurn ??= await semantic.turns.take()
+    return semantic.meaningOf(value, known, notes)
+  }
+
+  end(): void {
+    this.#endTurn?.()
+  }
 }
 
 function endless(wish: PutWish): PrestigeError {

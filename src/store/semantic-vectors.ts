@@ -4,7 +4,7 @@
  * of another as long as a key does.
  */
 
-import { type Bytes, concat } from '../bytes.ts'
+import { type Bytes, concat, latin1 } from '../bytes.ts'
 import { cell, type Cell, glance, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import { documentOf, type DocumentVectors } from '../semantic/document.ts'
@@ -14,6 +14,27 @@ import { meantVectors, type VectorsRow } from './semantic-rows.ts'
 const ROW_BYTES = 48 * 1024
 /** Texts of more windows are not compared. */
 export const WINDOWS_MAX = 2048
+
+/** As many representatives as may come while a put is under way. */
+const RECENT_MAX = 256
+
+/**
+ * Vectors of representatives this process has made, in memory. Only where bodies run once: one that is run again has to
+ * decide by what it has read. If the transaction fails, its id is nobody's.
+ */
+export class RecentVectors {
+  readonly #vectors = new Map<string, DocumentVectors>()
+
+  get(id: Bytes): DocumentVectors | undefined {
+    return this.#vectors.get(latin1(id))
+  }
+
+  add(id: Bytes, vectors: DocumentVectors): void {
+    this.#vectors.set(latin1(id), vectors)
+    const [oldest] = this.#vectors.keys()
+    if (this.#vectors.size > RECENT_MAX && oldest !== undefined) this.#vectors.delete(oldest)
+  }
+}
 
 export class VectorRows {
   readonly scope: Buffer

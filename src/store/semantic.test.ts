@@ -336,6 +336,27 @@ describe('opening', () => {
   })
 })
 
+describe('puts at the same time of texts that are near, and not the same', () => {
+  it('make each other look again at most once', async () => {
+    let stale = 0
+    const counter = (name: string, delta: number) => {
+      if (name === 'prestige.semantic.stale_match_total') stale += delta
+    }
+    const metrics = { counter, histogram: () => {}, gauge: () => {} }
+    const store = await open(inputOf({}, { metrics }))
+    // Numbers differ, so the guards keep them apart.
+    const texts = Array.from({ length: 100 }, (_, at) => `${A} in ${1900 + at} at last`)
+    const left = [...texts.entries()]
+    const putAll = async () => {
+      for (let one = left.shift(); one; one = left.shift()) await store.put(`key ${one[0]}`, one[1])
+    }
+    await Promise.all(Array.from({ length: 32 }, putAll))
+    expect(await store.stats()).toMatchObject({ semantic: { links: 0, representatives: 100 } })
+    expect(stale).toBeLessThanOrEqual(100)
+    await expectSound(store)
+  })
+})
+
 describe('an embedder that fails', () => {
   it('fails the put by name, and nothing is stored', async () => {
     const embedder = { ...wordEmbedder(), embed: async () => [new Float32Array(32)] }

@@ -30,7 +30,7 @@ import type { Notes } from './observe.ts'
 import { Arbiter, type Asking, type SemanticVeto } from './semantic-arbiter.ts'
 import type { StoreEmbedder } from './semantic-embedder.ts'
 import type { SemanticOptions } from './semantic-options.ts'
-import { VectorRows, WINDOWS_MAX } from './semantic-vectors.ts'
+import { RecentVectors, VectorRows, WINDOWS_MAX } from './semantic-vectors.ts'
 import {
   changesSince,
   noteChange,
@@ -40,6 +40,7 @@ import {
   START,
 } from './semantic-view.ts'
 import { type Origin, originOf } from './receipt.ts'
+import { Turns } from './turns.ts'
 import { contents, digests, type Known, partCount, partKey } from './rows.ts'
 import type { SemanticSettings } from './settings.ts'
 import type { NotCompared } from './near.ts'
@@ -110,6 +111,9 @@ export class StoreSemantic {
   readonly #options: SemanticOptions
   readonly #partBytes: number
   readonly #embedding = new Map<string, Promise<DocumentVectors | 'too-large'>>()
+  readonly #recent = new RecentVectors()
+  /** From the search to the commit. */
+  readonly turns = new Turns()
 
   constructor({ backend, settings, embedder, options, guards, partBytes, path }: SemanticDeps) {
     this.settings = settings
@@ -134,19 +138,35 @@ export class StoreSemantic {
     }
   }
 
-  /** Everything a transaction needs to know of a value's meaning. */
+  /** Everything a transaction needs to know of a value's meaning, by its vectors. */
   async meaningOf(
     value: Bytes,
-    known?: Pick<Meaning, 'vectors' | 'text'>,
+    known: Pick<Meaning, 'vectors' | 'text'>,
     notes?: Notes,
   ): Promise<Meaning | NotCompared> {
     const read = this.textOf(value)
     if (typeof read === 'string') return read
-    const { text } = read
-    const digest = known?.text ?? digestOf(value)
-    const vectors = known?.vectors ?? (await this.#vectorsOf(text, digest, notes))
-    if (vectors === 'too-large') return vectors
-    return this.look(text, digest, vectors, undefined, notes)
+    const meaning = await this.look(read.text, known.text, known.vectors, undefined, notes)
+    this.turns.note(!meaning.hit && meaning.refused !== undefined)
+    return meaning
+  }
+
+  /** Where somebody slow is asked, it is done before one's turn all the same: answers are remembered. */
+  get looksInTurn(): boolean {
+    const { judge, rerank } = this.#options
+    return this.turns.isCrowded && !judge && !rerank
+  }
+
+  /** The vectors of a value, as the first part of `meaningOf`. */
+  async vectorsOf(
+    value: Bytes,
+    notes?: Notes,
+  ): Promise<Pick<Meaning, 'vectors' | 'text'> | NotCompared> {
+    const read = this.textOf(value)
+    if (typeof read === 'string') return read
+    const text = digestOf(value)
+    const vectors = await this.#vectorsOf(read.text, text, notes)
+    return vectors === 'too-large' ? vectors : { vectors, text }
   }
 
   /** The vectors of a text: kept ones, those somebody is just computing, or new ones. */
@@ -302,6 +322,8 @@ export class StoreSemantic {
     if (!changes) return 'again'
     for (const id of changes) {
       if (self && equalBytes(id, self)) continue
+      const recent = this.#recent.get(id)
+      if (recent && documentSimilarity(vectors, recent) < this.arbiter.least) continue
       const match = yield* this.#measure(id, vectors)
       if (match && match.similarity >= this.arbiter.least) return 'again'
     }
@@ -315,6 +337,7 @@ export class StoreSemantic {
     scope.write(cell(meant, id), { digest, bytes, role, to: undefined })
     if (!vectors) return
     this.vectors.write(scope, id, vectors)
+    if (scope.serial) this.#recent.add(id, vectors)
     scope.add(REPRESENTATIVES, 1)
     yield* noteChange(scope, id)
   }
