@@ -111,6 +111,17 @@ describe('expiry', () => {
     expect(keys).toEqual(['b', 'b'])
   })
 
+  it('expired keys stay expired when the clock steps back', async () => {
+    let time = 100
+    await using store = await openStore('memory:', { clock: () => time })
+    await store.put('a', 'v', { ttlMs: 10 })
+    time = 110
+    expect(await store.has('a')).toBe(false)
+    time = 105
+    expect(await store.has('a')).toBe(false)
+    expect((await store.put('a', 'v', { ttlMs: 10 })).key).toBe('created')
+  })
+
   it('refuses a ttl that is none', async () => {
     await using store = await openStore('memory:')
     for (const ttlMs of [0, -1, Number.NaN, Infinity, '5' as unknown as number]) {

@@ -84,7 +84,7 @@ export type Transaction<T> = Generator<Ask, T, readonly unknown[]>
 
 /** What a body that only reads may use. */
 export interface ReadScope {
-  /** Milliseconds since 1970; the same for the whole transaction. */
+  /** Milliseconds since 1970; the same for the whole transaction, and never before that of an earlier one here. */
   now(): number
   /**
    * What must be unchanged at the end is every cell `read` that is not immutable, and of those only glanced

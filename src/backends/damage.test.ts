@@ -785,16 +785,24 @@ const ways: Record<string, Way> = {
     caughtBy: ['makes ids that ascend when the clock stands still or steps back'],
     damage: (subject) => {
       let counter = 0
-      return inBodies(() => ({
-        scope: (scope) => ({
+      let clock: () => number = Date.now
+      const damaged = inBodies(() => ({
+        scope: () => ({
           id: () => {
             const id = Buffer.alloc(16)
-            id.writeUIntBE(scope.now(), 0, 6)
+            id.writeUIntBE(clock(), 0, 6)
             id.writeUInt32BE(counter++, 12)
             return id
           },
         }),
       }))(subject)
+      return {
+        ...damaged,
+        open: (options) => {
+          clock = options.clock ?? Date.now
+          return damaged.open(options)
+        },
+      }
     },
   },
   'the clock runs during a transaction': {
@@ -806,6 +814,18 @@ const ways: Record<string, Way> = {
             return this.inner.run((scope: Scope) =>
               body(scopeWith(scope, { now: () => inner.now() }), ...args),
             )
+          }
+        })(inner),
+    ),
+  },
+  'the time goes back': {
+    caughtBy: ['has a time that never goes back, whatever its clock does'],
+    damage: wrapped(
+      (inner) =>
+        new (class extends Damaged {
+          #calls = 0
+          override now(): number {
+            return this.inner.now() - 1000 * this.#calls++
           }
         })(inner),
     ),

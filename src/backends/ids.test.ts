@@ -1,11 +1,29 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { ID_BYTES, IdSource, idTime, systemRandom } from './ids.ts'
+import { checkedClock, ID_BYTES, IdSource, idTime, systemRandom } from './ids.ts'
 
 const tail = (byte: number) => (count: number) => Buffer.alloc(count, byte)
 
+describe('a clock', () => {
+  it('never goes back', () => {
+    const times = [5, 9, 3, 10]
+    const clock = checkedClock(() => times.shift() ?? 0)
+    expect([clock(), clock(), clock(), clock()]).toEqual([5, 9, 9, 10])
+  })
+})
+
 describe('an id source', () => {
+  it.each([Buffer.alloc(5), Buffer.alloc(7), undefined, '123456'])(
+    'refuses a random that gives %j instead of six bytes',
+    (given) => {
+      // safe: what a caller without types may pass
+      const random = (() => given) as never
+      const make = () => new IdSource(() => 1, random)
+      expect(make).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
+    },
+  )
+
   it('makes ids of time, counter and tail', () => {
     const ids = new IdSource(() => 0x0102_0304_0506, tail(0xaa))
     expect(ids.next().toString('hex')).toBe('01020304050600000000aaaaaaaaaaaa')

@@ -18,14 +18,29 @@ export function systemRandom(count: number): Bytes {
 
 const TIME_MAX = 2 ** 47
 
+/** So many bytes and no others: what is missing would be left as it was in memory, and become part of ids. */
+export function checkedRandom(random: (count: number) => Bytes): (count: number) => Bytes {
+  return (count) => {
+    const bytes: unknown = random(count)
+    if (bytes instanceof Uint8Array && bytes.byteLength === count) return bytes
+    const what = bytes instanceof Uint8Array ? `${bytes.byteLength} bytes` : typeof bytes
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      `random was asked for ${count} bytes and gave ${what}. It must return a Uint8Array of exactly that length.`,
+    )
+  }
+}
+
 /**
- * A clock whose readings can be kept in six bytes. A NaN let through once would make all later ids equal, and
- * a reading far in the future would be the time of every later id.
+ * A clock whose readings can be kept in six bytes, and never go back: a key that has expired stays expired in this
+ * process when the system's clock is set back. A NaN let through once would make all later ids equal, and a reading far
+ * in the future would be the time of every later id.
  */
 export function checkedClock(clock: () => number = Date.now): () => number {
+  let last = 0
   return () => {
     const now = Math.floor(clock())
-    if (now >= 0 && now <= TIME_MAX) return now
+    if (now >= 0 && now <= TIME_MAX) return (last = Math.max(last, now))
     throw new PrestigeError(
       'INVALID_OPTIONS',
       `The clock says ${now}. It must give milliseconds since 1970, from 0 to ${TIME_MAX}.`,
@@ -41,7 +56,7 @@ export class IdSource {
 
   constructor(clock: () => number, random: (count: number) => Bytes) {
     this.#clock = checkedClock(clock)
-    this.#tail = random(6)
+    this.#tail = checkedRandom(random)(6)
   }
 
   next(): Buffer {

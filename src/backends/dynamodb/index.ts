@@ -3,7 +3,7 @@
 import { PrestigeError } from '../../errors.ts'
 import { RowCache } from '../cached.ts'
 import type { BackendOptions } from '../contract.ts'
-import { systemRandom } from '../ids.ts'
+import { checkedRandom, systemRandom } from '../ids.ts'
 import { namespacePrefix } from '../namespace.ts'
 import { DynamoBackend } from './backend.ts'
 import type { Tappable } from '../optimistic.ts'
@@ -53,7 +53,7 @@ export async function openDynamo(text: string, options: DynamoOptions): Promise<
   }
   const sdk = await loadSdk()
   const client = options.client ?? newClient(sdk, location)
-  const random = options.random ?? systemRandom
+  const random = checkedRandom(options.random ?? systemRandom)
   const patience: Patience = {
     sleep: options.sleep ?? systemSleep,
     random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,
