@@ -214,3 +214,34 @@ describe.runIf(redisIsHere())('on Redis', () => {
     })
   })
 })
+
+describe.runIf(redisIsHere())('on a Redis whose memory is full', () => {
+  it.each([{}, { gc: 'manual' }, { dedup: 'near', similarityMin: 0.8, gc: 'manual' }] as const)(
+    'keys are deleted, and collect frees memory: %j',
+    async (input) => {
+      const full = await startRedis()
+      const client = redisClient(full.port)
+      let time = Date.now()
+      const store = await openStore(full.url, { ...input, clock: () => time })
+      const text = (at: number) =>
+        Array.from({ length: 60 }, (_word, nth) => `word-${at}-${nth}`).join(' ')
+      for (let at = 0; at < 20; at++) {
+        await store.put(`old ${at}`, text(at % 15), { ttlMs: 1000 })
+        await store.put(`kept ${at}`, text(100 + at))
+      }
+      await client.config('SET', 'maxmemory', '1mb')
+      time += 1000
+      await expect(store.put('more', 'x'.repeat(10_000))).rejects.toMatchObject({
+        code: 'BACKEND_FULL',
+      })
+      expect(await store.delete('kept 3')).toBe(true)
+      expect(await store.collect()).toMatchObject({ expiredKeys: 20 })
+      expect(await store.stats()).toMatchObject({ keys: 19, contents: 19 })
+      await client.config('SET', 'maxmemory', '0')
+      expect((await store.verify()).problems).toEqual([])
+      client.disconnect()
+      await store.close()
+      await full.stop()
+    },
+  )
+})

@@ -71,7 +71,7 @@ export class Commits {
       const cells = checks.length + writes.length + additions.length
       let bytes = 0
       for (const write of writes) bytes += write.key.byteLength + (write.bytes?.byteLength ?? 0)
-      this.#waiting.push({ commit, cells, bytes, frees: freesMemory(writes), done, failed })
+      this.#waiting.push({ commit, cells, bytes, frees: freesMemory(commit), done, failed })
       this.#turn.take()
     })
   }
@@ -107,7 +107,7 @@ export class Commits {
     const heard = this.#heard.splice(0, HEARD_MAX)
     try {
       const request = new Request(this.#keys, this.#session)
-      for (const { commit } of batch) request.add(commit)
+      for (const { commit, frees } of batch) request.add(commit, frees)
       this.requests++
       const reply = await this.#send(request.keys, request.args(heard))
       batch.forEach((one, at) => this.#end(one, answerAt(reply, at)))
@@ -197,11 +197,25 @@ function inGroups<C extends { readonly space: Space<unknown> }>(cells: readonly 
   return groups
 }
 
-/** Such a commit begins by removing, and so is taken also when the memory of the server is full. */
-function freesMemory(writes: readonly Write[]): boolean {
-  let balance = 0
-  for (const { bytes } of writes) balance += bytes === undefined ? 1 : -1
-  return writes.length > 0 && balance >= 0
+/** The most that a row may hold which is replaced while memory is full, and nothing is removed for it. */
+const REPLACED_BYTES_MAX = 128
+
+/**
+ * Such a commit is taken also when the memory of the server is full: at least as many rows go as come. A row that the
+ * commit relies on is there already, so replacing it costs next to nothing: collecting marks a row before it removes it.
+ */
+function freesMemory({ writes, checks }: Commit): boolean {
+  const sets = writes.filter(({ bytes }) => bytes !== undefined)
+  const removed = writes.length - sets.length
+  if (removed >= sets.length) return writes.length > 0
+  const isSmall = sets.every(({ bytes }) => (bytes?.byteLength ?? 0) <= REPLACED_BYTES_MAX)
+  if (removed === 0 && !isSmall) return false
+  const there = new Set<string>()
+  for (const { space, key, version } of checks) {
+    if (version !== undefined) there.add(cellName(space, key))
+  }
+  const added = sets.filter(({ space, key }) => !there.has(cellName(space, key)))
+  return removed >= added.length
 }
 
 /** One call of the commit script in the making. */
@@ -218,15 +232,15 @@ class Request {
     this.keys = [session]
   }
 
-  add({ version, checks, writes, additions }: Commit): void {
+  add({ version, checks, writes, additions }: Commit, frees: boolean): void {
     const begin = this.#plan.length
     const bytes = Buffer.from(version, 'latin1')
     this.#versions.push(bytes)
-    this.#plan.push(OPERATION.begin, 0, 0, 0, 0)
+    this.#plan.push(OPERATION.begin, frees ? 1 : 0, 0, 0, 0)
     for (const group of inGroups(checks)) this.#check(group)
-    if (freesMemory(writes)) this.#remove(writes)
+    if (frees) this.#remove(writes)
     this.#set(writes, bytes)
-    if (!freesMemory(writes)) this.#remove(writes)
+    if (!frees) this.#remove(writes)
     for (const group of inGroups(additions)) {
       this.#group(OPERATION.add, group)
       for (const { key, delta } of group) this.#cells.push(asArgument(key), delta)

@@ -4,7 +4,8 @@
  *
  * All keys are declared and of one slot. Redis refuses the first write of a script or none (OOM, a replica, a full
  * disk), so nothing is half applied. Of what it refuses when memory is full, removing is not: a script that begins
- * with a removal may write on. So what the script itself has to forget comes last.
+ * with a removal may write on. So what the script itself has to forget comes last; and a commit that frees memory begins
+ * by removing its own version, which is not there yet.
  */
 
 import { createHash } from 'node:crypto'
@@ -18,7 +19,10 @@ function script(source: string): Script {
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }
 
-/** Groups of a plan: operation, number of the key, whether it is ordered, how many cells (two bytes). */
+/**
+ * Groups of a plan: operation, number of the key, whether it is ordered, how many cells (two bytes). Of `begin`, the
+ * number says whether the commit frees memory, and the cells are its groups.
+ */
 export const GROUP_BYTES = 5
 export const OPERATION = {
   begin: 0,
@@ -65,7 +69,7 @@ local p = 1
 for c = 1, count do
   local op, k, z, hi, lo = byte(plan, p, p + 4)
   p = p + 5
-  local skip, ok, writes, found = before[c] == 1, true, false, {}
+  local skip, ok, writes, found, frees = before[c] == 1, true, false, {}, k == 1
   if skip then isKnown = true end
   for g = 1, hi * 256 + lo do
     op, k, z, hi, lo = byte(plan, p, p + 4)
@@ -85,6 +89,7 @@ for c = 1, count do
       a = a + 2 * n
     else
       if not skip and ok then
+        if frees and not writes then call('SREM', KEYS[1], ARGV[3 + c]) end
         writes = true
         if op == 3 then
           local new = call('HSET', KEYS[k], unpack(ARGV, a, a + 2 * n - 1))
