@@ -22,6 +22,7 @@ import { cellName } from '../draft.ts'
 import { Gate } from '../gate.ts'
 import { checkedClock, IdSource, systemRandom } from '../ids.ts'
 import { namespacePrefix } from '../namespace.ts'
+import { RequestSpan } from '../request-span.ts'
 import {
   type Commit,
   type CommitOutcome,
@@ -72,6 +73,7 @@ export class DynamoBackend implements Backend {
   readonly #snapshots: Snapshots
   readonly #committer: Committer
   readonly #runner: OptimisticRunner
+  readonly #span: RequestSpan
   readonly #clock: () => number
   readonly #gate = new Gate('dynamodb backend')
   /** What else has to be closed. */
@@ -86,6 +88,8 @@ export class DynamoBackend implements Backend {
     this.#afterwards = afterwards
     const random = options.random ?? systemRandom
     this.#requests = requests
+    const { region, timeoutMs } = requests.location
+    this.#span = new RequestSpan(`DynamoDB in ${region}`, timeoutMs)
     this.#layout = new Layout(namespacePrefix(options.namespace), shards, options.spaces)
     this.#reader = new Reader(requests)
     this.#snapshots = new Snapshots(requests)
@@ -127,7 +131,7 @@ export class DynamoBackend implements Backend {
     }
     const load = (pages: () => Promise<void>) => {
       this.#gate.assertOpen()
-      return this.#runner.untilSent(pages)
+      return this.#runner.untilSent(() => this.#span.within(pages, pages))
     }
     const rows = scanRows(this.#requests, this.#layout, space, range, load)
     for await (const { key, bytes } of rows) {
@@ -145,8 +149,8 @@ export class DynamoBackend implements Backend {
   #engine(): OptimisticEngine {
     return {
       fetchIsAtomic: (cells) => this.#isSnapshot(cells) && this.#places(cells).isOneRequest,
-      fetch: (cells) => this.#fetch(cells),
-      commit: (commit) => this.#commit(commit),
+      fetch: (cells) => this.#span.within(cells, () => this.#fetch(cells)),
+      commit: (commit) => this.#span.within(commit, () => this.#commit(commit)),
     }
   }
 

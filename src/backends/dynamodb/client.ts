@@ -53,14 +53,14 @@ export async function loadSdk(): Promise<Sdk> {
   }
 }
 
-export function newClient(sdk: Sdk, { region, endpoint }: DynamoLocation): DynamoClient {
+export function newClient(sdk: Sdk, { region, endpoint, timeoutMs }: DynamoLocation): DynamoClient {
   const client = new sdk.DynamoDBClient({
     region,
     ...(endpoint !== undefined && { endpoint }),
     maxAttempts: 1,
     requestHandler: {
-      connectionTimeout: CONNECT_MS_MAX,
-      requestTimeout: REQUEST_MS_MAX,
+      connectionTimeout: Math.min(CONNECT_MS_MAX, timeoutMs),
+      requestTimeout: Math.min(REQUEST_MS_MAX, timeoutMs),
       throwOnRequestTimeout: true,
       httpAgent: { keepAlive: true, maxSockets: SOCKETS_MAX },
       httpsAgent: { keepAlive: true, maxSockets: SOCKETS_MAX },

@@ -5,6 +5,7 @@ import { RowCache } from '../cached.ts'
 import type { BackendOptions } from '../contract.ts'
 import { checkedRandom, systemRandom } from '../ids.ts'
 import { namespacePrefix } from '../namespace.ts'
+import { checkedTimeout } from '../request-span.ts'
 import { DynamoBackend } from './backend.ts'
 import type { Tappable } from '../optimistic.ts'
 import {
@@ -34,6 +35,8 @@ export interface DynamoOptions extends BackendOptions, Tappable {
   readonly durability?: string | undefined
   /** A DynamoDBClient to use instead of one made for the location. It is destroyed when the backend is closed. */
   readonly client?: DynamoClient | undefined
+  /** How long an answer is waited for, all told (30,000). Stands before `?timeoutMs=`. */
+  readonly timeoutMs?: number | undefined
   readonly sleep?: ((ms: number) => Promise<void>) | undefined
 }
 
@@ -43,7 +46,8 @@ const OPENING_SENDS_MAX = 4
 
 /** Opens the table of a location such as `dynamodb://eu-central-1/corpus`. */
 export async function openDynamo(text: string, options: DynamoOptions): Promise<DynamoBackend> {
-  const location = readLocation(text)
+  const read = readLocation(text)
+  const location = { ...read, timeoutMs: checkedTimeout(options.timeoutMs) ?? read.timeoutMs }
   namespacePrefix(options.namespace) // refused before anything is opened
   if (options.durability !== undefined) {
     throw new PrestigeError(

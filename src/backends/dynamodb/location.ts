@@ -1,9 +1,11 @@
 /**
  * Reads a location: `dynamodb://region/table-prefix`, with `?endpoint=` where it is not the region's own, `cacheBytes=`
- * for a cache of what never changes, and `cache=redis://…` for one that machines share.
+ * for a cache of what never changes, `cache=redis://…` for one that machines share, and `timeoutMs=` for how long an
+ * answer is waited for.
  */
 
 import { PrestigeError } from '../../errors.ts'
+import { isTimeout, TIMEOUT_RULE } from '../request-span.ts'
 import { withoutSecrets } from '../secrets.ts'
 
 export interface DynamoLocation {
@@ -16,12 +18,15 @@ export interface DynamoLocation {
   readonly cacheBytes: number
   /** A Redis with what never changes, before the table. */
   readonly cache: string | undefined
+  /** How long an answer is waited for, however often it is asked for. */
+  readonly timeoutMs: number
   /** As it was given but for its secrets, for messages that say what to type. */
   readonly shown: string
 }
 
 const SCHEME = 'dynamodb:'
-const SETTINGS: ReadonlySet<string> = new Set(['endpoint', 'cacheBytes', 'cache'])
+const SETTINGS: ReadonlySet<string> = new Set(['endpoint', 'cacheBytes', 'cache', 'timeoutMs'])
+const TIMEOUT_MS = 30_000
 const PREFIX = /^[A-Za-z0-9_.-]{1,200}$/
 const REGION = /^[a-z0-9-]{2,40}$/
 
@@ -63,8 +68,11 @@ export function readLocation(location: string): DynamoLocation {
   if (cache !== undefined && cacheBytes === 0) {
     throw invalid(shown, 'cache needs cacheBytes: what comes from it is kept here as well')
   }
+  const timeout = url.searchParams.get('timeoutMs') ?? String(TIMEOUT_MS)
+  const timeoutMs = /^\d+$/.test(timeout) ? Number(timeout) : 0
+  if (!isTimeout(timeoutMs)) throw invalid(shown, `timeoutMs is ${TIMEOUT_RULE}`)
   const table = `${prefix}-rows`
-  return { region: url.hostname, prefix, table, endpoint, cacheBytes, cache, shown }
+  return { region: url.hostname, prefix, table, endpoint, cacheBytes, cache, timeoutMs, shown }
 }
 
 function invalid(shown: string, why: string): PrestigeError {

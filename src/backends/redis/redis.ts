@@ -22,6 +22,7 @@ import type {
 } from '../contract.ts'
 import { Gate } from '../gate.ts'
 import { checkedClock, IdSource, systemRandom } from '../ids.ts'
+import { checkedTimeout } from '../request-span.ts'
 import { type OptimisticEngine, OptimisticRunner, type Tappable } from '../optimistic.ts'
 import { Commits, versioned } from './commits.ts'
 import { Connection } from './connection.ts'
@@ -43,6 +44,8 @@ export interface RedisOptions extends BackendOptions, Tappable {
   readonly create?: boolean | undefined
   /** So many replicas confirm a write before it is acknowledged. Stands before `?waitReplicas=`. */
   readonly waitReplicas?: number | undefined
+  /** How long a request may go unanswered (10,000). Stands before `?timeoutMs=`. */
+  readonly timeoutMs?: number | undefined
 }
 
 const LIMITS: BackendLimits = {
@@ -58,7 +61,8 @@ const SCAN_BYTES = 4 * 1024 * 1024
 export async function openRedis(location: string, options: RedisOptions): Promise<RedisBackend> {
   const parsed = parseLocation(location)
   const { waitReplicas = parsed.waitReplicas, durability } = options
-  const place = { ...parsed, waitReplicas }
+  const timeoutMs = checkedTimeout(options.timeoutMs) ?? parsed.timeoutMs
+  const place = { ...parsed, waitReplicas, timeoutMs }
   const keys = new Keys(place.prefix, options) // refused before anything is opened
   const connection = await Connection.open(place)
   try {
