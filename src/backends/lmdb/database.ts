@@ -6,11 +6,13 @@ import { createRequire } from 'node:module'
 import type * as Lmdb from 'lmdb'
 
 import type { Bytes } from '../../bytes.ts'
+import type { Space } from '../contract.ts'
 import { checkHead } from './file/data-file.ts'
 import { dataFile, lockFile, prepareFiles, syncFile } from './files.ts'
 import { UseMark } from './locks.ts'
 import { mapBytes } from './map-size.ts'
-import { LmdbTable, PrefixedKeys } from './table.ts'
+import { restsOf } from './page-fit.ts'
+import { LmdbTable, PrefixedKeys, type Rests } from './table.ts'
 
 // lmdb's CommonJS build loads in half the time of its ES modules, which a command line pays at every start.
 const lmdb: typeof Lmdb = createRequire(import.meta.url)('lmdb')
@@ -31,10 +33,11 @@ export class LmdbDatabase {
   /** To sync what was left to the system, wherever the file may have been moved to. */
   readonly #file: number
   readonly #tables = new Map<string, LmdbTable>()
+  readonly #spaces = new Map<string, Space<unknown>>()
   #root: Root
   #mark: UseMark
 
-  constructor(directory: string, names: readonly string[]) {
+  constructor(directory: string, spaces: readonly Space<unknown>[]) {
     this.#directory = directory
     prepareFiles(directory)
     this.#file = openSync(dataFile(directory), 'r+')
@@ -50,7 +53,7 @@ export class LmdbDatabase {
       throw error
     }
     try {
-      this.openTables(names)
+      this.openTables(spaces)
     } catch (error) {
       this.#root.close().catch(() => {})
       this.closeFiles()
@@ -59,16 +62,27 @@ export class LmdbDatabase {
   }
 
   /** In one transaction: each by itself would be a sync each. */
-  openTables(names: readonly string[]): void {
+  openTables(spaces: readonly Space<unknown>[]): void {
     const opened = new Map<string, LmdbTable>()
     this.#root.transactionSync(() => {
-      for (const name of names) {
-        const options = { name, encoding: 'binary', keyEncoder: this.keys.encoder } as const
-        const database = this.#root.openDB<Bytes, Bytes>(options)
-        opened.set(name, new LmdbTable(database, this.keys))
+      for (const { name, immutable } of spaces) {
+        const rests = immutable ? this.#openRests(name) : undefined
+        opened.set(name, new LmdbTable(this.#openDatabase(name), this.keys, rests))
       }
     }, lmdb.TransactionFlags.SYNCHRONOUS_COMMIT)
+    for (const space of spaces) this.#spaces.set(space.name, space)
     for (const [name, table] of opened) this.#tables.set(name, table)
+  }
+
+  #openRests(name: string): Rests {
+    // safe: lmdb's stats are untyped, and this field has been there since its first version
+    const { pageSize } = this.#root.getStats() as { pageSize: number }
+    return { database: this.#openDatabase(restsOf(name)), pageBytes: pageSize }
+  }
+
+  #openDatabase(name: string): Lmdb.Database<Bytes, Bytes> {
+    const options = { name, encoding: 'binary', keyEncoder: this.keys.encoder } as const
+    return this.#root.openDB<Bytes, Bytes>(options)
   }
 
   table(name: string): LmdbTable | undefined {
@@ -133,7 +147,7 @@ export class LmdbDatabase {
     this.#mark.close()
     this.#root = openRoot(this.#directory)
     this.#mark = markUse(this.#directory, this.#root)
-    this.openTables([...this.#tables.keys()])
+    this.openTables([...this.#spaces.values()])
   }
 
   /** Needs no lock: as long as the mark is there, LMDB takes nothing apart that other processes use. */

@@ -69,14 +69,13 @@ export class LmdbEnvironment {
     { create, timeoutMs }: { readonly create: boolean; readonly timeoutMs: number },
   ): Promise<LmdbEnvironment> {
     const directory = await directoryOf(path, create)
-    const names = spaces.map(({ name }) => name)
     for (;;) {
       const known = environments.get(directory)
-      if (!known) return openFirst(directory, names, timeoutMs)
+      if (!known) return openFirst(directory, spaces, timeoutMs)
       const environment = await known
       // The last one may have left while this one waited.
       if (environment.#users === 0) continue
-      await environment.#join(names, timeoutMs)
+      await environment.#join(spaces, timeoutMs)
       return environment
     }
   }
@@ -168,10 +167,10 @@ export class LmdbEnvironment {
     this.#removalCheckedAt = now
   }
 
-  async #join(names: readonly string[], timeoutMs: number): Promise<void> {
+  async #join(spaces: readonly Space<unknown>[], timeoutMs: number): Promise<void> {
     if (this.#database.isReplaced) throw replaced(this.#directory)
     this.#users++
-    const missing = names.filter((name) => !this.#database.table(name))
+    const missing = spaces.filter(({ name }) => !this.#database.table(name))
     if (missing.length === 0) return
     try {
       await this.#lock.hold(() => this.#database.openTables(missing), timeoutMs)
@@ -292,10 +291,10 @@ function replaced(directory: string): PrestigeError {
 
 function openFirst(
   directory: string,
-  names: readonly string[],
+  spaces: readonly Space<unknown>[],
   timeoutMs: number,
 ): Promise<LmdbEnvironment> {
-  const opening = openAlone(directory, names, timeoutMs)
+  const opening = openAlone(directory, spaces, timeoutMs)
   environments.set(directory, opening)
   opening.catch(() => environments.delete(directory))
   return opening
@@ -303,12 +302,12 @@ function openFirst(
 
 async function openAlone(
   directory: string,
-  names: readonly string[],
+  spaces: readonly Space<unknown>[],
   timeoutMs: number,
 ): Promise<LmdbEnvironment> {
   const lock = new DirectoryLock(directory)
   try {
-    const database = await lock.hold(() => new LmdbDatabase(directory, names), timeoutMs)
+    const database = await lock.hold(() => new LmdbDatabase(directory, spaces), timeoutMs)
     return new LmdbEnvironment(directory, lock, database)
   } catch (error) {
     lock.close()

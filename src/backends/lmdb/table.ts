@@ -10,6 +10,7 @@ import type * as Lmdb from 'lmdb'
 
 import { asBuffer, type Bytes, concat, copyOf, EMPTY, latin1 } from '../../bytes.ts'
 import type { RawRow } from '../serial.ts'
+import { headBytes, mayHaveRest } from './page-fit.ts'
 
 type Database = Lmdb.Database<Bytes, Bytes>
 type WriteKey = (key: Bytes, target: Buffer, start: number) => number
@@ -54,14 +55,22 @@ export class PrefixedKeys {
   }
 }
 
+/** Of a table whose values are never overwritten: where the ends of some of them are (page-fit.ts). */
+export interface Rests {
+  readonly database: Database
+  readonly pageBytes: number
+}
+
 export class LmdbTable {
   readonly #database: Database
   readonly #keys: PrefixedKeys
+  readonly #rests: Rests | undefined
   readonly #pending = new Map<string, Pending>()
 
-  constructor(database: Database, keys: PrefixedKeys) {
+  constructor(database: Database, keys: PrefixedKeys, rests: Rests | undefined) {
     this.#database = database
     this.#keys = keys
+    this.#rests = rests
   }
 
   /** A copy of the value. */
@@ -74,7 +83,7 @@ export class LmdbTable {
     if (shared === undefined) return undefined
     // The buffer is lmdb's own, reused by the next get, and longer than its `length` says; `copy` goes by
     // the true length, `subarray` by the one that lmdb has set.
-    return copyOf(shared.subarray(0, shared.length))
+    return this.#whole(key, copyOf(shared.subarray(0, shared.length)))
   }
 
   /** Whole keys in byte order; fewer than the limit only at the end of the range. */
@@ -100,8 +109,9 @@ export class LmdbTable {
     let bytes = 0
     const isCut = this.#keys.whole(() => {
       for (const { key, value } of this.#database.getRange(range)) {
-        rows.push({ key: asBuffer(key), bytes: value })
-        bytes += value.byteLength
+        const whole = this.#whole(key, asBuffer(value))
+        rows.push({ key: asBuffer(key), bytes: whole })
+        bytes += whole.byteLength
         if (bytes >= bytesMax) return true
       }
       return false
@@ -111,8 +121,14 @@ export class LmdbTable {
 
   /** Writes into the open write transaction. */
   write(key: Bytes, bytes: Bytes | undefined): void {
-    if (bytes === undefined) this.#database.removeSync(key)
-    else this.#database.putSync(key, bytes)
+    if (bytes === undefined) {
+      this.#database.removeSync(key)
+      this.#rests?.database.removeSync(key)
+      return
+    }
+    const { head, rest } = this.#laid(bytes)
+    this.#database.putSync(key, head)
+    if (rest) this.#rests?.database.putSync(key, rest)
   }
 
   /** Keeps a write until `flush`. */
@@ -123,13 +139,34 @@ export class LmdbTable {
   /** Hands the writes that were kept to the batch that is open. */
   flush(): void {
     this.#keys.whole(() => {
-      for (const { key, bytes } of this.#pending.values()) {
-        // The promise of the whole batch is the one that counts.
-        if (bytes === undefined) void this.#database.remove(key)
-        else void this.#database.put(key, bytes)
-      }
+      for (const { key, bytes } of this.#pending.values()) this.#hand(key, bytes)
     })
     this.forget()
+  }
+
+  /** The promise of the whole batch is the one that counts, not those of its writes. */
+  #hand(key: Buffer, bytes: Bytes | undefined): void {
+    if (bytes === undefined) {
+      void this.#database.remove(key)
+      void this.#rests?.database.remove(key)
+      return
+    }
+    const { head, rest } = this.#laid(bytes)
+    void this.#database.put(key, head)
+    if (rest) void this.#rests?.database.put(key, rest)
+  }
+
+  #laid(bytes: Bytes): { readonly head: Bytes; readonly rest: Bytes | undefined } {
+    const { length } = bytes
+    const head = this.#rests ? headBytes(length, this.#rests.pageBytes) : length
+    if (head === length) return { head: bytes, rest: undefined }
+    return { head: bytes.subarray(0, head), rest: bytes.subarray(head) }
+  }
+
+  #whole(key: Bytes, head: Buffer): Buffer {
+    if (!this.#rests || !mayHaveRest(head.length, this.#rests.pageBytes)) return head
+    const rest = this.#rests.database.getBinary(key)
+    return rest ? concat(head, rest) : head
   }
 
   forget(): void {

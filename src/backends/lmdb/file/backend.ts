@@ -33,6 +33,7 @@ import {
   VALUE_BYTES_MAX,
 } from '../limits.ts'
 import { ReadPause } from '../locks.ts'
+import { mayHaveRest, restsOf } from '../page-fit.ts'
 import { Cursor } from './cursor.ts'
 import { DataFile } from './data-file.ts'
 import type { TreeRecord } from './format.ts'
@@ -169,7 +170,10 @@ export class LmdbFileBackend implements Backend {
   /** Where a space is; nowhere (`undefined`) as long as nobody has written to it. */
   #tree(space: Space<unknown>): TreeRecord | undefined {
     this.#requireDeclared(space)
-    const { name } = space
+    return this.#treeNamed(space.name)
+  }
+
+  #treeNamed(name: string): TreeRecord | undefined {
     if (!this.#trees.has(name)) this.#trees.set(name, treeNamed(this.#file, name))
     return this.#trees.get(name)
   }
@@ -184,7 +188,17 @@ export class LmdbFileBackend implements Backend {
     if (tree === undefined) return undefined
     const whole = concat(this.#prefix, key)
     const cursor = new Cursor(this.#file, tree)
-    return cursor.seek(whole) && cursor.isAt(whole) ? cursor.value : undefined
+    if (!cursor.seek(whole) || !cursor.isAt(whole)) return undefined
+    return this.#whole(space, whole, cursor.value)
+  }
+
+  /** With what LmdbTable has laid aside (page-fit.ts). */
+  #whole({ name, immutable }: Space<unknown>, key: Buffer, head: Buffer): Buffer {
+    if (!immutable || !mayHaveRest(head.length, this.#file.meta.pageBytes)) return head
+    const tree = this.#treeNamed(restsOf(name))
+    if (tree === undefined) return head
+    const cursor = new Cursor(this.#file, tree)
+    return cursor.seek(key) && cursor.isAt(key) ? concat(head, cursor.value) : head
   }
 
   *#keys(space: Space<unknown>, range: Range): Generator<Buffer> {
@@ -203,7 +217,7 @@ export class LmdbFileBackend implements Backend {
     if (limit <= 0) return { rows, isLast: true }
     let bytes = 0
     for (const cursor of this.#positions(space, bounds)) {
-      const { value } = cursor
+      const value = this.#whole(space, cursor.key, cursor.value)
       rows.push({ key: this.#own(cursor.key), bytes: value })
       bytes += value.byteLength
       if (rows.length >= limit || bytes >= bytesMax) return { rows, isLast: false }
