@@ -7,7 +7,7 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-import { copyOf } from '../../../bytes.ts'
+import { copyOf, EMPTY } from '../../../bytes.ts'
 import { PrestigeError } from '../../../errors.ts'
 import { dataFile, storeMissing } from '../files.ts'
 import {
@@ -32,7 +32,9 @@ export class DataFile {
   readonly #path: string
   readonly #file: number
   readonly #cache = new Map<number, Page>()
-  #head: Buffer = Buffer.alloc(0)
+  /** Both meta pages as they were when this state was read. */
+  #head: Buffer = EMPTY
+  #scratch: Buffer = EMPTY
   #meta: Meta | undefined
 
   constructor(directory: string) {
@@ -59,14 +61,14 @@ export class DataFile {
     this.use(meta)
     if (this.pagesInFile <= meta.pageMax) this.#refuseTruncated()
     this.requireRoot(meta)
-    this.#head = head
+    this.#head = copyOf(head)
     return meta
   }
 
   /** Reads on in this committed state. */
   use(meta: Meta): void {
     this.#cache.clear()
-    this.#head = Buffer.alloc(0)
+    this.#head = EMPTY
     this.#meta = meta
   }
 
@@ -209,8 +211,10 @@ export class DataFile {
   }
 
   #readHead(pageBytes: number): Buffer {
-    const head = Buffer.allocUnsafeSlow(pageBytes + META_BYTES)
-    return head.subarray(0, this.#read(head, 0))
+    const length = pageBytes + META_BYTES
+    if (this.#scratch.length !== length) this.#scratch = Buffer.allocUnsafeSlow(length)
+    const read = this.#read(this.#scratch, 0)
+    return read === length ? this.#scratch : this.#scratch.subarray(0, read)
   }
 
   #newest(head: Buffer): Meta {
