@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -278,7 +278,122 @@ function rootOf(data: Buffer): Page {
   return page
 }
 
+/** Where entry `index` of a page begins in the file. */
+const entryAt = (page: Page, index: number) =>
+  page.number * PAGE_BYTES + 24 + page.bytes.readUInt16LE(24 + 2 * index)
+
+/** The first leaf entry of the large space whose value has pages of its own, and where these begin. */
+function overflowOf(): { readonly entry: number; readonly first: number } {
+  const file = new DataFile(sound)
+  for (const visit of pagesOf(file, treeNamed(file, large.name)!, () => true)) {
+    for (let n = 0; 'page' in visit && visit.page.isLeaf && n < visit.page.count; n++) {
+      if (visit.page.value(n)) continue
+      file.close()
+      return { entry: entryAt(visit.page, n), first: visit.page.overflow(n).first }
+    }
+  }
+  throw new Error('There is no large value.')
+}
+
+type Damage = (data: Buffer, root: Page) => void
+const DAMAGES: readonly (readonly [string, RegExp, Damage])[] = [
+  [
+    'a reference beyond the last page',
+    /the store has pages 2 to/,
+    (data, root) => data.writeUInt32LE(1_000_000, entryAt(root, 4)),
+  ],
+  [
+    'a page in the place of another',
+    /its header names page/,
+    (data, root) => data.writeUInt32LE(7, root.child(4) * PAGE_BYTES),
+  ],
+  [
+    'a branch page where a leaf belongs',
+    /it is a branch page at level 2/,
+    (data, root) => data.writeUInt32LE(root.number, entryAt(root, 4)),
+  ],
+  [
+    'a page of a later commit',
+    /it was written by transaction/,
+    (data, root) => data.writeUInt32LE(1_000_000, root.child(4) * PAGE_BYTES + 8),
+  ],
+  [
+    'a large value with another number of pages',
+    /it claims 99 pages/,
+    (data) => data.writeUInt32LE(99, overflowOf().first * PAGE_BYTES + 20),
+  ],
+  [
+    'a large value that is longer than its pages',
+    /bytes on \d pages/,
+    (data) => data.writeUInt32LE(1_000_000, overflowOf().entry),
+  ],
+]
+
+describe.each(DAMAGES)('%s', (_name, reason, damage) => {
+  it('is named by reads and by checkStructure, and hides no other row', async () => {
+    const damaged = Buffer.from(bytes)
+    damage(damaged, rootOf(damaged))
+    const directory = await damagedStore(damaged)
+    const backend = await openLmdbFile(directory, { spaces }, noPause)
+    const scans = spaces.map(async (space) => {
+      for await (const row of backend.scan(space)) expect(row.key.length).toBeGreaterThan(0)
+    })
+    await expect(Promise.all(scans)).rejects.toMatchObject({
+      code: 'CONTENT_CORRUPT',
+      message: expect.stringMatching(reason),
+    })
+    await Promise.allSettled(scans)
+    await backend.close()
+    const { problems } = await checkStructure(directory)
+    expect(problems).toContainEqual(
+      expect.objectContaining({ reason: expect.stringMatching(reason) }),
+    )
+    expect(await forgotten(directory)).toEqual([])
+  })
+})
+
+describe('a file of another length than its header says', () => {
+  it('is no problem if only free pages are missing', async () => {
+    const damaged = Buffer.from(bytes)
+    const file = new DataFile(sound)
+    const { meta } = file
+    file.close()
+    const list = new Page(0, damaged.subarray(meta.free.root * PAGE_BYTES)).value(0)!
+    const at = (meta.transaction % 2) * PAGE_BYTES + 144
+    damaged.writeUInt32LE(meta.pageMax + 1, at)
+    const short = await damagedStore(damaged)
+    const promised = `its header promises ${meta.pageMax + 2} pages`
+    await expect(openLmdbFile(short, { spaces }, noPause)).rejects.toThrow(promised)
+    expect((await checkStructure(short)).problems).toMatchObject([
+      { tree: 'header', reason: expect.stringContaining(promised) },
+    ])
+    list.writeUInt32LE(meta.pageMax + 1, 8)
+    const sparing = await damagedStore(damaged)
+    expect((await checkStructure(sparing)).problems).toEqual([])
+    expect(await readAll(sparing, () => 0)).toMatchObject({ isRefused: false, missing: [] })
+  })
+
+  it('is noticed also if it is cut while it is open', async () => {
+    const directory = await damagedStore(bytes)
+    const backend = await openLmdbFile(directory, { spaces }, noPause)
+    truncateSync(join(directory, 'data.mdb'), PAGE_BYTES * 6)
+    const scan = async () => {
+      for await (const row of backend.scan(small)) expect(row.key.length).toBeGreaterThan(0)
+    }
+    await expect(scan()).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' })
+    await backend.close()
+  })
+})
+
 describe('readableRows', () => {
+  it('relies on no separator of a branch page that is damaged', async () => {
+    const damaged = Buffer.from(bytes)
+    const root = rootOf(damaged)
+    // Entry 3 is now another view of entry 6, so its key no longer says where the keys below it are.
+    root.bytes.writeUInt16LE(root.bytes.readUInt16LE(24 + 2 * 6), 24 + 2 * 3)
+    expect(await forgotten(await damagedStore(damaged))).toEqual([])
+  })
+
   it('reports a space as lost if an entry of the main tree is damaged', async () => {
     const damaged = Buffer.from(bytes)
     const file = new DataFile(sound)
