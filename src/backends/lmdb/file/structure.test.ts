@@ -283,13 +283,14 @@ const entryAt = (page: Page, index: number) =>
   page.number * PAGE_BYTES + 24 + page.bytes.readUInt16LE(24 + 2 * index)
 
 /** The first leaf entry of the large space whose value has pages of its own, and where these begin. */
-function overflowOf(): { readonly entry: number; readonly first: number } {
+function overflowOf(): { readonly entry: number; readonly first: number; readonly key: Buffer } {
   const file = new DataFile(sound)
   for (const visit of pagesOf(file, treeNamed(file, large.name)!, () => true)) {
     for (let n = 0; 'page' in visit && visit.page.isLeaf && n < visit.page.count; n++) {
       if (visit.page.value(n)) continue
       file.close()
-      return { entry: entryAt(visit.page, n), first: visit.page.overflow(n).first }
+      const key = visit.page.key(n).subarray(1)
+      return { entry: entryAt(visit.page, n), first: visit.page.overflow(n).first, key }
     }
   }
   throw new Error('There is no large value.')
@@ -373,14 +374,20 @@ describe('a file of another length than its header says', () => {
     expect(await readAll(sparing, () => 0)).toMatchObject({ isRefused: false, missing: [] })
   })
 
-  it('is noticed also if it is cut while it is open', async () => {
+  it('is noticed also if it is cut inside a value while it is open', async () => {
     const directory = await damagedStore(bytes)
     const backend = await openLmdbFile(directory, { spaces }, noPause)
-    truncateSync(join(directory, 'data.mdb'), PAGE_BYTES * 6)
-    const scan = async () => {
-      for await (const row of backend.scan(small)) expect(row.key.length).toBeGreaterThan(0)
-    }
-    await expect(scan()).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' })
+    const { first, key } = overflowOf()
+    const get = () =>
+      backend.read(function* () {
+        return yield* read(cell(large, key))
+      })
+    await get()
+    truncateSync(join(directory, 'data.mdb'), first * PAGE_BYTES + 100)
+    await expect(get()).rejects.toMatchObject({
+      code: 'CONTENT_CORRUPT',
+      message: expect.stringContaining('beyond the end of the file'),
+    })
     await backend.close()
   })
 })
