@@ -56,7 +56,7 @@ interface ReadOnlyOptions extends BackendOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Closing the backend closes the pause. */
+/** Closing the backend, or failing to open it, closes the pause. */
 export async function openLmdbFile(
   path: string,
   options: BackendOptions,

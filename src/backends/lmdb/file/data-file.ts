@@ -230,7 +230,7 @@ export class DataFile {
     return meta
   }
 
-  /** The place of the second meta page is told by the first; if that is lost, by itself. */
+  /** The first meta page gives the place of the second. If the first is lost, every page size is tried. */
   #metaAt(index: number, pageBytes: number | undefined): Meta {
     const bytes = Buffer.alloc(META_BYTES)
     const at = (place: number) => parseMeta(index, bytes.subarray(0, this.#read(bytes, place)))

@@ -13,7 +13,7 @@ export const PAGE_HEADER_BYTES = 24
 export const META_PAGES = 2
 /** The root of an empty tree. */
 export const NO_PAGE = -1
-/** The header and what a meta page tells, up to its transaction. */
+/** The header and the fields of a meta page, up to its transaction. */
 export const META_BYTES = 160
 
 const MAGIC = 0xbeef_c0de
@@ -29,7 +29,7 @@ export const PageFlag = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const
 const VOLATILE_FLAGS = 0xe010
 const NodeFlag = { big: 1, tree: 2 } as const
 
-/** A page, or what it tells, cannot be what LMDB wrote. */
+/** A page that cannot be what LMDB wrote. */
 export class DamagedPage extends PrestigeError {
   readonly page: number
   readonly reason: string
