@@ -8,7 +8,7 @@ import type * as Lmdb from 'lmdb'
 import type { Bytes } from '../../bytes.ts'
 import type { Space } from '../contract.ts'
 import { checkHead } from './file/data-file.ts'
-import { dataFile, lockFile, prepareFiles, syncFile } from './files.ts'
+import { dataFile, hasMarker, lockFile, prepareFiles, syncFile, writeMarker } from './files.ts'
 import { UseMark } from './locks.ts'
 import { mapBytes } from './map-size.ts'
 import { restsOf } from './page-fit.ts'
@@ -43,9 +43,10 @@ export class LmdbDatabase {
     this.#file = openSync(dataFile(directory), 'r+')
     const isNew = fstatSync(this.#file).size === 0
     try {
-      if (!isNew) checkHead(directory)
+      if (!isNew) checkHead(directory, hasMarker(directory))
       this.#root = openRoot(directory)
       this.#mark = markUse(directory, this.#root)
+      writeMarker(directory)
     } catch (error) {
       // Half a header would make the directory unusable for good.
       if (isNew) ftruncateSync(this.#file)

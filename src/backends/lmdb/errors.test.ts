@@ -6,7 +6,6 @@ describe('an error of LMDB', () => {
   it.each([
     'MDB_CORRUPTED: Located page was wrong type',
     'MDB_PAGE_NOTFOUND: Requested page not found',
-    'MDB_BAD_TXN: Transaction must abort, has a child, or is invalid',
     'MDB_INVALID: File is not an LMDB file',
   ])('%s is corruption, which no retry heals', (message) => {
     expect(engineError(new Error(message))).toMatchObject({

@@ -37,6 +37,19 @@ export function lockFile(directory: string): string {
   return join(directory, 'lock.mdb')
 }
 
+/** Says that the free list of data.mdb is of the kind that this version writes. */
+function markerFile(directory: string): string {
+  return join(directory, 'prestige-lmdb-2')
+}
+
+export function hasMarker(directory: string): boolean {
+  return existsSync(markerFile(directory))
+}
+
+export function writeMarker(directory: string): void {
+  if (!hasMarker(directory)) closeSync(openSync(markerFile(directory), 'a', FILE_MODE))
+}
+
 export function storeMissing(directory: string): PrestigeError {
   return new PrestigeError(
     'STORE_NOT_FOUND',

@@ -44,7 +44,8 @@ describeBackend(
   { describe, it },
   subject('lmdb, read from its file', temporaryDirectory, async (directory, options) => {
     const writer = await openLmdb(directory, { ...options, durability: 'os' })
-    const reader = await openLmdbFile(directory, options, noPause)
+    const clock = () => writer.now()
+    const reader = await openLmdbFile(directory, { ...options, clock }, noPause)
     return {
       limits: reader.limits,
       serial: true,

@@ -23,7 +23,7 @@ import {
   parseMeta,
   readNumber,
 } from './format.ts'
-import { freePages } from './free-list.ts'
+import { freePages, hasRuns } from './free-list.ts'
 
 const CACHED_PAGES_MAX = 256
 const PAGE_BYTES_LIKELY = 4096
@@ -312,11 +312,19 @@ function readError(path: string, error: unknown): PrestigeError {
   )
 }
 
-/** Raises CONTENT_CORRUPT where LMDB would crash at opening: a file that is no LMDB file, damaged at its head, or cut. */
-export function checkHead(directory: string): void {
+/**
+ * Raises CONTENT_CORRUPT where LMDB would crash at opening (no LMDB file, damaged at its head, or cut), and
+ * FORMAT_UNSUPPORTED where a free list was written by lmdb 3, which the version used here would misread.
+ */
+export function checkHead(directory: string, isFreeListKnown: boolean): void {
   const file = new DataFile(directory)
   try {
     file.refresh()
+    if (isFreeListKnown || !hasRuns(file)) return
+    throw new PrestigeError(
+      'FORMAT_UNSUPPORTED',
+      `${directory} was written by an earlier version, and can only be read by this one. Copy it: prestige export --archive FILE --store ${directory}, then prestige import --archive FILE --store NEW.`,
+    )
   } finally {
     file.close()
   }

@@ -5,6 +5,20 @@ import { DamagedPage, NO_PAGE, type Page, readNumber } from './format.ts'
 
 /** Every page that the list names, wherever it may lie. */
 export function* freePages(file: DataFile): Generator<number> {
+  for (const { page, list } of freeLists(file)) yield* pagesListed(page, list, file.meta.pageMax)
+}
+
+/** Whether a list has runs of pages, or empty places, which only lmdb 3 can continue. */
+export function hasRuns(file: DataFile): boolean {
+  for (const { list } of freeLists(file)) {
+    for (let at = 8; at + 8 <= list.length; at += 8) {
+      if (at <= 8 * readNumber(list, 0) && list.readBigInt64LE(at) <= 0n) return true
+    }
+  }
+  return false
+}
+
+function* freeLists(file: DataFile): Generator<{ readonly page: number; readonly list: Buffer }> {
   const { root, depth } = file.meta.free
   if (root === NO_PAGE) return
   const seen = new Set<number>()
@@ -17,7 +31,7 @@ export function* freePages(file: DataFile): Generator<number> {
     if (seen.has(number)) throw new DamagedPage(number, 'it is referenced twice')
     seen.add(number)
     for (let index = 0; index < page.count; index++) {
-      if (page.isLeaf) yield* pagesListed(number, file.value(page, index), file.meta.pageMax)
+      if (page.isLeaf) yield { page: number, list: file.value(page, index) }
       else open.push({ number: page.child(index), level: level + 1 })
     }
   }
