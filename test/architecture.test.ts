@@ -76,6 +76,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'semantic',
     'dedupe/job-config',
     'dedupe/config-text',
+    'dedupe/records',
     'backends/dynamodb/index',
     'backends/secrets',
   ],

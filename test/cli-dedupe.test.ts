@@ -54,6 +54,7 @@ describe('a run', () => {
       'kept/sub/c.md',
       'manifest.json',
       'rejects.jsonl',
+      'superseded.jsonl',
     ])
     const piped = await prestige(['dedupe', '-', '-o', at('piped'), '--json'], {
       input: jsonl([{ text: one }, { text: one }]),

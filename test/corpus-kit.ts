@@ -49,6 +49,8 @@ export function published(out: string): Record<string, string> {
   for (const name of names.toSorted()) {
     // Times and the name of the run are all over a report.
     if (name.startsWith('report.')) continue
+    // The top has the same as the folder of the newest run.
+    if (name.startsWith('runs')) continue
     if (name.startsWith('state') || statSync(join(out, name)).isDirectory()) continue
     const text = readFileSync(join(out, name), 'utf8')
     files[name] = name === 'manifest.json' ? timeless(text) : text

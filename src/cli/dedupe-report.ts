@@ -38,12 +38,18 @@ export function summaryText(summary: Summary, published: Published): string {
 function extras({
   superseded,
   repeated,
+  supersededEarlier,
   unchanged,
   orphaned,
   possibleMisses,
 }: Summary): string[][] {
   const rows: [string, number, string][] = [
     ['superseded', superseded, 'of those dropped: a better copy came later'],
+    [
+      'superseded before',
+      supersededEarlier,
+      'kept by earlier runs, and still in kept/: see superseded.jsonl',
+    ],
     ['repeated', repeated, 'of those dropped: the very same twice'],
     ['unchanged', unchanged, 'of changed files, decided about before'],
     ['orphaned', orphaned, 'of earlier runs: dropped for texts that have changed now'],

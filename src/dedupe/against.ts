@@ -5,7 +5,7 @@
  * As with a run, everything is decided and held against the ceilings before anything is published.
  */
 
-import { rm } from 'node:fs/promises'
+import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import {
@@ -20,8 +20,11 @@ import type { Watcher } from './decide-run.ts'
 import type { Decision } from './decision.ts'
 import { stoppedCleaning, violations } from './guards.ts'
 import { removeLeftovers } from './leftovers.ts'
-import { writeKept, writeWhole } from './publish.ts'
+import { outputLines, requireOwnNames } from './output-names.ts'
+import { writeKept, writeLines, writeWhole } from './publish.ts'
+import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './records.ts'
 import { refusedReject } from './rejected.ts'
+import { newRunName } from './runs.ts'
 import type { State } from './state.ts'
 import { countReject, Counting, type Summary } from './summary.ts'
 import { requireTarget, UNFINISHED } from './target.ts'
@@ -43,6 +46,8 @@ export interface AgainstResult {
 }
 
 const AT_ONCE = 32
+/** Nothing is ever superseded: there is no such record. */
+const AGAINST_RECORDS = RECORDS.filter((name) => name !== 'superseded.jsonl')
 
 /** What was found so far. Lines go to files, written aside: only numbers stay in memory. */
 interface Found {
@@ -56,8 +61,10 @@ interface Found {
 export async function cleanAgainst(state: State, options: AgainstOptions): Promise<AgainstResult> {
   const { out, shards, watcher, version = '' } = options
   await requireTarget(out, false)
-  await removeLeftovers(out, shards)
-  const found = await openFound(out)
+  await requireOwnNames(out, shards, () => false)
+  const name = newRunName(state.backend.now())
+  await removeLeftovers(out, shards, name)
+  const found = await openFound(out, name)
   try {
     watcher?.onShards?.(shards)
     for (const shard of shards) await lookThrough(state, shard, options, found)
@@ -65,25 +72,32 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
     const beyond = violations(summary, state.config)
     if (beyond.length > 0) throw stoppedCleaning(beyond)
     await writeWhole(join(out, UNFINISHED), [])
+    await writeLines(recordPath(out, name, OUTPUTS_FILE), outputLines({ shards }))
     const positions = async ({ index }: Shard) => found.kept[index] ?? []
     const published = await writeKept(shards, join(out, 'kept'), positions, options.reading)
     await found.duplicates.close()
     await found.rejects.close()
     const outputs = published.files.map((file) => file.slice(out.length + 1))
     const manifest = { format: 1, against: true, version, config: state.config, outputs, summary }
-    await writeWhole(join(out, 'manifest.json'), [`${JSON.stringify(manifest, undefined, 2)}\n`])
+    const manifestFile = recordPath(out, name, 'manifest.json')
+    await writeWhole(manifestFile, [`${JSON.stringify(manifest, undefined, 2)}\n`])
+    await showRecords(out, name, AGAINST_RECORDS)
     await rm(join(out, UNFINISHED), { force: true })
     return { summary, ...published }
   } catch (error) {
     await found.duplicates.abort()
     await found.rejects.abort()
+    // Only where nothing was written to them.
+    for (const folder of [recordPath(out, name, ''), join(out, RUNS_FOLDER)]) {
+      await rmdir(folder).catch(() => undefined)
+    }
     throw error
   }
 }
 
-async function openFound(out: string): Promise<Found> {
-  const duplicates = await WholeFile.open(join(out, 'duplicates.jsonl'))
-  const rejects = await WholeFile.open(join(out, 'rejects.jsonl'))
+async function openFound(out: string, name: string): Promise<Found> {
+  const duplicates = await WholeFile.open(recordPath(out, name, 'duplicates.jsonl'))
+  const rejects = await WholeFile.open(recordPath(out, name, 'rejects.jsonl'))
   return { counting: new Counting(), reasons: new Map(), kept: [], duplicates, rejects }
 }
 

@@ -5,7 +5,6 @@
  * cut off; asked for again when it is finished, it does nothing.
  */
 
-import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 
 import type { Backend } from '../backends/contract.ts'
@@ -19,6 +18,7 @@ import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
 import { violations } from './guards.ts'
 import { Leases, openLeases, publishing, type Sharing } from './leases.ts'
 import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './publish-run.ts'
+import { requireOwnFolder, requireOwnNames } from './output-names.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
 import { Outcome } from './outcome.ts'
 import { duplicatesOf, writeLines } from './publish.ts'
@@ -30,6 +30,7 @@ import {
   isOpen,
   keepNewRun,
   listRuns,
+  newRunName,
   notDone,
   readRun,
   requireRunName,
@@ -183,12 +184,25 @@ async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow |
     const { todo, skipped } = await notDone(backend, options.shards, runs)
     const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out), reading)
     if (!open && todo.length === 0) return undefined
+    if (!open) await requireNames(runs, todo, options)
     const run = open
       ? await joined(backend, open, fingerprint, options)
       : await newRun(backend, { runs, todo, skipped, fingerprint }, options)
     // Another process was faster: look again.
     if (run) return run
   }
+}
+
+/** Before anything is recorded: what earlier runs wrote to the same directory is never replaced. */
+async function requireNames(
+  runs: readonly RunHead[],
+  todo: readonly Shard[],
+  { out, run }: JobOptions,
+): Promise<void> {
+  const undone = new Set(runs.filter(({ status }) => status === 'undone').map(({ id }) => id))
+  const isGone = (id: string) => undone.has(id)
+  await requireOwnNames(resolve(out), todo, isGone)
+  if (run !== undefined) await requireOwnFolder(resolve(out), run, isGone)
 }
 
 interface Inputs {
@@ -204,7 +218,7 @@ async function newRun(
   { runs, todo, skipped, fingerprint }: Inputs,
   { config, out, run, reading }: JobOptions,
 ): Promise<RunRow | undefined> {
-  const id = run ?? newName(backend.now())
+  const id = run ?? newRunName(backend.now())
   requireRunName(id)
   if (runs.some((one) => one.id === id && one.status !== 'undone')) throw nameTaken(id)
   return keepNewRun(backend, {
@@ -273,11 +287,6 @@ async function nothingToDo(backend: Backend, { shards }: JobOptions): Promise<Jo
   const skipped = [...new Set(shards.map(({ path }) => path))]
   const summary = await summarise(backend, run)
   return { run, status: 'nothing', isPublisher: false, summary, files: [], notes: [], skipped }
-}
-
-function newName(now: number): string {
-  const time = new Date(now).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).replace('T', '-')
-  return `${time}-${randomBytes(2).toString('hex')}`
 }
 
 /** Takes a run back; with `cascade`, those that rely on it first. Returns the runs that were taken back. */

@@ -14,8 +14,10 @@ afterEach(() => rmSync(out, { recursive: true }))
 
 it('takes away what a killed run had begun to write, and nothing else', async () => {
   mkdirSync(join(out, 'kept/sub'), { recursive: true })
+  mkdirSync(join(out, 'runs/run'), { recursive: true })
   const ours = [
     'manifest.json.tmp-123',
+    'runs/run/outputs.jsonl.tmp-123',
     'kept/a.jsonl.tmp-0123456789ab',
     'kept/sub/b.txt.tmp-abcdefabcdef',
   ]
@@ -39,7 +41,7 @@ it('takes away what a killed run had begun to write, and nothing else', async ()
     format: 'files',
     files: [{ ...shard, path: 'sub/b.txt' }],
   } as const
-  await removeLeftovers(out, [shard, small])
+  await removeLeftovers(out, [shard, small], 'run')
   const left = readdirSync(out, { recursive: true, encoding: 'utf8' })
-  expect(left.toSorted()).toEqual(['kept', 'kept/sub', ...others].toSorted())
+  expect(left.toSorted()).toEqual(['kept', 'kept/sub', 'runs', 'runs/run', ...others].toSorted())
 })

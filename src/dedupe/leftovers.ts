@@ -7,17 +7,16 @@ import { readdir, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 import type { Shard } from '../input/document.ts'
+import { OUTPUTS_FILE, RECORDS, RUNS_FOLDER } from './records.ts'
 
 const ASIDE = /^(.+)\.tmp-[0-9a-f]{1,12}$/
-const OWN: ReadonlySet<string> = new Set([
-  'duplicates.jsonl',
-  'rejects.jsonl',
-  'manifest.json',
-  'report.html',
-  'report.json',
-])
+const OWN: ReadonlySet<string> = new Set([...RECORDS, OUTPUTS_FILE, 'report.html', 'report.json'])
 
-export async function removeLeftovers(out: string, shards: readonly Shard[]): Promise<void> {
+export async function removeLeftovers(
+  out: string,
+  shards: readonly Shard[],
+  run: string,
+): Promise<void> {
   const kept = new Set<string>()
   for (const shard of shards) {
     for (const { path } of shard.files ?? [shard]) {
@@ -25,7 +24,9 @@ export async function removeLeftovers(out: string, shards: readonly Shard[]): Pr
       kept.add(path.replace(/\.(?:gz|zst)$/, ''))
     }
   }
-  await removeAside(out, (name) => OWN.has(name), false)
+  for (const directory of [out, join(out, RUNS_FOLDER, run)]) {
+    await removeAside(directory, (name) => OWN.has(name), false)
+  }
   await removeAside(join(out, 'kept'), (name) => kept.has(name), true)
 }
 

@@ -10,9 +10,20 @@ export class Outcome {
   readonly #kept = new Map<number, number[]>()
   readonly #told = new Map<number, number[]>()
 
+  readonly #superseding = new Map<number, number[]>()
+
   note(shard: number, { position, isRepeated }: BatchEntry, { action }: DocumentRow): void {
     if (!isRepeated && (action === 'keep' || action === 'link')) addTo(this.#kept, shard, position)
     if (isRepeated || action !== 'keep') addTo(this.#told, shard, position)
+  }
+
+  /** It superseded a document of an earlier run. */
+  noteSuperseding(shard: number, { position }: BatchEntry): void {
+    addTo(this.#superseding, shard, position)
+  }
+
+  superseding(shard: number): ReadonlySet<number> {
+    return new Set(this.#superseding.get(shard))
   }
 
   /** In ascending order. */

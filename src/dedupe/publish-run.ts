@@ -19,6 +19,7 @@ import type { Watcher } from './decide-run.ts'
 import { type Held, isLost, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { Outcome } from './outcome.ts'
 import { publish, writeWhole } from './publish.ts'
+import { recordPath, showRecords } from './records.ts'
 import {
   changeRun,
   keepFiles,
@@ -119,6 +120,7 @@ async function publishAs(
   const manifest = manifestOf(finished, summary, outputs, notes, version)
   await requireLease(leases, held)
   await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
+  await showRecords(run.out, run.id)
   await keepFiles(backend, finished)
   await backend.run(finish, held, finished)
   leases.lose(held)
@@ -178,7 +180,6 @@ export async function resultOf(backend: Backend, id: string): Promise<JobResult>
   }
 }
 
-/** A later run may have written another in its place. */
 async function manifestIn(run: RunHead): Promise<Partial<Manifest>> {
   try {
     // safe: whatever else it is has another run, or none
@@ -189,8 +190,8 @@ async function manifestIn(run: RunHead): Promise<Partial<Manifest>> {
   }
 }
 
-function manifestPath({ out }: RunHead): string {
-  return join(out, 'manifest.json')
+function manifestPath({ out, id }: RunHead): string {
+  return recordPath(out, id, 'manifest.json')
 }
 
 function manifestOf(

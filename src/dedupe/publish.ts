@@ -13,10 +13,13 @@ import { PrestigeError } from '../errors.ts'
 import type { Shard } from '../input/document.ts'
 import { type KeptWriter, openWriter, type ReadingInput } from '../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
+import { outputLines } from './output-names.ts'
 import type { Outcome } from './outcome.ts'
+import { OUTPUTS_FILE, recordPath } from './records.ts'
 import { rejects, runPrefix } from './rows.ts'
 import type { RunRow } from './runs.ts'
-import { type Line, linesOf, type Wanted } from './summary.ts'
+import { type Line, linesOf, type Wanted } from './lines.ts'
+import { supersededLines } from './superseded.ts'
 import { WholeFile } from './whole-file.ts'
 
 /** A line of `duplicates.jsonl`. */
@@ -55,11 +58,14 @@ export async function publish(
     await before()
     return outcome.kept(index)
   }
-  await removeLeftovers(run.out, run.shards)
+  await removeLeftovers(run.out, run.shards, run.id)
+  const record = (name: string) => recordPath(run.out, run.id, name)
+  await writeLines(record(OUTPUTS_FILE), outputLines(run))
   const published = await writeKept(run.shards, directory, positions, run.reading)
   await before()
-  await writeLines(join(run.out, 'duplicates.jsonl'), duplicatesOf(backend, run, outcome))
-  await writeLines(join(run.out, 'rejects.jsonl'), rejectsOf(backend, run))
+  await writeLines(record('duplicates.jsonl'), duplicatesOf(backend, run, outcome))
+  await writeLines(record('rejects.jsonl'), rejectsOf(backend, run))
+  await writeLines(record('superseded.jsonl'), supersededLines(backend, run, outcome))
   return published
 }
 

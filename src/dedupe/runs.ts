@@ -1,6 +1,6 @@
 /** Runs: what was asked for, how far it came, and which input files earlier runs have done already. */
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 
 import { endOfPrefix } from '../bytes.ts'
@@ -84,6 +84,11 @@ export async function findRun(backend: Backend, id: string): Promise<RunRow> {
   const found = (await listRuns(backend)).find((run) => run.id === id)
   if (found) return backend.read(readRun, found)
   throw new PrestigeError('KEY_NOT_FOUND', `There is no run ${JSON.stringify(id)} in this state.`)
+}
+
+export function newRunName(now: number): string {
+  const time = new Date(now).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).replace('T', '-')
+  return `${time}-${randomBytes(2).toString('hex')}`
 }
 
 export function requireRunName(id: string): void {

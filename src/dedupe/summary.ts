@@ -1,9 +1,7 @@
 /** What a run came to, counted from its rows: for the report, and for the guards that stop a run. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
 import { EMPTY, endOfPrefix } from '../bytes.ts'
-import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
+import type { Backend } from '../backends/contract.ts'
 import {
   ByName,
   ByPair,
@@ -15,19 +13,10 @@ import {
 } from './bounded.ts'
 import { ClusterCounter, type ClusterSample } from './cluster-sizes.ts'
 import type { Decision, Method, Named } from './decision.ts'
-import { fromHex, named } from './names.ts'
+import { type Line, linesOf } from './lines.ts'
 import type { Outcome } from './outcome.ts'
-import {
-  type BatchEntry,
-  batches,
-  clusters,
-  decodeEntries,
-  documents,
-  type DocumentRow,
-  rejects,
-  runPrefix,
-  shardKey,
-} from './rows.ts'
+import { type BatchEntry, type DocumentRow, rejects, runPrefix } from './rows.ts'
+import { supersededEarlier } from './superseded.ts'
 
 export interface SourceCounts {
   documents: number
@@ -69,6 +58,8 @@ export interface Summary {
   unchanged: number
   /** Documents of this run that replaced a worse copy, of this run or an earlier one. */
   superseding: number
+  /** Documents that earlier runs kept and that a better copy of this run has replaced: `kept/` still holds them. */
+  supersededEarlier: number
   /** Duplicates of texts that documents of this run had before: no copy of these is kept now. */
   orphaned: number
   bytes: number
@@ -102,92 +93,6 @@ export interface Summary {
 const HISTOGRAM_BINS = 100
 const CLOSEST = 12
 const LONGEST = 5
-/** So many rows are read before others have a turn: leases are renewed meanwhile. */
-const ROWS_A_TURN = 256
-
-/** A document of a run, with what it was decided to be. */
-export interface Line {
-  readonly shard: number
-  readonly entry: BatchEntry
-  readonly row: DocumentRow
-  /** What is kept in its place. */
-  readonly of: Named | undefined
-  /** What it was measured against. */
-  readonly centre: Named | undefined
-  /** How it was found, or, of a superseded one, how the better copy was. */
-  readonly method: Method | undefined
-  readonly similarity: number | undefined
-}
-
-/** Which entries of a batch are wanted. */
-export type Wanted = (shard: number, entries: readonly BatchEntry[]) => readonly BatchEntry[]
-
-/** Documents of a run in the order of shards and positions, page by page. */
-export async function* linesOf(
-  backend: Backend,
-  run: string,
-  wanted: Wanted = (_shard, entries) => entries,
-): AsyncGenerator<Line[]> {
-  for await (const { shard, entries: all } of entriesOf(backend, run)) {
-    const entries = wanted(shard, all)
-    if (entries.length > 0) yield await backend.read(findLines, shard, entries)
-  }
-}
-
-/** Where the documents of a run, or of one of its shards, are. */
-export async function* entriesOf(
-  backend: Backend,
-  run: string,
-  only?: number,
-): AsyncGenerator<{ readonly shard: number; readonly entries: BatchEntry[] }> {
-  const all = runPrefix(run)
-  const prefix = only === undefined ? all : shardKey(run, only)
-  const range = { start: prefix, end: endOfPrefix(prefix) }
-  let rows = 0
-  for await (const { key, value } of backend.scan(batches, range)) {
-    if (++rows % ROWS_A_TURN === 0) await nextTurn()
-    yield { shard: key.readUInt32BE(all.byteLength), entries: decodeEntries(value) }
-  }
-}
-
-function* findLines(
-  _scope: unknown,
-  shard: number,
-  entries: readonly BatchEntry[],
-): Transaction<Line[]> {
-  const rows = yield* read(...entries.map(({ key }) => cell(documents, key)))
-  const lines: Line[] = []
-  for (const [at, entry] of entries.entries()) {
-    const row = rows[at]
-    if (!row) continue
-    const isAlone = row.action === 'keep' && !row.cluster
-    const found = isAlone ? { row, ...NOTHING } : yield* linksOf(row)
-    lines.push({ shard, entry, ...found })
-  }
-  return lines
-}
-
-const NOTHING = { of: undefined, centre: undefined, method: undefined, similarity: undefined }
-
-function* linksOf(row: DocumentRow): Transaction<Omit<Line, 'shard' | 'entry'>> {
-  const link = row.like ?? row.spans?.[0]?.[2]
-  const centreKey = row.cluster ?? link
-  const [cluster] = row.cluster ? yield* read(cell(clusters, fromHex(row.cluster))) : []
-  const survivorKey = row.supersededBy ?? cluster?.survivor ?? centreKey
-  const keys = [survivorKey ?? '', centreKey ?? ''].map(fromHex)
-  const [survivor, centre] = yield* read(...keys.map((key) => cell(documents, key)))
-  // A centre was not found itself: the copy that superseded it was found near it.
-  const { method, similarity } =
-    row.action === 'superseded' && !row.cluster ? (survivor ?? row) : row
-  return {
-    row,
-    of: survivor && named(survivor),
-    centre: centre && named(centre),
-    method: isMethod(method) ? method : undefined,
-    similarity,
-  }
-}
-
 export async function summarise(
   backend: Backend,
   run: string,
@@ -205,6 +110,11 @@ export async function summarise(
       else counting.addUnchanged()
       if (row.cluster) clusterCounter.note(row.cluster)
     }
+    const superseding = page.filter(({ entry, row }) => isSuperseding(run, entry, row))
+    if (superseding.length === 0) continue
+    const earlier = await backend.read(supersededEarlier, run, superseding)
+    counting.addSupersededEarlier(earlier.length)
+    for (const { shard, entry } of earlier) outcome?.noteSuperseding(shard, entry)
   }
   const summary = counting.summary()
   const prefix = runPrefix(run)
@@ -216,6 +126,10 @@ export async function summarise(
   }
   const { clusters: count, sizes, largest } = await clusterCounter.count(backend, run)
   return { ...summary, clusters: count, clusterSizes: sizes, largestClusters: largest }
+}
+
+function isSuperseding(run: string, { isRepeated }: BatchEntry, row: DocumentRow): boolean {
+  return !isRepeated && row.run === run && (row.supersedes?.length ?? 0) > 0
 }
 
 export function countReject(summary: Summary, reason: string): void {
@@ -240,6 +154,7 @@ export class Counting {
     superseded: 0,
     unchanged: 0,
     superseding: 0,
+    supersededEarlier: 0,
     orphaned: 0,
     bytes: 0,
     bytesDropped: 0,
@@ -268,6 +183,10 @@ export class Counting {
 
   addUnchanged(): void {
     this.#sum.unchanged++
+  }
+
+  addSupersededEarlier(count: number): void {
+    this.#sum.supersededEarlier += count
   }
 
   addOrphaned({ orphaned = 0 }: DocumentRow): void {
@@ -351,11 +270,6 @@ export class Counting {
 
 function addTo(counts: Partial<Record<Method, number>>, method: Method): void {
   counts[method] = (counts[method] ?? 0) + 1
-}
-
-function isMethod(name: string | undefined): name is Method {
-  const names = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic']
-  return name !== undefined && names.includes(name)
 }
 
 function byLikeness(one: PairSample, other: PairSample): number {

@@ -9,8 +9,9 @@ import { dirname, join, resolve } from 'node:path'
 import { PrestigeError } from '../errors.ts'
 import { codeOf, outputFailure } from '../input/failure.ts'
 import { isRaw } from './raw.ts'
+import { RECORDS } from './records.ts'
 
-const OUTPUTS = ['kept', 'duplicates.jsonl', 'rejects.jsonl', 'manifest.json'] as const
+const OUTPUTS = ['kept', ...RECORDS] as const
 
 /** Stands in a directory of outputs that no state knows of, from the first of them to the last. */
 export const UNFINISHED = '.unfinished'

@@ -12,7 +12,7 @@ export type {
 export { isReject } from './document.ts'
 export type { Skipped } from './find-files.ts'
 export { type Listing, listShards } from './list-shards.ts'
-export { type KeptWriter, openWriter, type Written } from './open-writer.ts'
+export { type KeptWriter, openWriter, outputName, type Written } from './open-writer.ts'
 export {
   type FieldNames,
   inputFormats,

@@ -42,13 +42,22 @@ export async function openWriter(shard: Shard, options: WritingInput): Promise<K
   const read = readOptions(writingOptions, options, 'writing')
   if (shard.format === 'files') return new FilesWriter(shard, read)
   const isSame = canCompress(shard.compression)
-  const name = isSame ? shard.path : withoutCompression(shard.path)
+  const name = outputName(shard)
   const path = join(read.directory, name)
   await requireOther(shard.file, path)
   const note = isSame
     ? undefined
     : `${name} is written uncompressed: this Node cannot write zstd, which 22.15 and later can.`
   return openFormat(shard, path, note, read)
+}
+
+/** Of the file that is written for an input, below the directory of outputs. */
+export function outputName({
+  path,
+  format,
+  compression,
+}: Pick<Shard, 'path' | 'format' | 'compression'>): string {
+  return format === 'files' || canCompress(compression) ? path : withoutCompression(path)
 }
 
 async function openFormat(

@@ -126,6 +126,7 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
           ${line('Dropped', documents.dropped, `left out: ${percent(duplicationRate)} of all`)}
           ${documents.repeated > 0 && line('… repeated', documents.repeated, 'of the dropped: this very document, id and text, came before')}
           ${documents.superseded > 0 && line('… superseded', documents.superseded, 'of the dropped: a better copy came later')}
+          ${documents.supersededEarlier > 0 && line('Superseded before', documents.supersededEarlier, 'kept by earlier runs, and still in their outputs: superseded.jsonl lists them')}
           ${line('Rejected', documents.rejected, 'pieces of input that were no documents; not counted above')}
         </tbody>
       </table>

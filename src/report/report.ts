@@ -99,6 +99,7 @@ export interface Report {
     readonly superseded: number
     /** Of the kept: replaced a worse copy that was there. */
     readonly superseding: number
+    readonly supersededEarlier: number
     /** Of the dropped: the very same document, id and text, was decided about before. */
     readonly repeated: number
     /** Pieces of input that were no documents; not part of `in`. */
@@ -195,7 +196,7 @@ type Figures = Pick<Report, 'documents' | 'bytes' | 'duplicationRate' | 'methods
 
 function figuresOf(summary: Summary): Figures {
   const { documents, kept, dropped, linked, superseded, superseding, repeated } = summary
-  const { rejected, possibleMisses, bytes, bytesDropped } = summary
+  const { supersededEarlier, rejected, possibleMisses, bytes, bytesDropped } = summary
   const methods = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic'] as const
   const rejects = Object.entries(summary.rejectsByReason)
   return {
@@ -206,6 +207,7 @@ function figuresOf(summary: Summary): Figures {
       linked,
       superseded,
       superseding,
+      supersededEarlier,
       repeated,
       rejected,
       possibleMisses,

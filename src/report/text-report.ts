@@ -179,6 +179,10 @@ function outcomes(report: Report, writer: Writer): void {
   if (documents.superseding > 0) {
     rows.push(line('superseding', documents.superseding, '', 'took the place of a worse copy'))
   }
+  if (documents.supersededEarlier > 0) {
+    const note = 'kept by earlier runs, see superseded.jsonl'
+    rows.push(line('superseded before', documents.supersededEarlier, '', note))
+  }
   if (documents.rejected > 0) rows.push(line('rejected', documents.rejected, '', 'no documents'))
   if (documents.possibleMisses > 0) {
     rows.push(line('possible misses', documents.possibleMisses, '', 'buckets passed over'))

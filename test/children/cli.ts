@@ -20,6 +20,7 @@ export interface RunOptions {
   readonly store?: string | undefined
   readonly input?: string | Uint8Array
   readonly uid?: number | undefined
+  readonly cwd?: string | undefined
   /** What to do while the process runs. Its stdin stays open then, unless there is input. */
   readonly meanwhile?: (child: ChildProcessWithoutNullStreams) => Promise<void>
 }
@@ -28,6 +29,7 @@ export async function prestige(args: readonly string[], options: RunOptions = {}
   const { PRESTIGE_STORE: _, ...env } = process.env
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { ...env, ...(options.store !== undefined && { PRESTIGE_STORE: options.store }) },
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
     ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
   })
   const out: Buffer[] = []

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
@@ -218,7 +218,7 @@ function filesOf(out: string): Record<string, string> {
   const files: Record<string, string> = {}
   for (const name of readdirSync(out, { recursive: true, encoding: 'utf8' }).toSorted()) {
     if (name.startsWith('state') || statSync(join(out, name)).isDirectory()) continue
-    files[name] = name.startsWith('report.')
+    files[name] = basename(name).startsWith('report.')
       ? 'is there'
       : digestOf(name, readFileSync(join(out, name)))
   }
@@ -226,7 +226,7 @@ function filesOf(out: string): Record<string, string> {
 }
 
 function digestOf(name: string, bytes: Buffer): string {
-  if (name !== 'manifest.json') return createHash('sha256').update(bytes).digest('hex')
+  if (basename(name) !== 'manifest.json') return createHash('sha256').update(bytes).digest('hex')
   const { startedAt: _from, finishedAt: _to, ...rest } = JSON.parse(bytes.toString())
   return JSON.stringify(rest)
 }

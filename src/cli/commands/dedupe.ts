@@ -12,6 +12,7 @@ import { withoutSecrets } from '../../backends/secrets.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe-report.ts'
+import { recordPath, showRecords } from '../../dedupe/records.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -210,14 +211,16 @@ class Work {
     const { existsSync } = await import('node:fs')
     const out = resolve(this.#places.out)
     const known = (await deduper.runs()).find(({ id }) => id === run)
-    return known?.out === out && !existsSync(join(out, 'report.html'))
+    return known?.out === out && !existsSync(recordPath(out, run, 'report.html'))
   }
 
   async #report(deduper: Deduper, { run, summary }: JobResult): Promise<void> {
     const { out } = this.#places
     const report = await reportOfRun(deduper, run, summary)
-    await writeAside(join(out, 'report.json'), `${JSON.stringify(report, undefined, 2)}\n`)
-    await writePage(deduper, report, join(out, 'report.html'))
+    const json = recordPath(out, run, 'report.json')
+    await writeAside(json, `${JSON.stringify(report, undefined, 2)}\n`)
+    await writePage(deduper, report, recordPath(out, run, 'report.html'))
+    await showRecords(out, run, ['report.json', 'report.html'])
   }
 
   async #plan(deduper: Deduper, job: Job): Promise<number> {
