@@ -9,11 +9,13 @@
 import type { Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 
+import { PrestigeError } from '../errors.ts'
 import type { OpenInput } from './open-input.ts'
+import type { Damage } from './unfit.ts'
+import { TooLarge, windowTooLarge, ZSTD_WINDOW_LOG_MAX, ZstdBlocks } from './zstd-blocks.ts'
 
 const CHUNK_BYTES = 256 * 1024
-/** A small step of input, since it may stand for a thousand times as much. */
-const ZSTD_STEP_BYTES = 16 * 1024
+const ZSTD_STEP_BYTES = 64 * 1024
 
 interface FeedState {
   isOver: boolean
@@ -21,7 +23,7 @@ interface FeedState {
   wake: () => void
 }
 
-type MakeStream = (options: { chunkSize: number }) => Transform
+type MakeStream = (options: { chunkSize: number; params?: Record<number, number> }) => Transform
 
 /** What Node 20 does not have. */
 export function zstdOfNode(
@@ -32,6 +34,12 @@ export function zstdOfNode(
   return typeof found === 'function' ? (found as MakeStream) : undefined
 }
 
+/** Node's decoder refuses larger windows by itself; said here so that no version of it allows more. */
+function windowMax(): Record<number, number> {
+  const name: unknown = Reflect.get(zlib.constants, 'ZSTD_d_windowLogMax')
+  return typeof name === 'number' ? { [name]: ZSTD_WINDOW_LOG_MAX } : {}
+}
+
 /** The letter a, twice, in two frames. */
 const TWO_FRAMES = Buffer.from('KLUv/QBYCQAAYSi1L/0AWAkAAGE=', 'base64')
 
@@ -40,9 +48,18 @@ function isZstdTrusted(): boolean {
   return typeof decompress === 'function' && String(decompress(TWO_FRAMES)) === 'aa'
 }
 
+function damageOf(error: unknown): Damage {
+  const code: unknown = Reflect.get(Object(error), 'code')
+  if (code === 'ZSTD_error_frameParameter_windowTooLarge') {
+    return { why: windowTooLarge().message, isTooLarge: true }
+  }
+  const why = error instanceof Error ? error.message : String(error)
+  return { why, isTooLarge: error instanceof TooLarge }
+}
+
 export class Decompressed {
   /** Why it ended early; only known at the end. */
-  damage: string | undefined
+  damage: Damage | undefined
   readonly #input: OpenInput
   readonly #compression: 'gzip' | 'zstd'
 
@@ -57,11 +74,13 @@ export class Decompressed {
       return this.#through(zlib.createGunzip({ chunkSize: CHUNK_BYTES }))
     }
     const make = isZstdTrusted() ? zstdOfNode('createZstdDecompress') : undefined
-    return make ? this.#through(make({ chunkSize: CHUNK_BYTES })) : this.#throughFzstd()
+    return make
+      ? this.#through(make({ chunkSize: CHUNK_BYTES, params: windowMax() }))
+      : this.#throughFzstd()
   }
 
   async *#nothing(): AsyncGenerator<Buffer> {
-    this.damage = 'the file is empty'
+    this.damage = { why: 'the file is empty' }
   }
 
   /** What a stream gave before it failed counts, so it is collected here: its own iterator would drop it. */
@@ -78,7 +97,7 @@ export class Decompressed {
       state.wake()
     })
     stream.on('error', (error: Error) => {
-      this.damage = error.message
+      this.damage = damageOf(error)
       stop()
     })
     stream.on('end', stop)
@@ -123,16 +142,20 @@ export class Decompressed {
     const stream = new Decompress((data) => {
       given.push(Buffer.from(data.buffer, data.byteOffset, data.byteLength))
     })
-    let left = this.#input.bytes
-    for (const block of this.#input.blocks(0, left, ZSTD_STEP_BYTES)) {
-      left -= block.length
-      try {
-        stream.push(Buffer.from(block), left === 0)
-      } catch (error) {
-        this.damage = error instanceof Error ? error.message : String(error)
+    const cutter = new ZstdBlocks()
+    try {
+      for (const block of this.#input.blocks(0, this.#input.bytes, ZSTD_STEP_BYTES)) {
+        // A copy, since the block is used again while the decoder holds parts of it.
+        for (const piece of cutter.feed(Buffer.from(block))) {
+          stream.push(piece)
+          yield* given.splice(0)
+        }
       }
-      yield* given.splice(0)
-      if (this.damage !== undefined) return
+      stream.push(cutter.rest, true)
+    } catch (error) {
+      if (error instanceof PrestigeError) throw error
+      this.damage = damageOf(error)
     }
+    yield* given.splice(0)
   }
 }

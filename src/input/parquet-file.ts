@@ -12,6 +12,7 @@ import {
 
 import type { InputFile } from './document.ts'
 import { OpenInput } from './open-input.ts'
+import { ZstdBlocks } from './zstd-blocks.ts'
 
 export interface ParquetFile {
   readonly input: OpenInput
@@ -57,15 +58,51 @@ export function topNames(schema: readonly SchemaElement[]): string[] {
   return names
 }
 
-/** By Node where it can, since that is faster; else in JavaScript. */
+/** The largest page that is decompressed: a page is held whole. */
+const PAGE_BYTES_MAX = 512 * 1024 * 1024
+
+type Decompressor = (bytes: Uint8Array, outputBytes: number) => Uint8Array
+
+/** By Node where it can, since that is faster; else in JavaScript. None gives more than the page declares. */
 export async function decompressors(): Promise<Compressors> {
   const { compressors } = await import('hyparquet-compressors')
-  const zstd: unknown = Reflect.get(zlib, 'zstdDecompressSync')
-  return {
+  const own: Record<string, Decompressor> = {
     ...compressors,
-    GZIP: (bytes) => zlib.gunzipSync(bytes),
-    BROTLI: (bytes) => zlib.brotliDecompressSync(bytes),
-    // safe: if zlib has a function of this name, it takes bytes and gives bytes.
-    ...(typeof zstd === 'function' ? { ZSTD: zstd as (bytes: Uint8Array) => Uint8Array } : {}),
+    GZIP: (bytes, outputBytes) => zlib.gunzipSync(bytes, limitTo(outputBytes)),
+    BROTLI: (bytes, outputBytes) => zlib.brotliDecompressSync(bytes, limitTo(outputBytes)),
+    ZSTD: zstdOfPages(await import('fzstd')),
+  }
+  const bounded = Object.entries(own).map(([name, decompress]): [string, Decompressor] => [
+    name,
+    (bytes, outputBytes) => {
+      if (outputBytes <= PAGE_BYTES_MAX) return decompress(bytes, outputBytes)
+      throw new Error(`a page declares ${outputBytes} bytes, more than ${PAGE_BYTES_MAX}`)
+    },
+  ])
+  return Object.fromEntries(bounded)
+}
+
+/** Node takes no limit of nothing. */
+function limitTo(outputBytes: number): { maxOutputLength: number } {
+  return { maxOutputLength: Math.max(1, outputBytes) }
+}
+
+function zstdOfPages({ Decompress }: typeof import('fzstd')): Decompressor {
+  const ofNode: unknown = Reflect.get(zlib, 'zstdDecompressSync')
+  if (typeof ofNode === 'function') {
+    return (bytes, outputBytes) => ofNode(bytes, limitTo(outputBytes))
+  }
+  return (bytes, outputBytes) => {
+    const output = Buffer.alloc(outputBytes)
+    let filled = 0
+    const stream = new Decompress((part) => {
+      if (filled + part.length > outputBytes) throw new Error('a page is longer than it declares')
+      output.set(part, filled)
+      filled += part.length
+    })
+    const cutter = new ZstdBlocks()
+    for (const piece of cutter.feed(Buffer.from(bytes))) stream.push(piece)
+    stream.push(cutter.rest, true)
+    return output.subarray(0, filled)
   }
 }

@@ -7,7 +7,7 @@ import { Batch } from './batch.ts'
 import type { Document, Reject, Shard } from './document.ts'
 import { DocumentMaker } from './make-document.ts'
 import type { ReadingOptions } from './options.ts'
-import { truncated, Unfit } from './unfit.ts'
+import { type Damage, truncated, Unfit } from './unfit.ts'
 import { type RecordScanner, ShardRecords } from './shard-records.ts'
 
 type Items = readonly (Document | Reject)[]
@@ -65,7 +65,7 @@ class Rows {
   }
 
   /** A quote that never closed, or a compressed file that ended early; the latter explains the former. */
-  readEnd(scanner: RecordScanner, damage: string | undefined): Document | Reject | undefined {
+  readEnd(scanner: RecordScanner, damage: Damage | undefined): Document | Reject | undefined {
     if (damage === undefined) return scanner.unclosed() ? this.read(scanner) : undefined
     if (this.#position < this.#resume) return undefined
     const place = { position: this.#position, line: scanner.line + 1, offset: 0 }

@@ -6,10 +6,11 @@ import type { InputFormat, Shard } from './document.ts'
 import { Decompressed } from './decompress.ts'
 import { firstByteOf, LineScanner } from './line-scanner.ts'
 import { OpenInput } from './open-input.ts'
+import type { Damage } from './unfit.ts'
 
 export class ShardLines {
   /** Why a compressed file ended early; only known at the end. */
-  damage: string | undefined
+  damage: Damage | undefined
   readonly #shard: Shard
   readonly #lineBytesMax: number
 

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { CsvParser } from './csv-parser.ts'
 import type { Shard } from './document.ts'
 import type { LineScanner } from './line-scanner.ts'
-import { requireNoNul, requireUtf8, tooLong, Unfit } from './unfit.ts'
+import { type Damage, requireNoNul, requireUtf8, tooLong, Unfit } from './unfit.ts'
 import { isBlank, ShardLines, withoutMark } from './shard-lines.ts'
 
 const NEWLINE = Buffer.from('\n')
@@ -111,7 +111,7 @@ export class ShardRecords {
     this.#scanner = new RecordScanner(delimiter, options.hasQuotes, options.lineBytesMax)
   }
 
-  get damage(): string | undefined {
+  get damage(): Damage | undefined {
     return this.#lines.damage
   }
 

@@ -16,9 +16,17 @@ export class Unfit {
   }
 }
 
-export function truncated(damage: string, heldBytes: number): Unfit {
+/** Why a compressed file gave no more. */
+export interface Damage {
+  readonly why: string
+  /** It is refused, and may be sound. */
+  readonly isTooLarge?: boolean
+}
+
+export function truncated({ why, isTooLarge }: Damage, heldBytes: number): Unfit {
+  if (isTooLarge) return new Unfit('too-long', why)
   const lost = heldBytes > 0 ? `; ${heldBytes} bytes of an unfinished line were dropped` : ''
-  const message = `the compressed file is damaged or ends too early (${damage})${lost}`
+  const message = `the compressed file is damaged or ends too early (${why})${lost}`
   return new Unfit('truncated', `${message}. What was read before is good; fetch the file again`)
 }
 
