@@ -130,7 +130,8 @@ describe('a run that goes on', () => {
     writeFiles(at('in'), { 'c.jsonl': '{"bad\n' })
     const strict = await dedupe('--workers', '2', '--strict')
     expect([strict.code, strict.err]).toEqual([2, expect.stringContaining('c.jsonl')])
-    expect((await dedupe('--workers', '2', '-q')).code).toBe(0)
+    const whole = await dedupe('--workers', '2', '-q')
+    expect([whole.code, whole.err]).toEqual([1, expect.stringContaining('invalid-json')])
     expect(linesOf(at('out/rejects.jsonl'))).toHaveLength(1)
   })
 

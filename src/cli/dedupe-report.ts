@@ -63,9 +63,11 @@ function methods({ droppedByMethod }: Summary): string {
   return told.map(([method, number]) => `${method} ${count(number)}`).join(', ')
 }
 
-function reasons({ rejectsByReason }: Summary): string {
+function reasons({ rejected, rejectsByReason, rejectsUnrecorded }: Summary): string {
   const told = Object.entries(rejectsByReason).toSorted(([, one], [, other]) => other - one)
-  return told.map(([reason, number]) => `${reason} ${count(number)}`).join(', ')
+  const all = told.map(([reason, number]) => `${reason} ${count(number)}`).join(', ')
+  if (rejectsUnrecorded === 0) return all
+  return `${all}; rejects.jsonl has the first ${count(rejected - rejectsUnrecorded)}`
 }
 
 function sources({ bySource }: Summary): string[] {

@@ -24,6 +24,7 @@ import { outputLines, requireOwnNames } from './output-names.ts'
 import { writeKept, writeLines, writeWhole } from './publish.ts'
 import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './records.ts'
 import { refusedReject } from './rejected.ts'
+import { RejectBudget, RejectedShards } from './rejects.ts'
 import { newRunName } from './runs.ts'
 import type { State } from './state.ts'
 import { countReject, Counting, type Summary } from './summary.ts'
@@ -43,6 +44,8 @@ export interface AgainstResult {
   readonly summary: Summary
   readonly files: readonly string[]
   readonly notes: readonly string[]
+  /** Set if an input could not be read, or if most of it was rejected. */
+  readonly rejection?: string | undefined
 }
 
 const AT_ONCE = 32
@@ -54,6 +57,9 @@ interface Found {
   readonly counting: Counting
   readonly reasons: Map<string, number>
   readonly kept: number[][]
+  readonly budget: RejectBudget
+  readonly rejected: RejectedShards
+  unrecorded: number
   readonly duplicates: WholeFile
   readonly rejects: WholeFile
 }
@@ -83,7 +89,7 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
     await writeWhole(manifestFile, [`${JSON.stringify(manifest, undefined, 2)}\n`])
     await showRecords(out, name, AGAINST_RECORDS)
     await rm(join(out, UNFINISHED), { force: true })
-    return { summary, ...published }
+    return { summary, ...published, rejection: found.rejected.message(shards) }
   } catch (error) {
     await found.duplicates.abort()
     await found.rejects.abort()
@@ -98,14 +104,23 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
 async function openFound(out: string, name: string): Promise<Found> {
   const duplicates = await WholeFile.open(recordPath(out, name, 'duplicates.jsonl'))
   const rejects = await WholeFile.open(recordPath(out, name, 'rejects.jsonl'))
-  return { counting: new Counting(), reasons: new Map(), kept: [], duplicates, rejects }
+  return {
+    counting: new Counting(),
+    reasons: new Map(),
+    kept: [],
+    budget: new RejectBudget(),
+    rejected: new RejectedShards(),
+    unrecorded: 0,
+    duplicates,
+    rejects,
+  }
 }
 
-function summaryOf({ counting, reasons }: Found): Summary {
+function summaryOf(found: Found): Summary {
+  const { counting, reasons } = found
   const summary = counting.summary()
-  for (const [reason, count] of reasons) {
-    for (let at = 0; at < count; at++) countReject(summary, reason)
-  }
+  for (const [reason, count] of reasons) countReject(summary, reason, count)
+  summary.rejectsUnrecorded = found.unrecorded
   return summary
 }
 
@@ -133,7 +148,10 @@ async function lookThrough(
 
 async function tellReject(found: Found, shard: Shard, reject: Reject): Promise<void> {
   found.reasons.set(reject.reason, (found.reasons.get(reject.reason) ?? 0) + 1)
-  await found.rejects.write(`${JSON.stringify({ file: shard.path, ...reject })}\n`)
+  const isRecorded = found.budget.allows(reject)
+  found.rejected.addReject(shard.index, reject.reason, 1, isRecorded ? reject : undefined)
+  if (!isRecorded) found.unrecorded++
+  else await found.rejects.write(`${JSON.stringify({ file: shard.path, ...reject })}\n`)
 }
 
 async function lookAtAll(
@@ -148,6 +166,7 @@ async function lookAtAll(
   for (const [at, decision] of decisions.entries()) {
     const { position } = documents[at] ?? {}
     if (position === undefined) continue
+    found.rejected.addDocument(shard.index)
     found.counting.addDecision(decision, prepared[at]?.bytes ?? 0)
     watcher.onDecision?.(decision)
     if (decision.action !== 'drop') found.kept[shard.index]?.push(position)

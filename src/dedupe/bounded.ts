@@ -13,8 +13,8 @@ export function emptyRecord<T>(): Record<string, T> {
   return Object.create(null)
 }
 
-export function countIn(counts: Counts, name: string): void {
-  counts[name] = (counts[name] ?? 0) + 1
+export function countIn(counts: Counts, name: string, number = 1): void {
+  counts[name] = (counts[name] ?? 0) + number
 }
 
 /** What is counted by name. Names that come when there are too many share one count. */

@@ -9,7 +9,7 @@
 import { endOfPrefix } from '../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
-import type { Reject, Shard } from '../input/document.ts'
+import type { Shard } from '../input/document.ts'
 import type { ReadingInput } from '../input/index.ts'
 import {
   finishShard,
@@ -24,13 +24,13 @@ import type { Decision } from './decision.ts'
 import { deciding, type Held, isLost, type Leases, requireGoingOn } from './leases.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { rankOf } from './rank.ts'
+import { keepRejects, SHARD_REJECTS_MAX } from './rejects.ts'
 import {
   type BatchEntry,
   batches,
   encodeEntries,
   pending,
   type Rank,
-  rejects,
   runPrefix,
   shardKey,
 } from './rows.ts'
@@ -167,7 +167,7 @@ async function* batchesLeft(
     isAllDone = found === 'all-done'
     const shard = typeof found === 'string' ? undefined : run.shards[found.shard]
     if (typeof found === 'string' || !shard) return undefined
-    const resume = positionsIn(found.progress)
+    const resume = numberIn(found.progress, 'positions')
     return { held: found, shard, reading: { ...reading, resume }, strict }
   }
   for (;;) {
@@ -225,43 +225,45 @@ function* keepBatch(
 ): Transaction<void> {
   const { placed, rejected } = batch
   const { run, shard } = held
-  yield* advance(scope, held, batch)
+  const recorded = yield* advance(scope, held, batch)
   const entries = placed.flatMap(({ position }, at) => entryOf(position, made[at]))
   const [first] = entries
   if (first) {
     scope.write(cell(batches, shardKey(run, shard, first.position)), encodeEntries(entries))
   }
-  keepRejects(scope, run, shard, rejected)
+  keepRejects(scope, held, rejected, recorded)
 }
 
 function entryOf(position: number, made: Made | undefined): BatchEntry[] {
   return made ? [{ position, key: made.key, isRepeated: made.decision.isRepeated === true }] : []
 }
 
-/** Batches of a shard are kept one after another, by who has leased it, while the run goes on; or not at all. */
-function* advance(scope: Scope, held: Held, { from, upTo, isLast }: Batch): Transaction<void> {
+/**
+ * Batches of a shard are kept one after another, by who has leased it, while the run goes on; or not at all. Returns
+ * how many rejects of the shard are recorded so far.
+ */
+function* advance(scope: Scope, held: Held, batch: Batch): Transaction<number> {
+  const { from, upTo, isLast, rejected } = batch
   yield* requireGoingOn(held)
-  const [before] = yield* read(shardCell(held.run, held.shard))
-  const value = shardValue({ positions: upTo })
+  const [row] = yield* read(shardCell(held.run, held.shard))
+  const before = readShardValue(row?.value ?? '')
+  const recorded = numberIn(before, 'rejects')
+  const rejectCount = Math.min(recorded + rejected.length, SHARD_REJECTS_MAX)
+  const value = shardValue({ positions: upTo, ...(rejectCount > 0 && { rejects: rejectCount }) })
   if (isLast) yield* finishShard(scope, held, value)
   else yield* noteProgress(scope, held, value)
-  if (positionsIn(readShardValue(before?.value ?? '')) !== from) throw outOfStep(held.run)
+  if (numberIn(before, 'positions') !== from) throw outOfStep(held.run)
+  return recorded
 }
 
-function positionsIn(noted: unknown): number {
-  return Number(Reflect.get(Object(noted), 'positions') ?? 0)
+function numberIn(noted: unknown, name: 'positions' | 'rejects'): number {
+  return Number(Reflect.get(Object(noted), name) ?? 0)
 }
 
 /** A batch whose end was never known was kept after all, or one before it was not. */
 function outOfStep(run: string): PrestigeError {
   const message = `Run ${run} is not where this process took it to be. Give the same command again to go on.`
   return new PrestigeError('CONTENDED', message)
-}
-
-function keepRejects(scope: Scope, run: string, shard: number, rejected: readonly Reject[]): void {
-  for (const reject of rejected) {
-    scope.write(cell(rejects, shardKey(run, shard, reject.position)), reject)
-  }
 }
 
 async function letWait(
@@ -290,14 +292,14 @@ function* wait(
   valueBytesMax: number,
 ): Transaction<void> {
   const { run, shard } = held
-  yield* advance(scope, held, batch)
+  const recorded = yield* advance(scope, held, batch)
   for (const { document, position } of batch.placed) {
     const key = pendingKey(run, rank(document), document, shard, position)
     for (const row of encodeWaiting(key, { document, shard, position }, valueBytesMax)) {
       scope.write(cell(pending, row.key), row.value)
     }
   }
-  keepRejects(scope, run, shard, batch.rejected)
+  keepRejects(scope, held, batch.rejected, recorded)
 }
 
 async function decidePending(

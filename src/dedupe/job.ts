@@ -67,6 +67,8 @@ export interface PlanResult {
   readonly summary: Summary
   /** Ceilings that would stop the run. */
   readonly violations: readonly string[]
+  /** Set if an input cannot be read, or if most of it is rejected. */
+  readonly rejection?: string | undefined
 }
 
 export interface Undone {
@@ -151,7 +153,9 @@ async function planOn(
   const outcome = new Outcome()
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
   if (file !== undefined) await writeLines(file, duplicatesOf(backend, run, outcome))
-  return { status: 'planned', summary, violations: violations(summary, options.config) }
+  const rejection = outcome.rejected.message(run.shards)
+  const found = violations(summary, options.config)
+  return { status: 'planned', summary, violations: found, rejection }
 }
 
 function decidingOf(options: JobOptions, leases: Leases): DecideOptions {

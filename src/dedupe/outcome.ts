@@ -3,10 +3,12 @@
  * publishing it need not read every row again.
  */
 
+import { RejectedShards } from './rejects.ts'
 import type { BatchEntry, DocumentRow } from './rows.ts'
 
 /** Positions in a shard, of documents. Eight bytes a document. */
 export class Outcome {
+  readonly rejected: RejectedShards = new RejectedShards()
   readonly #kept = new Map<number, number[]>()
   readonly #told = new Map<number, number[]>()
 

@@ -41,6 +41,8 @@ export interface JobResult {
   readonly files: readonly string[]
   readonly notes: readonly string[]
   readonly skipped: readonly string[]
+  /** Set if an input could not be read, or if most of it was rejected: what was, and why. */
+  readonly rejection?: string | undefined
 }
 
 export interface Manifest {
@@ -54,6 +56,7 @@ export interface Manifest {
   readonly skipped: readonly string[]
   readonly outputs: readonly string[]
   readonly notes: readonly string[]
+  readonly rejection?: string | undefined
   readonly summary: Summary
 }
 
@@ -117,7 +120,9 @@ async function publishAs(
   const { files, notes } = await publish(backend, run, outcome, () => requireLease(leases, held))
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
   const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
-  const manifest = manifestOf(finished, summary, outputs, notes, version)
+  const rejection = outcome.rejected.message(run.shards)
+  const written = { summary, outputs, notes, rejection, version }
+  const manifest = manifestOf(finished, written)
   await requireLease(leases, held)
   await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
   await showRecords(run.out, run.id)
@@ -125,7 +130,8 @@ async function publishAs(
   await backend.run(finish, held, finished)
   leases.lose(held)
   const { id, skipped } = run
-  return { run: id, status: 'finished', isPublisher: true, summary, files, notes, skipped }
+  const result = { summary, files, notes, skipped, rejection }
+  return { run: id, status: 'finished', isPublisher: true, ...result }
 }
 
 async function requireLease(leases: Leases, held: Held): Promise<void> {
@@ -168,7 +174,7 @@ export async function resultOf(backend: Backend, id: string): Promise<JobResult>
   if (run?.status !== 'finished') {
     throw new PrestigeError('RUN_ENDED', `Run ${id} was taken back while it went on.`)
   }
-  const { outputs = [], notes = [], skipped = [], summary } = await manifestIn(run)
+  const { outputs = [], notes = [], skipped = [], rejection, summary } = await manifestIn(run)
   return {
     run: id,
     status: 'finished',
@@ -177,6 +183,7 @@ export async function resultOf(backend: Backend, id: string): Promise<JobResult>
     files: outputs.map((name) => join(run.out, name)),
     notes,
     skipped,
+    rejection,
   }
 }
 
@@ -194,13 +201,10 @@ function manifestPath({ out, id }: RunHead): string {
   return recordPath(out, id, 'manifest.json')
 }
 
-function manifestOf(
-  run: RunRow,
-  summary: Summary,
-  outputs: readonly string[],
-  notes: readonly string[],
-  version: string,
-): Manifest {
+type WrittenResults = Pick<Manifest, 'summary' | 'outputs' | 'notes' | 'rejection' | 'version'>
+
+function manifestOf(run: RunRow, written: WrittenResults): Manifest {
+  const { summary, outputs, notes, rejection, version } = written
   const { id, startedAt, finishedAt = startedAt, config, shards, skipped } = run
   const inputs = shards.flatMap((shard) =>
     (shard.files ?? [shard]).map(({ path, fileBytes }) => ({
@@ -221,6 +225,7 @@ function manifestOf(
     skipped,
     outputs,
     notes,
+    ...(rejection !== undefined && { rejection }),
     summary,
   }
 }

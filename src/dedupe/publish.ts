@@ -7,7 +7,6 @@
 
 import { join } from 'node:path'
 
-import { endOfPrefix } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { Shard } from '../input/document.ts'
@@ -16,7 +15,7 @@ import { removeLeftovers } from './leftovers.ts'
 import { outputLines } from './output-names.ts'
 import type { Outcome } from './outcome.ts'
 import { OUTPUTS_FILE, recordPath } from './records.ts'
-import { rejects, runPrefix } from './rows.ts'
+import { rejectsIn } from './rejects.ts'
 import type { RunRow } from './runs.ts'
 import { type Line, linesOf, type Wanted } from './lines.ts'
 import { supersededLines } from './superseded.ts'
@@ -158,11 +157,8 @@ function duplicateLine({ entry, row, of, centre }: Line, shard: Shard | undefine
 }
 
 async function* rejectsOf(backend: Backend, run: RunRow): AsyncGenerator<object> {
-  const prefix = runPrefix(run.id)
-  const range = { start: prefix, end: endOfPrefix(prefix) }
-  for await (const { key, value } of backend.scan(rejects, range)) {
-    const shard = run.shards[key.readUInt32BE(prefix.byteLength)]
-    yield { file: shard?.path, ...Object(value) }
+  for await (const { shard, reject } of rejectsIn(backend, run.id)) {
+    if (reject) yield { file: run.shards[shard]?.path, ...reject }
   }
 }
 

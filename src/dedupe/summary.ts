@@ -1,6 +1,6 @@
 /** What a run came to, counted from its rows: for the report, and for the guards that stop a run. */
 
-import { EMPTY, endOfPrefix } from '../bytes.ts'
+import { EMPTY } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
 import {
   ByName,
@@ -15,7 +15,8 @@ import { ClusterCounter, type ClusterSample } from './cluster-sizes.ts'
 import type { Decision, Method, Named } from './decision.ts'
 import { type Line, linesOf } from './lines.ts'
 import type { Outcome } from './outcome.ts'
-import { type BatchEntry, type DocumentRow, rejects, runPrefix } from './rows.ts'
+import { rejectsIn } from './rejects.ts'
+import type { BatchEntry, DocumentRow } from './rows.ts'
 import { supersededEarlier } from './superseded.ts'
 
 export interface SourceCounts {
@@ -52,6 +53,8 @@ export interface Summary {
   /** Documents that this run met before: the same id, file and text. They are dropped. */
   repeated: number
   rejected: number
+  /** Of these, those that are only counted: `rejects.jsonl` has a limit. */
+  rejectsUnrecorded: number
   /** Documents of this run that a better copy has replaced since. */
   superseded: number
   /** Documents of changed files that an earlier run had decided about, and that are as they were. */
@@ -105,6 +108,7 @@ export async function summarise(
       const { shard, entry, row } = line
       counting.add(line)
       outcome?.note(shard, entry, row)
+      outcome?.rejected.addDocument(shard)
       if (entry.isRepeated) continue
       if (row.run === run) counting.addOrphaned(row)
       else counting.addUnchanged()
@@ -117,24 +121,22 @@ export async function summarise(
     for (const { shard, entry } of earlier) outcome?.noteSuperseding(shard, entry)
   }
   const summary = counting.summary()
-  const prefix = runPrefix(run)
-  for await (const { value } of backend.scan(rejects, {
-    start: prefix,
-    end: endOfPrefix(prefix),
-  })) {
-    countReject(summary, String(Reflect.get(Object(value), 'reason')))
+  for await (const { shard, reason, count, reject } of rejectsIn(backend, run)) {
+    countReject(summary, reason, count)
+    if (!reject) summary.rejectsUnrecorded += count
+    outcome?.rejected.addReject(shard, reason, count, reject)
   }
-  const { clusters: count, sizes, largest } = await clusterCounter.count(backend, run)
-  return { ...summary, clusters: count, clusterSizes: sizes, largestClusters: largest }
+  const { clusters: all, sizes, largest } = await clusterCounter.count(backend, run)
+  return { ...summary, clusters: all, clusterSizes: sizes, largestClusters: largest }
 }
 
 function isSuperseding(run: string, { isRepeated }: BatchEntry, row: DocumentRow): boolean {
   return !isRepeated && row.run === run && (row.supersedes?.length ?? 0) > 0
 }
 
-export function countReject(summary: Summary, reason: string): void {
-  summary.rejected++
-  countIn(summary.rejectsByReason, reason)
+export function countReject(summary: Summary, reason: string, number: number): void {
+  summary.rejected += number
+  countIn(summary.rejectsByReason, reason, number)
 }
 
 /** Adds up lines. */
@@ -151,6 +153,7 @@ export class Counting {
     linked: 0,
     repeated: 0,
     rejected: 0,
+    rejectsUnrecorded: 0,
     superseded: 0,
     unchanged: 0,
     superseding: 0,

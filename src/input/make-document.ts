@@ -34,6 +34,7 @@ export interface Field {
 export const ID_BYTES_MAX = 900
 export const NAME_BYTES_MAX = 200
 const SHORTENED_HASH_CHARACTERS = 16
+const MESSAGE_CHARACTERS_MAX = 500
 
 function fieldNamed(name: string): Field {
   const quoted = /^[\w-]+$/.test(name) ? Buffer.from(`"${name}"`) : undefined
@@ -112,7 +113,7 @@ export class DocumentMaker {
   reject(place: Place, unfit: Unfit, begins: Uint8Array | string): Reject {
     const { position, line } = place
     const { reason, message } = unfit
-    return { position, line, reason, message: sentence(message), sample: sampleOf(begins) }
+    return { position, line, reason, message: bounded(sentence(message)), sample: sampleOf(begins) }
   }
 
   #draft(text: string, place: Place, id: string | undefined): Draft {
@@ -233,6 +234,12 @@ function kindOf(value: unknown): string {
   if (typeof value === 'object') return 'an object'
   if (typeof value === 'string') return `"${sampleOf(value).slice(0, 40)}"`
   return typeof value === 'number' ? `the number ${value}` : `a ${typeof value}`
+}
+
+/** Names of fields are in messages, and have no limit of their own. */
+function bounded(message: string): string {
+  if (message.length <= MESSAGE_CHARACTERS_MAX) return message
+  return `${message.slice(0, MESSAGE_CHARACTERS_MAX).toWellFormed()} …`
 }
 
 function sentence(message: string): string {

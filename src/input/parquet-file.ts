@@ -2,6 +2,7 @@
 
 import * as zlib from 'node:zlib'
 
+import type * as fzstd from 'fzstd'
 import {
   type AsyncBuffer,
   type Compressors,
@@ -87,7 +88,7 @@ function limitTo(outputBytes: number): { maxOutputLength: number } {
   return { maxOutputLength: Math.max(1, outputBytes) }
 }
 
-function zstdOfPages({ Decompress }: typeof import('fzstd')): Decompressor {
+function zstdOfPages({ Decompress }: typeof fzstd): Decompressor {
   const ofNode: unknown = Reflect.get(zlib, 'zstdDecompressSync')
   if (typeof ofNode === 'function') {
     return (bytes, outputBytes) => ofNode(bytes, limitTo(outputBytes))

@@ -203,7 +203,7 @@ class Work {
         await print(`Nothing to do: earlier runs have done all ${result.skipped.length} files.\n`)
       } else await print(summaryText(result.summary, { ...result, out, state }))
     }
-    return 0
+    return this.#exitCode(result)
   }
 
   /** The last thing a run does is to write its report, and it may have been killed before that. */
@@ -230,7 +230,7 @@ class Work {
     if (this.#invocation.flag('json')) await printJson(result)
     else if (!this.#invocation.flag('quiet')) await print(summaryText(result.summary, { file }))
     for (const violation of result.violations) tell(`The run would be stopped: ${violation}.\n`)
-    return result.violations.length > 0 ? EXIT_FAILED : 0
+    return result.violations.length > 0 ? EXIT_FAILED : this.#exitCode(result)
   }
 
   async #clean(deduper: Deduper, job: Job): Promise<number> {
@@ -239,7 +239,15 @@ class Work {
     const { out } = this.#places
     if (this.#invocation.flag('json')) await printJson({ ...result, out })
     else if (!this.#invocation.flag('quiet')) await print(summaryText(result.summary, { out }))
-    return 0
+    return this.#exitCode(result)
+  }
+
+  /** An input that is lost is a failure, whatever became of the others. */
+  #exitCode({ rejection, run }: { rejection?: string | undefined; run?: string }): number {
+    if (rejection === undefined) return 0
+    const back = run ? ` To read it again with other options, take run ${run} back first.` : ''
+    tell(`${rejection}${back}\n`)
+    return EXIT_FAILED
   }
 
   tellStopped(): void {
