@@ -142,6 +142,28 @@ describe('input that is damaged', () => {
     expect(summary.rejected).toBeGreaterThan(0)
   })
 
+  it('a Parquet of which another column is damaged stops no run: its rows are rejected', async () => {
+    const whole = Buffer.from(
+      parquetWriteBuffer({
+        columnData: [
+          { name: 'text', data: Array.from({ length: 20 }, () => text()), type: 'STRING' },
+          { name: 'n', data: Array.from({ length: 20 }, (_, n) => `n${n}`), type: 'STRING' },
+        ],
+        rowGroupSize: 10,
+        codec: 'UNCOMPRESSED',
+      }),
+    )
+    const { row_groups: groups } = parquetMetadata(new Uint8Array(whole))
+    const offset = Number(groups[1]?.columns[1]?.meta_data?.data_page_offset)
+    whole.fill(0xff, offset, offset + 30)
+    writeFiles(at('in'), { 'a.parquet': whole, 'b.jsonl': goodLines.join('') })
+    const { summary, rejection } = await run()
+    expect(summary).toMatchObject({ documents: 15, kept: 15 })
+    expect(summary.rejectsByReason).toEqual({ unreadable: 1 })
+    expect(rejection).toContain('a.parquet')
+    expect(existsSync(at('out/kept/a.parquet'))).toBe(true)
+  })
+
   it('a gzip with zeros behind it, as tapes leave them, is whole', async () => {
     writeFiles(at('in'), { 'a.jsonl.gz': Buffer.concat([packed, Buffer.alloc(1000)]) })
     expect((await run()).summary).toMatchObject({ kept: 5, rejected: 0 })

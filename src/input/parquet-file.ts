@@ -33,11 +33,22 @@ export async function openParquet(of: InputFile): Promise<ParquetFile> {
     },
   }
   try {
-    return { input, file, metadata: await parquetMetadataAsync(file, { geoparquet: false }) }
+    const metadata = await parquetMetadataAsync(file, { geoparquet: false })
+    metadata.row_groups.forEach(requireRows)
+    return { input, file, metadata }
   } catch (error) {
     input.close()
     throw error
   }
+}
+
+/** A row group is read at once, so that no more can be meant. */
+const GROUP_ROWS_MAX = 2 ** 28
+
+function requireRows({ num_rows }: { readonly num_rows: bigint }, at: number): void {
+  const rows = Number(num_rows)
+  if (Number.isInteger(rows) && rows >= 0 && rows <= GROUP_ROWS_MAX) return
+  throw new Error(`row group ${at + 1} declares ${String(num_rows)} rows`)
 }
 
 /** Rows before each row group, and behind the last. */

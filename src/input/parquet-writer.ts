@@ -12,7 +12,6 @@ import {
   type CompressionCodec,
   type Compressors,
   type FileMetaData,
-  parquetRead,
   type SchemaElement,
 } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
@@ -22,15 +21,8 @@ import type { Shard } from './document.ts'
 import { KeptPositions } from './kept-positions.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
 import type { OutputFile } from './output-file.ts'
-import {
-  decompressors,
-  groupStarts,
-  openParquet,
-  type ParquetFile,
-  topNames,
-} from './parquet-file.ts'
-
-type Row = readonly unknown[]
+import { decompressors, groupStarts, openParquet, topNames } from './parquet-file.ts'
+import { physical, readRows, type Row } from './parquet-rows.ts'
 
 export class RowsWriter implements KeptWriter {
   readonly note = undefined
@@ -115,7 +107,8 @@ export class RowsWriter implements KeptWriter {
         const wanted: number[] = []
         for (let row = start; row < end; row++) if (kept.has(row - first)) wanted.push(row - start)
         if (wanted.length === 0) continue
-        const rows = await readRows(parquet, start, end, this.#decompressors)
+        const columns = topNames(parquet.metadata.schema)
+        const rows = await readRows(parquet, columns, start, end, this.#decompressors)
         this.#writeRows(wanted.map((row) => rows[row] ?? []))
         await this.#flush()
         documents += wanted.length
@@ -142,45 +135,11 @@ export class RowsWriter implements KeptWriter {
   }
 }
 
-async function readRows(
-  { file, metadata }: ParquetFile,
-  rowStart: number,
-  rowEnd: number,
-  compressors: Compressors,
-): Promise<readonly Row[]> {
-  let rows: readonly Row[] = []
-  await parquetRead({
-    file,
-    metadata: { ...metadata, schema: physical(metadata.schema) },
-    rowStart,
-    rowEnd,
-    columns: topNames(metadata.schema),
-    compressors,
-    utf8: false,
-    parsers: { timestampFromNanoseconds: (nanos: bigint) => nanos },
-    onComplete: (read) => {
-      rows = read
-    },
-  })
-  return rows
-}
-
 /** INT96 is deprecated and nobody writes it; its nanoseconds fit another timestamp. */
 function asWritten(element: SchemaElement): SchemaElement {
   if (element.type !== 'INT96') return element
   const logical_type = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'NANOS' } as const
   return { ...element, type: 'INT64', logical_type }
-}
-
-/** Leaves without logical types; lists and maps keep theirs, which shape the rows, and so do the keys of maps. */
-function physical(schema: readonly SchemaElement[]): SchemaElement[] {
-  return schema.map((element, at) => {
-    const isMapKey = element.name === 'key' && schema[at - 2]?.converted_type === 'MAP'
-    const shapes = element.converted_type === 'LIST' || element.converted_type === 'MAP'
-    if (isMapKey || shapes) return element
-    const { converted_type: _converted, logical_type: _logical, ...bare } = element
-    return bare
-  })
 }
 
 /** As the file was compressed, where that can be written; else Snappy, which everyone reads. */
@@ -203,6 +162,6 @@ function codecOf(metadata: FileMetaData): {
 function asFailure(shard: Shard, error: unknown): PrestigeError {
   if (error instanceof PrestigeError) return error
   const why = error instanceof Error ? error.message : String(error)
-  const message = `Rows of ${shard.path} cannot be written as Parquet (${why}). Convert it to JSONL first.`
+  const message = `Rows of ${shard.path} cannot be written as Parquet (${why}). Take the run back (prestige undo), convert the file to JSONL, and run again.`
   return new PrestigeError('FORMAT_UNSUPPORTED', message, { cause: error })
 }

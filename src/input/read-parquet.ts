@@ -21,6 +21,7 @@ import {
   type ParquetFile,
   topNames,
 } from './parquet-file.ts'
+import { readRows } from './parquet-rows.ts'
 import { tooLong, Unfit } from './unfit.ts'
 
 type Items = readonly (Document | Reject)[]
@@ -98,13 +99,29 @@ function columnsOf({ metadata }: ParquetFile, maker: DocumentMaker): string[] {
   return there.filter((name) => wanted.has(name))
 }
 
+/**
+ * Rows are written with all their columns. One that cannot be read is found here, while the rows can still be
+ * rejected, and not when everything is decided.
+ */
+async function requireOthers(
+  parquet: ParquetFile,
+  columns: readonly string[],
+  rowStart: number,
+  rowEnd: number,
+  compressors: Compressors,
+): Promise<void> {
+  const others = topNames(parquet.metadata.schema).filter((name) => !columns.includes(name))
+  if (others.length > 0) await readRows(parquet, others, rowStart, rowEnd, compressors)
+}
+
 async function readGroup(
-  { file, metadata }: ParquetFile,
+  parquet: ParquetFile,
   columns: string[],
   rowStart: number,
   rowEnd: number,
   compressors: Compressors,
 ): Promise<readonly unknown[] | Unfit> {
+  const { file, metadata } = parquet
   let rows: readonly unknown[] = []
   try {
     await parquetRead({
@@ -120,6 +137,7 @@ async function readGroup(
         rows = read
       },
     })
+    await requireOthers(parquet, columns, rowStart, rowEnd, compressors)
     return rows
   } catch (error) {
     return unreadable(error)
