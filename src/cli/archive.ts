@@ -1,10 +1,11 @@
 /** `export --archive FILE` and `import --archive FILE`: a whole store as one file, to carry it between engines. */
 
-import { createReadStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 
 import { Failure, fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
+import { openStream } from './open-stream.ts'
 import { print, printJson } from './output.ts'
 import { Progress } from './progress.ts'
 import { countOf, size } from './units.ts'
@@ -71,12 +72,18 @@ async function toFile(
 export async function importArchive(invocation: Invocation): Promise<number> {
   refuseMisplaced(invocation)
   const file = invocation.operand(0)
-  const source: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file)
   const progress = Progress.of(invocation, 'key')
   const { restoreStore } = await import('../open-store.ts')
+  let source: Readable | undefined
+  // It would wait for ever for what a pipe does not give.
+  const stop = () => source?.destroy(invocation.signal.reason)
+  invocation.signal.addEventListener('abort', stop, { once: true })
   try {
+    const opened: Readable = file === '-' ? process.stdin : await openStream(file)
+    source = opened
+    if (invocation.signal.aborted) stop()
     const restored = await withStore(invocation, { create: true, durability: 'os' }, (store) =>
-      restoreStore(store, source, {
+      restoreStore(store, opened, {
         signal: invocation.signal,
         onKey: (bytes) => progress.advance(bytes),
       }),

@@ -5,11 +5,11 @@
  * whoever sends a large file is served many lines at a time.
  */
 
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 
 import { fileFailure, systemCode } from './failure.ts'
+import { openStream } from './open-stream.ts'
 import { tell } from './output.ts'
 
 export const LINE_BYTES_MAX: number = 64 * 1024 * 1024
@@ -96,9 +96,9 @@ async function* piecesOf(file: string, signal: AbortSignal): AsyncGenerator<Buff
   if (file === '-' && process.stdin.isTTY) {
     tell('Lines are read from the terminal; end them with Ctrl-D.\n')
   }
-  const stream: Readable =
-    file === '-' ? process.stdin : createReadStream(file, { highWaterMark: READ_BYTES })
+  const stream: Readable = file === '-' ? process.stdin : await openStream(file, READ_BYTES)
   const stop = () => stream.destroy()
+  if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   try {
     for await (const piece of stream) yield piece

@@ -1,14 +1,12 @@
 /** Reads a file or stdin whole, up to a limit, and stops when the user wants to stop. */
 
-import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 
 import { Failure, fileFailure } from './failure.ts'
 import { VALUE_BYTES_MAX } from './limits.ts'
+import { openStream } from './open-stream.ts'
 import { tell } from './output.ts'
 import { size } from './units.ts'
-
-const READ_BYTES = 1024 * 1024
 
 export async function readFileWhole(
   path: string,
@@ -16,9 +14,10 @@ export async function readFileWhole(
   bytesMax: number = VALUE_BYTES_MAX,
 ): Promise<Buffer> {
   try {
-    return await readAll(createReadStream(path, { highWaterMark: READ_BYTES }), signal, bytesMax)
+    return await readAll(await openStream(path), signal, bytesMax)
   } catch (error) {
-    throw error instanceof Failure ? error : fileFailure(path, error)
+    if (error instanceof Failure || signal.aborted) throw error
+    throw fileFailure(path, error)
   }
 }
 
@@ -36,6 +35,7 @@ async function readAll(stream: Readable, signal: AbortSignal, bytesMax: number):
   const parts: Buffer[] = []
   let bytes = 0
   const stop = () => stream.destroy()
+  if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   try {
     for await (const part of stream) {

@@ -176,7 +176,13 @@ async function withShards<T>(
   use: (shards: Listing['shards']) => Promise<T>,
   isDone?: (file: InputFile) => boolean,
 ): Promise<T> {
-  const listing = await listShards(job.inputs, job.listing, process.stdin, isDone)
+  const listing = await listShards(
+    job.inputs,
+    job.listing,
+    process.stdin,
+    isDone,
+    job.watcher?.signal,
+  )
   try {
     return await use(listing.shards)
   } finally {

@@ -40,6 +40,7 @@ export async function listShards(
   options: ListingInput = {},
   stdin: Readable = process.stdin,
   isDone: (file: InputFile) => boolean = () => false,
+  signal?: AbortSignal,
 ): Promise<Listing> {
   const read = readOptions(listingOptions, options, 'listing')
   if (patterns.length === 0) {
@@ -49,7 +50,7 @@ export async function listShards(
     )
   }
   const found = await findFiles(patterns.filter((pattern) => pattern !== '-'))
-  const spooled = patterns.includes('-') ? await spool(stdin) : undefined
+  const spooled = patterns.includes('-') ? await spool(stdin, signal) : undefined
   try {
     const { named, skipped } = nameAll(found.files, rootOf(found.bases, read.root), read)
     if (spooled) named.push(await nameSpooled(spooled, read))

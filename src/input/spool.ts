@@ -14,15 +14,16 @@ export interface Spooled {
   close(): Promise<void>
 }
 
-export async function spool(stdin: Readable): Promise<Spooled> {
+export async function spool(stdin: Readable, signal?: AbortSignal): Promise<Spooled> {
   const directory = await mkdtemp(join(tmpdir(), 'prestige-input-'))
   const file = join(directory, 'stdin')
   const close = (): Promise<void> => rm(directory, { recursive: true, force: true })
   try {
-    await pipeline(stdin, createWriteStream(file, { mode: 0o600 }))
+    await pipeline(stdin, createWriteStream(file, { mode: 0o600 }), { signal })
     return { file, close }
   } catch (error) {
     await close()
+    signal?.throwIfAborted()
     throw outputFailure(file, error)
   }
 }
