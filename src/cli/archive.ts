@@ -1,8 +1,10 @@
 /** `export --archive FILE` and `import --archive FILE`: a whole store as one file, to carry it between engines. */
 
 import { open, rename, rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 
+import { besideName, removeAbandoned } from '../abandoned.ts'
 import { Failure, fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { openStream } from './open-stream.ts'
@@ -43,6 +45,7 @@ async function toFile(
   pieces: AsyncIterable<Buffer>,
 ): Promise<number> {
   const aside = `${file}.${process.pid}.part`
+  await removeAbandoned(dirname(file), besideName(basename(file), String.raw`\.\d+\.part`))
   const progress = Progress.of(invocation, 'record')
   let bytes = 0
   const target = await open(aside, 'wx').catch((error: unknown) => {

@@ -100,6 +100,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   strict: ['strict'],
   format: ['input', 'format'],
   source: ['input', 'source'],
+  'follow-symlinks': ['input', 'followSymlinks'],
 }
 const FIELDS = ['text', 'id', 'source', 'time', 'quality', 'type', 'language'] as const
 

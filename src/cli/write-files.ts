@@ -10,6 +10,7 @@ import { lstatSync, renameSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { removeAbandoned } from '../abandoned.ts'
 import { fileFailure, reasonOf, systemCode } from './failure.ts'
 import { notationOf } from './key-notation.ts'
 
@@ -31,6 +32,7 @@ export class FileWriter {
   static async open(root: string, replaces: boolean): Promise<FileWriter> {
     try {
       await mkdir(root, { recursive: true })
+      await removeAbandoned(root, /^\.prestige-export-[A-Za-z0-9]{6}$/)
       return new FileWriter(root, await mkdtemp(join(root, '.prestige-export-')), replaces)
     } catch (error) {
       throw fileFailure(root, error)

@@ -2,11 +2,17 @@
 
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 
+import { besideName, removeAbandoned } from '../abandoned.ts'
 import { fileFailure } from './failure.ts'
 
 export async function writeWhole(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}.part`
+  await removeAbandoned(
+    dirname(path),
+    besideName(basename(path), String.raw`\.[0-9a-f-]{36}\.part`),
+  )
   try {
     await writeAside(aside, text)
     await rename(aside, path)

@@ -20,7 +20,7 @@ import type { Watcher } from './decide-run.ts'
 import type { Decision } from './decision.ts'
 import { stoppedCleaning, violations } from './guards.ts'
 import { removeLeftovers } from './leftovers.ts'
-import { outputLines, requireOwnNames } from './output-names.ts'
+import { outputLines, requireNoLinks, requireOwnNames } from './output-names.ts'
 import { writeKept, writeLines, writeWhole } from './publish.ts'
 import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './records.ts'
 import { refusedReject } from './rejected.ts'
@@ -68,6 +68,7 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
   const { out, shards, watcher, version = '' } = options
   await requireTarget(out, false)
   await requireOwnNames(out, shards, () => false)
+  await requireNoLinks(out, shards)
   const name = newRunName(state.backend.now())
   await removeLeftovers(out, shards, name)
   const found = await openFound(out, name)

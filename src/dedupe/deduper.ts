@@ -5,7 +5,14 @@ import { randomBytes } from 'node:crypto'
 import type { Backend } from '../backends/contract.ts'
 import { PrestigeError } from '../errors.ts'
 import type { InputFile } from '../input/document.ts'
-import { type Listing, type ListingInput, listShards, type ReadingInput } from '../input/index.ts'
+import {
+  LEADS_OUTSIDE,
+  type Listing,
+  type ListingInput,
+  listShards,
+  type ReadingInput,
+} from '../input/index.ts'
+import { countOf } from '../units.ts'
 import { type AgainstResult, cleanAgainst } from './against.ts'
 import type { DedupeConfig } from './config.ts'
 import type { Watcher } from './decide-run.ts'
@@ -115,8 +122,10 @@ export class Deduper {
     // What is open already need not be loaded again; but a job goes by the rules of its config alone.
     const opened = prefer ? undefined : this.#state
     const isDone = await doneFiles(backend, await listRuns(backend))
-    const run = (shards: Listing['shards']) =>
-      runJob(backend, { ...job, config, shards, embedder }, opened)
+    const run = async ({ shards, skipped }: Listing) => {
+      const result = await runJob(backend, { ...job, config, shards, embedder }, opened)
+      return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
+    }
     return withShards(job, run, isDone)
   }
 
@@ -124,7 +133,7 @@ export class Deduper {
   async plan(job: PlanJob): Promise<PlanResult> {
     const { backend, config } = this.#state
     if (!backend.serial) throw noPlan()
-    return withShards(job, (shards) =>
+    return withShards(job, ({ shards }) =>
       planJob(
         this.#overlay(),
         { ...job, config, shards, embedder: this.#state.engine.meaning?.embedder },
@@ -135,7 +144,10 @@ export class Deduper {
 
   /** Writes those of the inputs that are no duplicates of what is known. Nothing is added to what is known. */
   clean(job: Job): Promise<AgainstResult> {
-    return withShards(job, (shards) => cleanAgainst(this.#state, { ...job, shards }))
+    return withShards(job, async ({ shards, skipped }) => {
+      const result = await cleanAgainst(this.#state, { ...job, shards })
+      return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
+    })
   }
 
   /** Takes a run back; with `cascade`, those that rely on it first. */
@@ -173,7 +185,7 @@ function infoOf({ id, status, startedAt, finishedAt, out, files }: RunHead): Run
 
 async function withShards<T>(
   job: Job,
-  use: (shards: Listing['shards']) => Promise<T>,
+  use: (listing: Listing) => Promise<T>,
   isDone?: (file: InputFile) => boolean,
 ): Promise<T> {
   const listing = await listShards(
@@ -184,10 +196,20 @@ async function withShards<T>(
     job.watcher?.signal,
   )
   try {
-    return await use(listing.shards)
+    return await use(listing)
   } finally {
     await listing.close()
   }
+}
+
+function notesOf(skipped: Listing['skipped']): string[] {
+  const links = skipped.filter(({ why }) => why === LEADS_OUTSIDE)
+  const [first] = links
+  if (!first) return []
+  const many = countOf(links.length, 'symbolic link')
+  return [
+    `${many} that lead outside the inputs were passed over, such as ${first.file}. To read them, add --follow-symlinks.`,
+  ]
 }
 
 function noPlan(): PrestigeError {

@@ -21,13 +21,24 @@ import { entriesOf, fieldsOf, type SchemaField, unwrapped } from './schema-field
 import { seedNames } from './seed-names.ts'
 import { readValue } from './units.ts'
 
-const { format, root, shardBytes } = listingOptions.entries
+const { format, root, followSymlinks, shardBytes } = listingOptions.entries
 const { source, fields, lineBytesMax } = readingOptions.entries
 
 export const jobSchema = v.strictObject({
   ...dedupeSchema.entries,
   strict: v.optional(flag('The first piece of input that is no document stops the run.'), false),
-  input: v.optional(v.strictObject({ format, root, source, fields, lineBytesMax, shardBytes }), {}),
+  input: v.optional(
+    v.strictObject({
+      format,
+      root,
+      followSymlinks,
+      source,
+      fields,
+      lineBytesMax,
+      shardBytes,
+    }),
+    {},
+  ),
 })
 
 export interface JobConfig {
@@ -56,7 +67,12 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   // safe: readOptions looks at everything in it
   const read = readOptions(jobSchema, merged as v.InferInput<typeof jobSchema>, 'The config')
   const { strict, input, ...dedupe } = read
-  const listing = { format: input.format, root: input.root, shardBytes: input.shardBytes }
+  const listing = {
+    format: input.format,
+    root: input.root,
+    followSymlinks: input.followSymlinks,
+    shardBytes: input.shardBytes,
+  }
   const reading = {
     source: input.source,
     fields: input.fields,

@@ -18,7 +18,7 @@ import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
 import { violations } from './guards.ts'
 import { Leases, openLeases, publishing, type Sharing } from './leases.ts'
 import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './publish-run.ts'
-import { requireOwnFolder, requireOwnNames } from './output-names.ts'
+import { requireNoLinks, requireOwnFolder, requireOwnNames } from './output-names.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
 import { Outcome } from './outcome.ts'
 import { duplicatesOf, writeLines } from './publish.ts'
@@ -206,6 +206,7 @@ async function requireNames(
   const undone = new Set(runs.filter(({ status }) => status === 'undone').map(({ id }) => id))
   const isGone = (id: string) => undone.has(id)
   await requireOwnNames(resolve(out), todo, isGone)
+  await requireNoLinks(resolve(out), todo)
   if (run !== undefined) await requireOwnFolder(resolve(out), run, isGone)
 }
 

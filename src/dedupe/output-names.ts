@@ -5,7 +5,7 @@
  * Kept beside the outputs and not in the state, because runs of several states may write to one directory.
  */
 
-import { open, readdir, stat } from 'node:fs/promises'
+import { lstat, open, readdir, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 
 import { PrestigeError } from '../errors.ts'
@@ -40,6 +40,25 @@ function linesOf(shards: readonly Shard[]): OutputLine[] {
 /** The lines of `outputs.jsonl`. */
 export function outputLines({ shards }: { readonly shards: readonly Shard[] }): OutputLine[] {
   return linesOf(shards)
+}
+
+/** What is written through a link would end somewhere else. The directory of the outputs itself may be one. */
+export async function requireNoLinks(out: string, shards: readonly Shard[]): Promise<void> {
+  const paths = new Set([RUNS_FOLDER])
+  for (const { output } of linesOf(shards)) {
+    const parts = output.split('/')
+    for (let length = 1; length <= parts.length; length++) {
+      paths.add(parts.slice(0, length).join('/'))
+    }
+  }
+  for (const path of paths) {
+    const found = await lstat(join(out, path)).catch(() => undefined)
+    if (!found?.isSymbolicLink()) continue
+    throw new PrestigeError(
+      'OUTPUT_FAILED',
+      `${shown(join(out, path))} is a symbolic link, and outputs are not written through links. Remove it, or write to another directory: -o OTHER.`,
+    )
+  }
 }
 
 /** `isGone` tells runs that were taken back: their outputs may be replaced. */

@@ -12,7 +12,7 @@ import { PrestigeError } from '../errors.ts'
 import type { Shard } from '../input/document.ts'
 import { type KeptWriter, openWriter, type ReadingInput } from '../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
-import { outputLines } from './output-names.ts'
+import { outputLines, requireNoLinks } from './output-names.ts'
 import type { Outcome } from './outcome.ts'
 import { OUTPUTS_FILE, recordPath } from './records.ts'
 import { rejectsIn } from './rejects.ts'
@@ -57,6 +57,7 @@ export async function publish(
     await before()
     return outcome.kept(index)
   }
+  await requireNoLinks(run.out, run.shards)
   await removeLeftovers(run.out, run.shards, run.id)
   const record = (name: string) => recordPath(run.out, run.id, name)
   await writeLines(record(OUTPUTS_FILE), outputLines(run))

@@ -42,7 +42,7 @@ export class FilesWriter implements KeptWriter {
     await requireOther(file.file, path)
     const input = new OpenInput(file)
     try {
-      const output = await OutputFile.open(path, 'none')
+      const output = await OutputFile.open(path, 'none', file.file)
       try {
         for (const block of input.blocks(0, input.bytes)) await output.write(block)
         input.requireUnchanged()

@@ -1,13 +1,13 @@
 /**
  * Expands what a caller names into files: files themselves, directories with all that is below, and globs.
  *
- * Symbolic links are followed to files, never to directories, so that no loop can be entered; hidden names are
- * passed over. What is passed over is told.
+ * Symbolic links are followed to files below the same directory, and to others only where that is asked for; never to
+ * directories, so that no loop can be entered. Hidden names are passed over. What is passed over is told.
  */
 
 import type { Dirent, Stats } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { lstat, readdir, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 import { glob, isDynamicPattern } from 'tinyglobby'
 
@@ -34,13 +34,23 @@ export interface Found {
   readonly bases: string[]
 }
 
-export async function findFiles(patterns: readonly string[]): Promise<Found> {
-  const found: Found = { files: [], skipped: [], bases: [] }
+export async function findFiles(
+  patterns: readonly string[],
+  followSymlinks = false,
+): Promise<Found> {
+  const found: Search = { files: [], skipped: [], bases: [], followSymlinks }
   for (const pattern of patterns) await expand(pattern, found)
   return found
 }
 
-async function expand(pattern: string, found: Found): Promise<void> {
+interface Search extends Found {
+  readonly followSymlinks: boolean
+}
+
+/** Why a link was passed over that leads to a file outside. */
+export const LEADS_OUTSIDE = 'a link that leads outside the input'
+
+async function expand(pattern: string, found: Search): Promise<void> {
   const stats = await statOf(pattern)
   if (stats?.isDirectory()) {
     found.bases.push(resolve(pattern))
@@ -52,22 +62,23 @@ async function expand(pattern: string, found: Found): Promise<void> {
   else throw new PrestigeError('FILE_NOT_FOUND', `${pattern} is not there. Check the path.`)
 }
 
-async function expandGlob(pattern: string, found: Found): Promise<void> {
+async function expandGlob(pattern: string, found: Search): Promise<void> {
   const names = await glob(pattern, { followSymbolicLinks: false, onlyFiles: false, dot: false })
   const files: string[] = []
+  const base = staticBase(pattern)
   for (const name of names) {
     const stats = await statOf(name)
     if (!stats) found.skipped.push({ file: name, why: 'a link to nothing' })
     else if (!stats.isDirectory()) {
       files.push(name)
-      addFile(name, stats, false, found)
+      await addInside(name, stats, base, found)
     }
   }
   if (files.length === 0) {
     const message = `${pattern} matches no file. Check the pattern; quote it, so that the shell leaves it alone.`
     throw new PrestigeError('FILE_NOT_FOUND', message)
   }
-  found.bases.push(staticBase(pattern))
+  found.bases.push(base)
 }
 
 /** The directories before the first part that is a pattern. */
@@ -79,23 +90,40 @@ function staticBase(pattern: string): string {
   )
 }
 
-async function walk(root: string, found: Found): Promise<void> {
+async function walk(root: string, found: Search): Promise<void> {
   const pending = [root]
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
     for (const entry of await entriesOf(directory)) {
       const path = join(directory, entry.name)
       if (entry.name.startsWith('.')) found.skipped.push({ file: path, why: 'hidden' })
       else if (entry.isDirectory()) pending.push(path)
-      else await addEntry(path, found)
+      else await addEntry(path, root, found)
     }
   }
 }
 
-async function addEntry(path: string, found: Found): Promise<void> {
+async function addEntry(path: string, root: string, found: Search): Promise<void> {
   const stats = await statOf(path)
   if (!stats) found.skipped.push({ file: path, why: 'a link to nothing' })
   else if (stats.isDirectory()) found.skipped.push({ file: path, why: 'a link to a directory' })
-  else addFile(path, stats, false, found)
+  else await addInside(path, stats, root, found)
+}
+
+/** A link that leads elsewhere would put what nobody named into the outputs. */
+async function addInside(path: string, stats: Stats, root: string, found: Search): Promise<void> {
+  if (!found.followSymlinks && (await leadsOutside(path, root))) {
+    found.skipped.push({ file: path, why: LEADS_OUTSIDE })
+  } else addFile(path, stats, false, found)
+}
+
+async function leadsOutside(path: string, root: string): Promise<boolean> {
+  try {
+    if (!(await lstat(path)).isSymbolicLink()) return false
+    const way = relative(await realpath(root), await realpath(path))
+    return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)
+  } catch (error) {
+    throw inputFailure(path, error)
+  }
 }
 
 function addFile(file: string, stats: Stats, isNamed: boolean, found: Found): void {

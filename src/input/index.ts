@@ -10,7 +10,7 @@ export type {
   Shard,
 } from './document.ts'
 export { isReject } from './document.ts'
-export type { Skipped } from './find-files.ts'
+export { LEADS_OUTSIDE, type Skipped } from './find-files.ts'
 export { type Listing, listShards } from './list-shards.ts'
 export { type KeptWriter, openWriter, outputName, type Written } from './open-writer.ts'
 export {

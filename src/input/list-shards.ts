@@ -49,7 +49,8 @@ export async function listShards(
       'No inputs. Name files, directories or globs, or - for stdin.',
     )
   }
-  const found = await findFiles(patterns.filter((pattern) => pattern !== '-'))
+  const paths = patterns.filter((pattern) => pattern !== '-')
+  const found = await findFiles(paths, read.followSymlinks)
   const spooled = patterns.includes('-') ? await spool(stdin, signal) : undefined
   try {
     const { named, skipped } = nameAll(found.files, rootOf(found.bases, read.root), read)

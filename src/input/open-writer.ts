@@ -66,7 +66,8 @@ async function openFormat(
   note: string | undefined,
   options: WritingOptions,
 ): Promise<KeptWriter> {
-  const output = await OutputFile.open(path, note === undefined ? shard.compression : 'none')
+  const compression = note === undefined ? shard.compression : 'none'
+  const output = await OutputFile.open(path, compression, shard.file)
   if (shard.format === 'parquet') {
     const { RowsWriter } = await import('./parquet-writer.ts')
     return RowsWriter.open(shard, output)

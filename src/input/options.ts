@@ -34,6 +34,10 @@ export const listingOptions = v.strictObject({
   root: v.optional(
     text('The directory that ids and outputs are named below. Else: the nearest common one.'),
   ),
+  followSymlinks: v.optional(
+    flag('Follow symbolic links to files outside the directory they are found in.'),
+    false,
+  ),
   shardBytes: v.optional(
     whole(1, 2 ** 40, 'Large files of lines are split into ranges of about this many bytes.'),
     16 * MEBIBYTE,

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Transform } from 'node:stream'
 import { createGzip } from 'node:zlib'
@@ -41,11 +41,13 @@ export class OutputFile {
     })
   }
 
-  static async open(path: string, compression: Compression): Promise<OutputFile> {
+  /** `like`: a file whose permissions it gets, as far as the umask allows. */
+  static async open(path: string, compression: Compression, like?: string): Promise<OutputFile> {
     const aside = `${path}.tmp-${randomBytes(6).toString('hex')}`
     try {
       await mkdir(dirname(path), { recursive: true })
-      return new OutputFile(path, aside, await open(aside, 'wx'), compression)
+      const mode = like === undefined ? 0o666 : await modeOf(like)
+      return new OutputFile(path, aside, await open(aside, 'wx', mode | 0o200), compression)
     } catch (error) {
       throw outputFailure(path, error)
     }
@@ -131,6 +133,12 @@ export class OutputFile {
       at += (await this.#handle.write(bytes, at, bytes.length - at)).bytesWritten
     }
   }
+}
+
+/** Of a file that is gone, the strictest: reading it tells that it is. */
+async function modeOf(file: string): Promise<number> {
+  const found = await stat(file).catch(() => undefined)
+  return found ? found.mode & 0o666 : 0o600
 }
 
 function compressorOf(compression: Compression): Transform | undefined {

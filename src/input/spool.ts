@@ -1,13 +1,17 @@
 /** Standard input, kept in a temporary file: it can be read once only, and a job reads twice. */
 
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
+import { removeAbandoned } from '../abandoned.ts'
 import { outputFailure } from './failure.ts'
+
+/** A job may read it days later: it must not look abandoned. */
+const TOUCH_MS = 60 * 60 * 1000
 
 export interface Spooled {
   readonly file: string
@@ -15,9 +19,14 @@ export interface Spooled {
 }
 
 export async function spool(stdin: Readable, signal?: AbortSignal): Promise<Spooled> {
+  await removeAbandoned(tmpdir(), /^prestige-input-[A-Za-z0-9]{6}$/)
   const directory = await mkdtemp(join(tmpdir(), 'prestige-input-'))
   const file = join(directory, 'stdin')
-  const close = (): Promise<void> => rm(directory, { recursive: true, force: true })
+  const touching = setInterval(() => void touch(directory), TOUCH_MS).unref()
+  const close = (): Promise<void> => {
+    clearInterval(touching)
+    return rm(directory, { recursive: true, force: true })
+  }
   try {
     await pipeline(stdin, createWriteStream(file, { mode: 0o600 }), { signal })
     return { file, close }
@@ -26,4 +35,10 @@ export async function spool(stdin: Readable, signal?: AbortSignal): Promise<Spoo
     signal?.throwIfAborted()
     throw outputFailure(file, error)
   }
+}
+
+async function touch(path: string): Promise<void> {
+  const now = new Date()
+  // Gone is gone: whoever reads it next says so.
+  await utimes(path, now, now).catch(() => undefined)
 }
