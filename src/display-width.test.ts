@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { displayWidth, graphemes, harmless } from './display-width.ts'
+import { displayWidth, graphemes } from './display-width.ts'
+import { harmless } from './harmless.ts'
 
 describe('the width of a text on a terminal', () => {
   it.each([

@@ -4,6 +4,8 @@
  * Terminals do not quite agree, above all on emoji of several parts; this is what most of them do.
  */
 
+import { harmless } from './harmless.ts'
+
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 const IS_EMOJI = /\p{Emoji_Presentation}|\ufe0f/u
@@ -56,17 +58,6 @@ function pointWidth(character: string): number {
   if (point < 0x300) return point === 0xad ? 0 : 1
   if (TAKES_NOTHING.test(character)) return 0
   return WIDE.some(([first, last]) => point >= first && point <= last) ? 2 : 1
-}
-
-const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
-
-/** Controls, and marks that reorder a line, as signs that do nothing. White space becomes one blank. */
-export function harmless(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll(CONTROLS, (control) => {
-    const point = control.codePointAt(0) ?? 0
-    if (point < 0x20) return String.fromCodePoint(0x2400 + point)
-    return point === 0x7f ? '␡' : '\ufffd'
-  })
 }
 
 /** Harmless, and no wider than so many columns; what is cut short ends with `…`. */

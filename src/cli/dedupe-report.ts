@@ -1,6 +1,7 @@
 /** What a run of `dedupe` came to, for the terminal. */
 
 import { withoutSecrets } from '../backends/secrets.ts'
+import { harmless } from '../harmless.ts'
 import type { Summary } from '../index.ts'
 import { paint } from './output.ts'
 import { table } from './table.ts'
@@ -81,7 +82,7 @@ function sources({ bySource }: Summary): string[] {
       count(documents),
       count(dropped),
       percent(dropped, documents),
-      name,
+      harmless(name),
     ])
   const more = all.length - rows.length
   const heading = [['documents', 'dropped', '', 'source']]
@@ -106,7 +107,7 @@ function places(
     lines.push(`${countOf(skipped.length, 'file')} of earlier runs not read again`)
   }
   lines.push(...(notes ?? []))
-  return lines.length > 0 ? [`${lines.join('\n')}\n`] : []
+  return lines.length > 0 ? [`${lines.map(harmless).join('\n')}\n`] : []
 }
 
 /** To be pasted, so it says where a password has to be filled in. */

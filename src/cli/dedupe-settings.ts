@@ -1,6 +1,6 @@
 /** What `dedupe` is told: a config file, then the environment, then options; the last one wins. */
 
-import { readFile } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 
 import {
@@ -13,6 +13,7 @@ import type { OptionName } from './commands.ts'
 import { fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { isDirectory } from './location.ts'
+import { readFileWhole } from './read-input.ts'
 
 export interface JobPlaces {
   readonly out: string
@@ -59,7 +60,7 @@ export function stateOf(invocation: Invocation): string {
 
 export async function settingsOf(invocation: Invocation): Promise<JobConfig> {
   const path = invocation.text('config')
-  const layers = path === undefined ? [] : [await fileLayer(path)]
+  const layers = path === undefined ? [] : [await fileLayer(path, invocation.signal)]
   return readJobConfig([...layers, environmentLayer(process.env), optionLayer(invocation)])
 }
 
@@ -70,10 +71,15 @@ export async function isAnythingSaid(invocation: Invocation): Promise<boolean> {
   return Object.keys(said).some((name) => name !== 'input' && name !== 'strict')
 }
 
-export async function fileLayer(path: string): Promise<Layer> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+const CONFIG_BYTES_MAX = 1024 * 1024
+
+export async function fileLayer(path: string, signal: AbortSignal): Promise<Layer> {
+  const found = await stat(path).catch((error: unknown) => {
     throw fileFailure(path, error)
   })
+  if (!found.isFile() && !found.isFIFO()) throw usageFailure(`${path} is no file of settings.`)
+  if (found.size > CONFIG_BYTES_MAX) throw usageFailure(`${path} is too long to be settings.`)
+  const text = (await readFileWhole(path, signal, CONFIG_BYTES_MAX)).toString()
   // Of all commands only these need it, and only with a file.
   const { parse } = await import('yaml')
   let values: unknown

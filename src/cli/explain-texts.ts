@@ -3,7 +3,8 @@
 import { isUtf8 } from 'node:buffer'
 
 import { alignTexts, type Comparison, type CompareOptions, compareTexts } from '../decide/index.ts'
-import { displayWidth, harmless } from '../display-width.ts'
+import { displayWidth } from '../display-width.ts'
+import { harmless } from '../harmless.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { type Style, paint, print, printJson } from './output.ts'

@@ -4,6 +4,7 @@
  * Exit codes go by the kind of a failure, never by its code, so a new code in the store edits nothing here.
  */
 
+import { harmlessLines } from '../harmless.ts'
 import type { ErrorCode, ErrorKind } from '../index.ts'
 import { redactedDiagnostic } from './redact.ts'
 
@@ -61,7 +62,9 @@ export function reportFailure(error: unknown, asJson: boolean): number {
   if (systemCode(error) === 'EPIPE') return 0
   const { code, message: raw, exitCode } = toldOf(error)
   const message = redactedDiagnostic(raw)
-  const text = asJson ? JSON.stringify({ error: { code, message } }) : `prestige: ${message}`
+  const text = asJson
+    ? JSON.stringify({ error: { code, message } })
+    : `prestige: ${harmlessLines(message)}`
   process.stderr.on('error', () => undefined)
   process.stderr.write(`${text}\n`)
   return exitCode

@@ -7,7 +7,8 @@
 
 import type { Span } from '../decide/index.ts'
 import { type Tokens, tokensOf, tokenText } from '../decide/tokens.ts'
-import { displayWidth, graphemes, harmless, shortened } from '../display-width.ts'
+import { displayWidth, graphemes, shortened } from '../display-width.ts'
+import { harmless } from '../harmless.ts'
 import { countOf } from './units.ts'
 
 /** `same` is plain; `note` is ours, not of the texts. */

@@ -11,7 +11,8 @@ import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { removeAbandoned } from '../abandoned.ts'
-import { fileFailure, reasonOf, systemCode } from './failure.ts'
+import { requireMakeable } from '../makeable.ts'
+import { fileFailure, kindOf, reasonOf, systemCode } from './failure.ts'
 import { notationOf } from './key-notation.ts'
 
 const SLASH = Buffer.from('/')
@@ -31,11 +32,12 @@ export class FileWriter {
 
   static async open(root: string, replaces: boolean): Promise<FileWriter> {
     try {
+      await requireMakeable(root)
       await mkdir(root, { recursive: true })
       await removeAbandoned(root, /^\.prestige-export-[A-Za-z0-9]{6}$/)
       return new FileWriter(root, await mkdtemp(join(root, '.prestige-export-')), replaces)
     } catch (error) {
-      throw fileFailure(root, error)
+      throw kindOf(error) ? error : fileFailure(root, error)
     }
   }
 

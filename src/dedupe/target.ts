@@ -4,10 +4,11 @@
  */
 
 import { access, constants, readFile, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 
 import { PrestigeError } from '../errors.ts'
 import { codeOf, outputFailure } from '../input/failure.ts'
+import { requireMakeable } from '../makeable.ts'
 import { isRaw } from './raw.ts'
 import { RECORDS } from './records.ts'
 
@@ -29,15 +30,17 @@ export async function requireTarget(out: string, isKnown: boolean): Promise<void
   }
 }
 
-/** The directory, or where it is not there yet, the nearest one above it. */
+/** The directory, or where it is not there yet, whether it can be made. */
 async function requireWritable(path: string): Promise<void> {
   try {
     const found = await stat(path)
     if (!found.isDirectory()) throw new PrestigeError('OUTPUT_FAILED', `${path} is no directory.`)
     await access(path, constants.W_OK | constants.X_OK)
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw outputFailure(path, error)
-    await requireWritable(dirname(path))
+    if (codeOf(error) !== 'ENOENT') throw outputFailure(path, error)
+    await requireMakeable(path).catch((why: unknown) => {
+      throw outputFailure(path, why)
+    })
   }
 }
 

@@ -63,6 +63,7 @@ async function expand(pattern: string, found: Search): Promise<void> {
 }
 
 async function expandGlob(pattern: string, found: Search): Promise<void> {
+  requireFewStars(pattern)
   const names = await glob(pattern, { followSymbolicLinks: false, onlyFiles: false, dot: false })
   const files: string[] = []
   const base = staticBase(pattern)
@@ -79,6 +80,18 @@ async function expandGlob(pattern: string, found: Search): Promise<void> {
     throw new PrestigeError('FILE_NOT_FOUND', message)
   }
   found.bases.push(base)
+}
+
+/** Each star of a part multiplies the ways in which a name can match it, all of which may be tried. */
+const STARS_MAX = 6
+
+function requireFewStars(pattern: string): void {
+  const part = pattern.split('/').find((one) => (one.match(/\*+|\+\(/g) ?? []).length > STARS_MAX)
+  if (part === undefined) return
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `${pattern} has a part with more than ${STARS_MAX} stars (${part}), which could take for ever to match. Name the files with fewer, or the directory.`,
+  )
 }
 
 /** The directories before the first part that is a pattern. */

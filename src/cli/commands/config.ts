@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 
 import { configYaml } from '../../dedupe/config-text.ts'
 import { readJobConfig } from '../../dedupe/job-config.ts'
+import { harmless } from '../../harmless.ts'
 import { fileLayer } from '../dedupe-settings.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -29,8 +30,8 @@ async function init(file: string | undefined): Promise<number> {
 }
 
 async function check(invocation: Invocation, file: string): Promise<number> {
-  const { warnings, ...settings } = readJobConfig([await fileLayer(file)])
+  const { warnings, ...settings } = readJobConfig([await fileLayer(file, invocation.signal)])
   if (invocation.flag('json')) await printJson({ ...settings, warnings })
-  else await print(`${[...warnings, `${file} can be used.`].join('\n')}\n`)
+  else await print(`${[...warnings, `${file} can be used.`].map(harmless).join('\n')}\n`)
   return 0
 }

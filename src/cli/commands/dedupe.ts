@@ -9,12 +9,14 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { withoutSecrets } from '../../backends/secrets.ts'
+import { harmless } from '../../harmless.ts'
+import { requireMakeable } from '../../makeable.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe-report.ts'
 import { recordPath, showRecords } from '../../dedupe/records.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
-import { EXIT_FAILED, fileFailure, usageFailure } from '../failure.ts'
+import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { isDirectory, unsaidDurability } from '../location.ts'
 import { isHelper, MoreWorkers } from '../more-workers.ts'
@@ -26,12 +28,14 @@ import { versionOf } from '../version.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const settings = await settingsOf(invocation)
   const { out, state } = placesOf(invocation)
-  for (const warning of settings.warnings) tell(`${paint('yellow', warning, process.stderr)}\n`)
+  for (const warning of settings.warnings)
+    tell(`${paint('yellow', harmless(warning), process.stderr)}\n`)
   const against = invocation.text('against')
   if (against !== undefined && invocation.flag('plan')) {
     throw usageFailure('--plan and --against cannot be given together: --against keeps no state.')
   }
   requireSharable(invocation)
+  await requireMakeableAll(against === undefined ? [out, state] : [out])
   await requireInputs(invocation.operands)
   const progress = Progress.of(invocation, 'document')
   const work = new Work(invocation, settings, progress, { out, state: against ?? state })
@@ -42,6 +46,16 @@ export async function run(invocation: Invocation): Promise<number> {
     throw error
   } finally {
     progress.end()
+  }
+}
+
+/** Before a state is opened, which makes its directory. */
+async function requireMakeableAll(places: readonly string[]): Promise<void> {
+  for (const place of places.filter(isDirectory)) {
+    await requireMakeable(place).catch((error: unknown) => {
+      // All else is told by whoever opens the state or writes the outputs.
+      if (kindOf(error)) throw error
+    })
   }
 }
 
@@ -246,7 +260,7 @@ class Work {
   #exitCode({ rejection, run }: { rejection?: string | undefined; run?: string }): number {
     if (rejection === undefined) return 0
     const back = run ? ` To read it again with other options, take run ${run} back first.` : ''
-    tell(`${rejection}${back}\n`)
+    tell(`${harmless(rejection)}${back}\n`)
     return EXIT_FAILED
   }
 

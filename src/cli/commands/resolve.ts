@@ -4,6 +4,7 @@
  * One bad line never hides what became of the others: it is told and counted, and the exit code is 1.
  */
 
+import { harmless, harmlessLines } from '../../harmless.ts'
 import type { Resolution, ResolveOutcome, Resolver } from '../../index.ts'
 import { EXIT_FAILED, systemCode, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -141,7 +142,7 @@ class Resolving {
       ? jsonOf({ line: number, file, error: { code: 'INVALID_VALUE', message: reason } })
       : paint(
           'yellow',
-          `${file === undefined ? '' : `${file}: `}line ${number}: ${reason}`,
+          harmless(`${file === undefined ? '' : `${file}: `}line ${number}: ${reason}`),
           process.stderr,
         )
     if (this.#progress) this.#progress.notice(text)
@@ -165,7 +166,9 @@ function jsonLine({ line, group, ownId }: LineItem, found: Resolution | undefine
 function plainLine(item: LineItem, found: Resolution | undefined): string {
   const { id, status, similarity } = found ?? { id: '-', status: 'unknown', similarity: undefined }
   const shown = similarity === undefined ? '-' : shareText(similarity)
-  return `${id}\t${status}\t${shown}\t${nameOf(item)}\n`
+  const name = nameOf(item)
+  // A program that reads the output needs the line as it came; a terminal would obey it.
+  return `${id}\t${status}\t${shown}\t${process.stdout.isTTY ? harmlessLines(name) : name}\n`
 }
 
 /** Four digits; 1 is 1 only where it is. */
