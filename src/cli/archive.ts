@@ -83,8 +83,10 @@ export async function importArchive(invocation: Invocation): Promise<number> {
   invocation.signal.addEventListener('abort', stop, { once: true })
   try {
     const opened: Readable = file === '-' ? process.stdin : await openStream(file)
+    // It may be given up before anybody reads it: whoever does is told then.
+    opened.on('error', () => undefined)
     source = opened
-    if (invocation.signal.aborted) stop()
+    invocation.signal.throwIfAborted()
     const restored = await withStore(invocation, { create: true, durability: 'os' }, (store) =>
       restoreStore(store, opened, {
         signal: invocation.signal,
