@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { damageRounds, makeStore } from '../test/damage/damage-rounds.ts'
 import { faultRound, faults } from '../test/native/fault-rounds.ts'
 import { buildShim } from '../test/native/shim.ts'
 import { openRounds } from '../test/opens/open-rounds.ts'
@@ -74,7 +75,24 @@ async function failingDisk(): Promise<void> {
   }
 }
 
-const tasks: Record<string, () => Promise<void>> = { opens, faults: failingDisk }
+/** A thousand bytes flipped, two hundred pages overwritten, fifty files cut. */
+async function damage(): Promise<void> {
+  await inDirectory(tmpdir(), async (directory) => {
+    const original = join(directory, 'original')
+    await makeStore(original)
+    for (const [kind, rounds] of [
+      ['flip', 1000],
+      ['page', 200],
+      ['cut', 50],
+    ] as const) {
+      const report = await damageRounds(original, directory, { damage: kind, rounds, seed })
+      console.log(JSON.stringify({ damage: kind, ...report }))
+      if (report.faults.length > 0) process.exitCode = 1
+    }
+  })
+}
+
+const tasks: Record<string, () => Promise<void>> = { opens, faults: failingDisk, damage }
 const task = tasks[positionals[0] ?? '']
 if (!task) {
   console.error(`Name one of: ${Object.keys(tasks).join(', ')}`)

@@ -13,6 +13,7 @@ import { PrestigeError } from './errors.ts'
 import { backendOf, isDirectory, openStore, storeOn } from './open-store.ts'
 import { readOptions } from './options.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './store/options.ts'
+import { storeSpaces } from './store/rows.ts'
 import { type Lost, salvage, type Salvaged, targetInput } from './store/salvage.ts'
 import type { Gap } from './store/tolerant-scan.ts'
 import type { Problem, VerifyOptions, VerifyReport } from './store/verify/report.ts'
@@ -102,6 +103,14 @@ async function sourceOf(
   return backendOf(location, readOnly ? { ...options, durability: undefined, readOnly } : options)
 }
 
+async function openDamaged(
+  directory: string,
+  { namespace, clock }: StoreOptions,
+): Promise<Backend> {
+  const { openReadOnly } = await import('./backends/lmdb/file/backend.ts')
+  return openReadOnly(directory, { spaces: storeSpaces, namespace, clock, isTolerant: true })
+}
+
 /** Every row that is on a readable page, in no order, whether a lookup would find it or not. */
 async function* readableRows(
   directory: string,
@@ -139,7 +148,9 @@ export async function salvageStore(
 ): Promise<Salvaged> {
   await requireEmpty(target)
   const read = readOptions(storeOptions, { ...input, create: false }, 'Store options')
-  const backend = await sourceOf(location, read, true)
+  const backend = isDirectory(location)
+    ? await openDamaged(location, read)
+    : await backendOf(location, read)
   try {
     const opened = await targetInput(backend, input, options.onLost)
     await using store = await openStore(target, { ...opened.input, durability: 'os' })

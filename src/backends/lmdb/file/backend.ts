@@ -45,15 +45,17 @@ const READS_A_TURN = 500
 /** Opens the store in a directory for reading only, beside others that write. */
 export async function openReadOnly(
   directory: string,
-  { timeoutMs = TIMEOUT_MS, ...options }: ReadOnlyOptions,
+  { timeoutMs = TIMEOUT_MS, isTolerant, ...options }: ReadOnlyOptions,
 ): Promise<LmdbFileBackend> {
   if (!existsSync(dataFile(directory))) throw storeMissing(directory)
-  return openLmdbFile(directory, options, new ReadPause(directory, timeoutMs))
+  return openLmdbFile(directory, options, new ReadPause(directory, timeoutMs), isTolerant)
 }
 
 interface ReadOnlyOptions extends BackendOptions {
   /** How long to wait for a commit of another process, in milliseconds. Then: CONTENDED. */
   readonly timeoutMs?: number | undefined
+  /** For salvage: a file that is damaged at its head, or cut, is read as far as it goes. */
+  readonly isTolerant?: boolean
 }
 
 /** Closing the backend, or failing to open it, closes the pause. */
@@ -61,9 +63,10 @@ export async function openLmdbFile(
   path: string,
   options: BackendOptions,
   pause: CommitPause,
+  isTolerant = false,
 ): Promise<LmdbFileBackend> {
   const prefix = namespacePrefix(options.namespace)
-  const file = new DataFile(path)
+  const file = new DataFile(path, isTolerant)
   try {
     await pause.run(() => file.refresh())
   } catch (error) {

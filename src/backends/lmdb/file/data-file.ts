@@ -36,8 +36,11 @@ export class DataFile {
   #head: Buffer = EMPTY
   #scratch: Buffer = EMPTY
   #meta: Meta | undefined
+  readonly #isTolerant: boolean
 
-  constructor(directory: string) {
+  /** Tolerant: a state that is damaged or cut is read as far as it goes, for salvage. */
+  constructor(directory: string, isTolerant = false) {
+    this.#isTolerant = isTolerant
     this.#path = dataFile(directory)
     this.#file = openForReading(this.#path, directory)
   }
@@ -55,6 +58,7 @@ export class DataFile {
    * one, and a key that was put last would be missing without a word.
    */
   refresh(): Meta {
+    if (this.#isTolerant) return this.#meta ?? this.#newestSound()
     const head = this.#readHead(this.#meta?.pageBytes ?? PAGE_BYTES_LIKELY)
     if (this.#meta && sameMetas(head, this.#head, this.#meta.pageBytes)) return this.#meta
     const meta = this.#newest(head)
@@ -62,6 +66,14 @@ export class DataFile {
     if (this.pagesInFile <= meta.pageMax) this.#refuseTruncated()
     this.requireRoot(meta)
     this.#head = copyOf(head)
+    return meta
+  }
+
+  #newestSound(): Meta {
+    const { sound, faults } = this.metas()
+    const [meta] = sound
+    if (!meta) throw faults[0] ?? new PrestigeError('CONTENT_CORRUPT', `${this.#path} is empty.`)
+    this.use(meta)
     return meta
   }
 

@@ -1,0 +1,37 @@
+/** A damaged file: nothing wrong is served, nothing ends by a signal, and what is readable can be saved. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { damageRounds, makeStore } from './damage/damage-rounds.ts'
+
+let directory: string
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'prestige-damage-'))
+  await makeStore(join(directory, 'original'))
+})
+afterAll(() => rm(directory, { recursive: true }))
+
+describe('a store whose file is damaged', () => {
+  it.each([
+    ['flip', 8],
+    ['page', 5],
+    ['cut', 3],
+  ] as const)(
+    'serves no wrong byte, is found damaged, and is salvaged (%s)',
+    async (damage, rounds) => {
+      const seed = 7
+      const report = await damageRounds(join(directory, 'original'), directory, {
+        damage,
+        rounds,
+        seed,
+      })
+      expect(report.faults).toEqual([])
+      expect(report.noticed).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+})
