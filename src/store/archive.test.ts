@@ -149,7 +149,7 @@ describe('prestige export and import --archive', () => {
     expect(failed.code).not.toBe(0)
     expect(failed.err).toContain('it is cut off')
     const missing = await prestige(['import', '--archive', `${file}.not`], { store: three })
-    expect(missing.code).toBe(1)
+    expect(missing.code).toBe(3)
     const misplaced = await prestige(['export', '--archive', file, '--prefix', 'x'], { store: one })
     expect(misplaced.code).toBe(2)
   })

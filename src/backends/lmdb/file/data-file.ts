@@ -17,11 +17,13 @@ import {
   META_PAGES,
   type Meta,
   NO_PAGE,
+  orDamage,
   overflowFault,
   Page,
   PAGE_HEADER_BYTES,
   parseMeta,
   readNumber,
+  requireTrees,
 } from './format.ts'
 import { freePages, hasRuns } from './free-list.ts'
 
@@ -86,15 +88,21 @@ export class DataFile {
 
   /** What is to be read of each meta page, newest first, and what is wrong with those that cannot be. */
   metas(): { readonly sound: readonly Meta[]; readonly faults: readonly DamagedPage[] } {
-    const sound: Meta[] = []
+    const found: (Meta | undefined)[] = []
     const faults: DamagedPage[] = []
+    const noted = <T>(work: () => T): T | undefined => {
+      const result = orDamage(work)
+      if (!(result instanceof DamagedPage)) return result
+      faults.push(result)
+      return undefined
+    }
     for (let index = 0; index < META_PAGES; index++) {
-      try {
-        sound.push(this.#metaAt(index, sound[0]?.pageBytes))
-      } catch (error) {
-        if (!(error instanceof DamagedPage)) throw error
-        faults.push(error)
-      }
+      found.push(noted(() => this.#metaAt(index, found[0]?.pageBytes)))
+    }
+    const sound: Meta[] = []
+    for (const [index, meta] of found.entries()) {
+      if (meta) noted(() => requireTrees(index, meta, found[1 - index]))
+      if (meta && !meta.treeFault) sound.push(meta)
     }
     sound.sort((one, other) => other.transaction - one.transaction)
     return { sound, faults }
@@ -236,6 +244,8 @@ export class DataFile {
     const whole = pageBytes + META_BYTES === head.length ? head : this.#readHead(pageBytes)
     const second = parseMeta(1, whole.subarray(pageBytes))
     const meta = first.transaction > second.transaction ? first : second
+    requireTrees(0, first, second)
+    requireTrees(1, second, first)
     if (second.pageBytes !== pageBytes) {
       throw new DamagedPage(1, `its page size is ${second.pageBytes}, that of page 0 ${pageBytes}`)
     }

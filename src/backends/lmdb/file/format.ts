@@ -62,6 +62,8 @@ export interface Meta {
   readonly transaction: number
   readonly free: TreeRecord
   readonly main: TreeRecord
+  /** What is wrong with its trees. */
+  readonly treeFault: string | undefined
 }
 
 /** A number above 2^53 is rounded; no sound file has one but that of no page. */
@@ -82,13 +84,23 @@ export function parseMeta(index: number, bytes: Buffer): Meta {
     free: parseTree(bytes, 48),
     main: parseTree(bytes, 96),
   }
-  const treeFault =
-    (pageMax < META_PAGES - 1 && 'the number of its last page is wrong') ||
-    recordFault(meta.free, pageMax) ||
-    recordFault(meta.main, pageMax) ||
-    (meta.main.flags !== 0 && `the flags ${meta.main.flags} of its main tree are unknown`)
-  if (treeFault) throw new DamagedPage(index, treeFault)
-  return meta
+  const treeFault: string | undefined =
+    (pageMax < META_PAGES - 1 ? 'the number of its last page is wrong' : undefined) ??
+    recordFault(meta.free, pageMax) ??
+    recordFault(meta.main, pageMax) ??
+    (meta.main.flags !== 0
+      ? `the flags ${meta.main.flags} of its main tree are unknown`
+      : undefined)
+  return { ...meta, treeFault }
+}
+
+/**
+ * Raises what is wrong with the trees of a meta page. After a write of the newer meta page has failed, LMDB leaves
+ * trees in it that its numbers do not fit; nobody uses them, since the other page is the newer one then.
+ */
+export function requireTrees(index: number, meta: Meta, other: Meta | undefined): void {
+  if (!meta.treeFault || (other && meta.transaction === other.transaction - 1)) return
+  throw new DamagedPage(index, meta.treeFault)
 }
 
 function metaFault(index: number, bytes: Buffer): string | undefined {
@@ -126,6 +138,16 @@ function recordFault({ root, depth }: TreeRecord, pageMax: number): string | und
   if (root === NO_PAGE && depth === 0) return undefined
   if (root < META_PAGES || root > pageMax) return `it places the root of a tree on page ${root}`
   return depth < 1 || depth > DEPTH_MAX ? `it claims a tree of depth ${depth}` : undefined
+}
+
+/** What the work gives, or the damage that it met. */
+export function orDamage<T>(work: () => T): T | DamagedPage {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof DamagedPage) return error
+    throw error
+  }
 }
 
 /** A branch or leaf page. */

@@ -9,8 +9,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { concat } from '../../../bytes.ts'
 import { DataFile } from './data-file.ts'
-import { DamagedPage, type Page, type TreeRecord } from './format.ts'
-import { type KeyBounds, orDamage, pagesOf } from './traversal.ts'
+import { DamagedPage, type Page, type TreeRecord, orDamage } from './format.ts'
+import { type KeyBounds, pagesOf } from './traversal.ts'
 
 export interface SalvagedRow {
   readonly key: Buffer

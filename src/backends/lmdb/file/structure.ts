@@ -9,9 +9,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { PrestigeError } from '../../../errors.ts'
 import { DataFile, missingPages, truncatedText } from './data-file.ts'
-import { DamagedPage, META_PAGES, type Page, readNumber, type TreeRecord } from './format.ts'
+import {
+  DamagedPage,
+  META_PAGES,
+  type Page,
+  readNumber,
+  type TreeRecord,
+  orDamage,
+} from './format.ts'
 import { pagesListed } from './free-list.ts'
-import { type KeyBounds, orDamage, pagesOf } from './traversal.ts'
+import { type KeyBounds, pagesOf } from './traversal.ts'
 
 export interface StructureProblem {
   /** The space, or the part of the file: `header`, `main tree`, `free list`. */

@@ -1,7 +1,7 @@
 /** Every page of a tree in key order, with the keys that the pages above it allow; what is damaged is passed over. */
 
 import type { DataFile } from './data-file.ts'
-import { DamagedPage, NO_PAGE, type Page, type TreeRecord } from './format.ts'
+import { DamagedPage, NO_PAGE, orDamage, type Page, type TreeRecord } from './format.ts'
 import { levelFault } from './free-list.ts'
 
 /** LMDB's flag of a tree whose keys are numbers, as those of the free list are. */
@@ -46,16 +46,6 @@ export function* pagesOf(
       const bounds = isReliable ? boundsOf(found, index, place) : { low, high }
       open.push({ ...bounds, level: level + 1, child: childOf(found, index) })
     }
-  }
-}
-
-/** What the work gives, or the damage that it met. */
-export function orDamage<T>(work: () => T): T | DamagedPage {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof DamagedPage) return error
-    throw error
   }
 }
 
