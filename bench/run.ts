@@ -109,6 +109,13 @@ const figures: Record<
   string,
   { question: string; run(print: (line: Readonly<Record<string, unknown>>) => void): Promise<void> }
 > = {
+  'larger-than-memory': {
+    question: 'Does a store keep its speed when it is larger than memory?',
+    run: async (print) => {
+      const { benchLargerThanMemory } = await import('./larger-than-memory.ts')
+      await benchLargerThanMemory(positive('scale'), print)
+    },
+  },
   'semantic-quality': {
     question: 'How well does the built-in model judge meaning, with and without guards?',
     run: async (print) => {

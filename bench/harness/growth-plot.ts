@@ -1,4 +1,6 @@
-/** A picture of how CPU time and memory grow with the number of documents, beside straight lines. */
+/** Pictures of how something grows, beside straight lines. */
+
+import type { MemoryPoint } from '../larger-than-memory.ts'
 
 export interface GrowthPoint {
   readonly documents: number
@@ -20,6 +22,8 @@ interface Panel {
   readonly values: readonly number[]
   readonly line: readonly [number, number]
   readonly lineName: string
+  /** What the horizontal axis counts. */
+  readonly axis: string
 }
 
 export function growthPlot(
@@ -41,6 +45,7 @@ export function growthPlot(
     values: seconds,
     line: [0, last?.cpuSeconds ?? 0],
     lineName: 'in proportion to the last',
+    axis: 'documents',
   }
   const anonymous: Panel = {
     left: 440,
@@ -50,18 +55,52 @@ export function growthPlot(
     values: memory,
     line: limit,
     lineName: 'the limit',
+    axis: 'documents',
   }
-  const panels = [time, anonymous].map((panel) => panelOf(panel, documents, most))
+  return picture('Growth of the corpus job', [time, anonymous], documents)
+}
+
+/** Puts and gets a second as a store grows beyond its memory. */
+export function memoryPlot(points: readonly MemoryPoint[], memoryBytes: number): string {
+  const sizes = points.map(({ fileBytes }) => fileBytes / memoryBytes)
+  const panel = (left: number, title: string, values: readonly number[], least: number): Panel => ({
+    left,
+    title,
+    unit: '',
+    most: Math.max(...values) * 1.1,
+    values,
+    line: [least, least],
+    lineName: `${least}/s`,
+    axis: 'times the memory',
+  })
+  const gets = panel(
+    60,
+    'Gets a second',
+    points.map((point) => point.getsPerSecond),
+    1500,
+  )
+  const puts = panel(
+    440,
+    'Puts a second',
+    points.map((point) => point.putsPerSecond),
+    5000,
+  )
+  return picture('A store larger than its memory', [gets, puts], sizes)
+}
+
+function picture(title: string, panels: readonly Panel[], counts: readonly number[]): string {
+  const most = Math.max(...counts)
+  const drawn = panels.map((panel) => panelOf(panel, counts, most))
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" font-family="sans-serif" font-size="12">
-<title>Growth of the corpus job</title>
+<title>${title}</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
-${panels.join('\n')}
+${drawn.join('\n')}
 </svg>
 `
 }
 
 function panelOf(panel: Panel, documents: readonly number[], most: number): string {
-  const { left, title, unit, values, line, lineName } = panel
+  const { left, title, unit, values, line, lineName, axis } = panel
   const bottom = PANEL.top + PANEL.height
   const x = (count: number) => Math.round(left + (count / (most * 1.05)) * PANEL.width)
   const y = (value: number) => Math.round(bottom - (value / panel.most) * PANEL.height)
@@ -76,7 +115,7 @@ function panelOf(panel: Panel, documents: readonly number[], most: number): stri
 <line x1="${x(0)}" y1="${y(line[0])}" x2="${x(most)}" y2="${y(line[1])}" stroke="#999" stroke-dasharray="4 4"/>
 <polyline points="${path}" fill="none" stroke="#1f5fa8"/>
 ${marks.join('\n')}
-<text x="${left}" y="${bottom + 36}" fill="#555">documents; dashed: ${lineName}</text>`
+<text x="${left}" y="${bottom + 36}" fill="#555">${axis}; dashed: ${lineName}</text>`
 }
 
 function told(value: number): string {
