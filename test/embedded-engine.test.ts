@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cell, read, rows, type Scope, type Transaction } from '../src/backends/contract.ts'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import type { Durability } from '../src/backends/lmdb/environment.ts'
+import { openReadOnly } from '../src/backends/lmdb/file/backend.ts'
 import { DirectoryLock } from '../src/backends/lmdb/locks.ts'
 import { openStore } from '../src/index.ts'
 import { type Fault, faultRound, faults } from './native/fault-rounds.ts'
@@ -36,6 +37,13 @@ const at = (name: string) => cell(texts, Buffer.from(name))
 
 function* write(scope: Scope, name: string, bytes: Uint8Array): Transaction<void> {
   scope.write(at(name), bytes)
+}
+
+function* count(scope: Scope): Transaction<number> {
+  const [bytes] = yield* read(at('count'))
+  const next = (bytes?.[0] ?? 0) + 1
+  scope.write(at('count'), Buffer.of(next))
+  return next
 }
 
 const open = (options: { durability?: Durability; timeoutMs?: number } = {}) =>
@@ -133,6 +141,26 @@ describe('processes that share a directory', () => {
     await backend.run(write, 'a', Buffer.of(1))
     await backend.close()
   })
+
+  it.each(['os', 'fsync'] as const)(
+    'that die between a commit and its announcement have it seen by the next transaction (%s)',
+    async (durability) => {
+      const preload = { LD_PRELOAD: await buildShim() }
+      const backend = await open({ durability }) // keeps LMDB's shared memory as the dead process left it
+      for (const killAt of [4, 5, 6]) {
+        const env = { ...process.env, ...preload, KILL_AT: String(killAt) }
+        const child = fork(NEIGHBOUR, ['count', directory, durability], { env })
+        expect(await once(child, 'exit')).toEqual([null, 'SIGKILL'])
+        const file = await openReadOnly(directory, { spaces: [texts] })
+        const [committed] = await file.read(() => read(at('count')))
+        await file.close()
+        const counted = await backend.run(count)
+        expect(counted).toBe((committed?.[0] ?? 0) + 1)
+        expect(counted).toBeGreaterThan(1)
+      }
+      await backend.close()
+    },
+  )
 
   it('that die while they read leave the file no larger than before', async () => {
     const backend = await open({ durability: 'os' })

@@ -50,6 +50,16 @@ const ways = {
     setTimeout(() => process.exit(7), 60)
   },
 
+  /** Counts until it is killed. */
+  async count() {
+    for (;;) {
+      await backend.run(function* (scope) {
+        const [bytes] = yield* read(cell(texts, key('count')))
+        scope.write(cell(texts, key('count')), Buffer.of((bytes?.[0] ?? 0) + 1))
+      })
+    }
+  },
+
   async flood() {
     ready()
     for (let n = 0; ; n++) {

@@ -6,6 +6,7 @@
  *   FAULT_ERRNO  with what
  *   FAULT_SHORT  a write is cut in half instead
  *   FAULT_LOG    a file that gets the number of these calls at the end
+ *   KILL_AT      the process kills itself right after this write of a header page
  *   DELAY_MS     every mmap of such a file takes so long
  */
 #define _GNU_SOURCE
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <signal.h>
 #include <unistd.h>
 
 static int numberOf(const char *name, int otherwise) {
@@ -62,6 +64,12 @@ static int fail(void) {
 
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) {
   REAL(ssize_t, "pwrite64", int, const void *, size_t, off64_t)
+  static int headers = 0;
+  if (getenv("KILL_AT") && at < 8192 && isOfLmdb(file)) {
+    ssize_t written = real(file, bytes, count, at);
+    if (++headers == numberOf("KILL_AT", 0)) raise(SIGKILL);
+    return written;
+  }
   if (!isHit("write", file)) return real(file, bytes, count, at);
   return isShort() && count > 1 ? real(file, bytes, count / 2, at) : fail();
 }

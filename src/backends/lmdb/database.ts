@@ -95,6 +95,16 @@ export class LmdbDatabase {
     this.#root.resetReadTxn()
   }
 
+  /**
+   * The same, for work that is committed later, while nobody else can commit. A process that dies between writing its
+   * commit and announcing it leaves other readers one commit behind; whoever begins a write transaction puts that
+   * right, so one is begun and given up.
+   */
+  refreshForCommit(): void {
+    this.commitUnsynced(() => lmdb.ABORT)
+    this.refresh()
+  }
+
   /** How many write transactions this directory has committed. */
   get commits(): number {
     // safe: lmdb's stats are untyped, and this field has been there since its first version
@@ -102,7 +112,7 @@ export class LmdbDatabase {
   }
 
   /** Runs work in a write transaction that is committed and left to the operating system. */
-  commitUnsynced(work: () => void): void {
+  commitUnsynced(work: () => unknown): void {
     // oxlint-disable-next-line no-unsafe-enum-assignment -- lmdb types a sum of flags as one of them
     this.#root.transactionSync(work, UNSYNCED)
   }

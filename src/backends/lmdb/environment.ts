@@ -242,7 +242,7 @@ export class LmdbEnvironment {
       return this.#database.commitUnsynced(run)
     }
     // Nobody else can commit now, so the newest snapshot is what a write transaction would see.
-    this.#database.refresh()
+    this.#database.refreshForCommit()
     run()
     return this.#database.commitKept()
   }

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { PrestigeError } from '../../errors.ts'
+import { requireMakeable } from '../../makeable.ts'
 import { engineError, fullError } from './errors.ts'
 
 /** Only the owner reads what is stored. */
@@ -60,12 +61,14 @@ export function storeMissing(directory: string): PrestigeError {
 export async function directoryOf(path: string, create: boolean): Promise<string> {
   if (!create && !existsSync(dataFile(path))) throw storeMissing(path)
   try {
+    await requireMakeable(path)
     await mkdir(path, { recursive: true, mode: DIRECTORY_MODE })
     return realpathSync(path)
   } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
     throw new PrestigeError(
       'INVALID_LOCATION',
-      `${path} cannot be used as a store directory: ${String(error)}`,
+      `${path} cannot be used as a store directory: ${reason}`,
       { cause: error },
     )
   }
