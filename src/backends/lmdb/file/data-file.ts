@@ -243,7 +243,7 @@ export class DataFile {
     const { pageBytes } = first
     const whole = pageBytes + META_BYTES === head.length ? head : this.#readHead(pageBytes)
     const second = parseMeta(1, whole.subarray(pageBytes))
-    const meta = first.transaction > second.transaction ? first : second
+    const meta = first.transaction >= second.transaction ? first : second
     requireTrees(0, first, second)
     requireTrees(1, second, first)
     if (second.pageBytes !== pageBytes) {

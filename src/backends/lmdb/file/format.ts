@@ -99,8 +99,16 @@ export function parseMeta(index: number, bytes: Buffer): Meta {
  * trees in it that its numbers do not fit; nobody uses them, since the other page is the newer one then.
  */
 export function requireTrees(index: number, meta: Meta, other: Meta | undefined): void {
-  if (!meta.treeFault || (other && meta.transaction === other.transaction - 1)) return
+  if (!meta.treeFault) return
+  const isOlder =
+    other && (meta.transaction === other.transaction - 1 || isFirstOf(index, meta, other))
+  if (isOlder) return
   throw new DamagedPage(index, meta.treeFault)
+}
+
+/** Before the first commit both are as they were made, and page 0 counts. */
+function isFirstOf(index: number, meta: Meta, other: Meta): boolean {
+  return index === 1 && meta.transaction === 0 && other.transaction === 0
 }
 
 function metaFault(index: number, bytes: Buffer): string | undefined {
