@@ -40,6 +40,7 @@ export class DirectoryLock {
   readonly #write: number
   readonly #turn: number
   #hasTurn = false
+  #isHeld = false
 
   constructor(directory: string) {
     this.#directory = directory
@@ -54,10 +55,13 @@ export class DirectoryLock {
 
   /** Takes the lock if that is possible at once. */
   tryAcquire(mode: LockMode = 'write'): boolean {
+    // The system would grant it again: to it, both are the same open file.
+    if (this.#isHeld) return false
     if (!this.#hasTurn && !files.tryLock(this.#turn)) return false
     this.#hasTurn = true
     if (!files.tryLock(this.#write, { shared: mode === 'read' })) return false
     this.#giveTurn()
+    this.#isHeld = true
     return true
   }
 
@@ -92,6 +96,7 @@ export class DirectoryLock {
   }
 
   release(): void {
+    this.#isHeld = false
     files.unlock(this.#write)
   }
 
