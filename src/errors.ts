@@ -64,6 +64,11 @@ export class PrestigeError extends Error {
     return KIND_OF[this.code]
   }
 
+  /** What an error is to others: in logs and replies `JSON.stringify` would keep the code alone. */
+  toJSON(): Readonly<Record<'name' | 'code' | 'kind' | 'message', string>> {
+    return { name: this.name, code: this.code, kind: this.kind, message: this.message }
+  }
+
   /** Trying the same call again may succeed. Corruption, bad input, what was closed or lost never heal by it. */
   get retryable(): boolean {
     if (this.code === 'BACKEND_CLOSED' || this.code === 'CLAIM_LOST') return false

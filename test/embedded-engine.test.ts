@@ -171,7 +171,7 @@ describe('processes that share a directory', () => {
     const child = await neighbour('hang-in-read')
     child.kill('SIGKILL')
     await once(child, 'exit')
-    await pause(1100) // readers are looked for once a second
+    await pause(150) // readers are looked for ten times a second
     await overwrite(200)
     const before = statSync(join(directory, 'data.mdb')).size
     await overwrite(2000)

@@ -344,6 +344,20 @@ describe('scale', () => {
   }, 120_000)
 })
 
+describe('an error', () => {
+  it('keeps its code, kind and message through JSON.stringify', () => {
+    const error = new PrestigeError('KEY_NOT_FOUND', 'There is no key "a".')
+    expect(JSON.parse(JSON.stringify({ error }))).toEqual({
+      error: {
+        name: 'PrestigeError',
+        code: 'KEY_NOT_FOUND',
+        kind: 'missing',
+        message: error.message,
+      },
+    })
+  })
+})
+
 describe('what a store was written with', () => {
   const others: [StoreInput, RegExp][] = [
     [{ canonical: 'whitespace' }, /canonical is 'unicode, version .+'whitespace, version/],

@@ -30,7 +30,7 @@ export type { Durability, Job } from './group.ts'
 /** About 8 ms of reading. */
 const READS_A_TURN_MAX = 1000
 /** Readers that died without closing keep pages from being used again until they are looked for. */
-const READER_CHECK_MS = 1000
+const READER_CHECK_MS = 100
 const REMOVAL_CHECK_MS = 20
 
 const environments = new Map<string, Promise<LmdbEnvironment>>()

@@ -23,6 +23,7 @@ import { isHelper, MoreWorkers } from '../more-workers.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { reportOfRun, writeAside, writePage } from '../run-report.ts'
+import { countOf } from '../units.ts'
 import { versionOf } from '../version.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -214,7 +215,9 @@ class Work {
       await printJson({ ...result, out, state: withoutSecrets(state) })
     else if (!this.#invocation.flag('quiet')) {
       if (result.status === 'nothing') {
-        await print(`Nothing to do: earlier runs have done all ${result.skipped.length} files.\n`)
+        await print(
+          `Nothing to do: earlier runs processed ${countOf(result.skipped.length, 'file')}. Results are in ${out}.\n`,
+        )
       } else await print(summaryText(result.summary, { ...result, out, state }))
     }
     return this.#exitCode(result)
