@@ -3,10 +3,10 @@
  * top of the outputs. Records are complete in the folder before the first of them is shown at the top.
  */
 
-import { randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, open, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 
 import { outputFailure } from '../input/failure.ts'
 
@@ -33,12 +33,36 @@ export async function showRecords(
   run: string,
   names: readonly string[] = RECORDS,
 ): Promise<void> {
-  for (const name of names) await copyWhole(recordPath(out, run, name), join(out, name))
+  // Whoever resumes this run finds what a killed process left under the same name.
+  const mark = createHash('sha256').update(run).digest('hex').slice(0, 12)
+  for (const name of names) {
+    await copyWhole(recordPath(out, run, name), join(out, name), `${name}.tmp-${mark}`)
+  }
 }
 
-async function copyWhole(from: string, to: string): Promise<void> {
-  const aside = `${to}.tmp-${randomBytes(6).toString('hex')}`
+/** Whether a record of this run is at the top, if that is where the records of this run are. */
+export async function isShown(out: string, run: string, name: string): Promise<boolean> {
+  const isSame = async (record: string) => {
+    const [own, top] = await Promise.all([
+      readIfThere(recordPath(out, run, record)),
+      readIfThere(join(out, record)),
+    ])
+    return own !== undefined && top !== undefined && own.equals(top)
+  }
+  return !(await isSame('manifest.json')) || isSame(name)
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  return readFile(path).catch((error: unknown) => {
+    if (Reflect.get(Object(error), 'code') === 'ENOENT') return undefined
+    throw outputFailure(path, error)
+  })
+}
+
+async function copyWhole(from: string, to: string, asideName: string): Promise<void> {
+  const aside = join(dirname(to), asideName)
   try {
+    await rm(aside, { force: true })
     await copyFile(from, aside, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     const handle = await open(aside, 'r+')
     try {

@@ -14,7 +14,7 @@ import { requireMakeable } from '../../makeable.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe-report.ts'
-import { recordPath, showRecords } from '../../dedupe/records.ts'
+import { isShown, recordPath, showRecords } from '../../dedupe/records.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -228,7 +228,10 @@ class Work {
     const { existsSync } = await import('node:fs')
     const out = resolve(this.#places.out)
     const known = (await deduper.runs()).find(({ id }) => id === run)
-    return known?.out === out && !existsSync(recordPath(out, run, 'report.html'))
+    if (known?.out !== out) return false
+    return (
+      !existsSync(recordPath(out, run, 'report.html')) || !(await isShown(out, run, 'report.html'))
+    )
   }
 
   async #report(deduper: Deduper, { run, summary }: JobResult): Promise<void> {
