@@ -1,4 +1,4 @@
-/** Nouns that several rooms share. Types only. */
+/** Nouns that several modules share. Types only. */
 
 /** Where measurements go. Names are those of the original: `prestige.put.calls`, `prestige.get.latency_us` … */
 export interface MetricsSink {

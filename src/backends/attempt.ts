@@ -21,7 +21,7 @@ export interface Seen {
   readonly isRead: boolean
 }
 
-/** Begins the body anew: a fresh draft, and the generator that records in it. */
+/** Restarts the body: a fresh draft, and the generator that records in it. */
 export type Start<T> = () => {
   readonly draft: Draft | ReadDraft
   /** The draft of a body that may write. */

@@ -45,7 +45,7 @@ export interface Subject {
    * Without it, the scenarios that need it fail and have to be named in `knownGaps`.
    */
   readonly reopen?: (backend: Backend, options: BackendOptions) => Promise<Backend>
-  /** More rows than a page of this engine holds. 1,100 unless told. */
+  /** More rows than a page of this engine holds. Default: 1,100. */
   readonly manyRows?: number
   /** Scenarios this backend is known to fail. One that starts passing turns red until it is removed. */
   readonly knownGaps?: readonly ScenarioName[]

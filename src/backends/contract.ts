@@ -1,5 +1,5 @@
 /**
- * The one contract between the rooms and the engines that keep bytes.
+ * The one contract between the modules and the engines that keep bytes.
  *
  * A backend keeps byte keys in named spaces and has four verbs: `read`, `scan`, `run`, `close`. What must
  * be atomic is written as a generator (a body): it yields the cells it wants, receives their values,
@@ -14,7 +14,7 @@
  *  - Bytes handed out are the caller's own. Bytes handed in (arguments, keys, values) must not change until
  *    the verb has ended; afterwards the engine keeps no hold of them.
  *
- * Deliberately not its business: hashing, references, expiry. Rooms own meaning, a backend owns bytes.
+ * Deliberately not its business: hashing, references, expiry. Modules own meaning, a backend owns bytes.
  */
 
 import type { Bytes } from '../bytes.ts'
@@ -112,7 +112,7 @@ export type ReadBody<A extends readonly unknown[], T> = (
 
 export interface BackendLimits {
   readonly keyBytesMax: number
-  /** One value. Rooms split what is larger. */
+  /** One value. Modules split what is larger. */
   readonly valueBytesMax: number
   /** Cells relied on or written by one transaction. */
   readonly cellsMax: number

@@ -1,5 +1,5 @@
 /**
- * How long an answer of a server is waited for, all told: however often a request is sent, and however often its sender
+ * Total time to wait for an answer of a server: however often a request is sent, and however often its sender
  * comes back with it. What is sent already cannot be called back.
  */
 

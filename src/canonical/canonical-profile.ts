@@ -2,7 +2,7 @@
  * Turns the name of a profile, or a user's own function, into a CanonicalProfile.
  *
  * Invariant: a profile never changes the bytes it is given, and hands back that very array when the
- * value is canonical already, so a caller can tell the two apart with `===`.
+ * value is canonical already, so a caller can distinguish the two with `===`.
  *
  * Not here: the rules themselves (one file each), and `onUnreadable`.
  */

@@ -1,5 +1,5 @@
 /**
- * The canonical room: decides which values count as the same.
+ * The canonical module: decides which values count as the same.
  *
  * Invariant: a profile is a pure function of the bytes. The same bytes give the same canonical
  * bytes in every process, on every machine, in every locale and on every supported Node.

@@ -5,7 +5,7 @@
  * Reads strictly and writes canonical text in the same pass; no JavaScript object is ever built, so
  * neither `__proto__` nor the order of integer-like names can go wrong.
  *
- * Invariant: two documents that a careful reader could tell apart never become the same. Hence
+ * Invariant: two documents that a careful reader could distinguish never become the same. Hence
  * duplicate names, lone surrogates and integers that a double cannot hold are refused, where
  * JSON.parse silently keeps the last, the half or the neighbour. Nothing but RFC 8259 passes: no
  * byte order mark, comment or trailing comma.

@@ -83,7 +83,7 @@ export async function importArchive(invocation: Invocation): Promise<number> {
   invocation.signal.addEventListener('abort', stop, { once: true })
   try {
     const opened: Readable = file === '-' ? process.stdin : await openStream(file)
-    // It may be given up before anybody reads it: whoever does is told then.
+    // The stream may be abandoned before anybody reads it: a later reader gets the error then.
     opened.on('error', () => undefined)
     source = opened
     invocation.signal.throwIfAborted()

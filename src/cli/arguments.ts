@@ -49,7 +49,7 @@ export function readInvocation(args: readonly string[], signal: AbortSignal): In
 
 /**
  * Node decodes arguments as UTF-8 and puts U+FFFD where it cannot: two different keys would become one. A
- * true U+FFFD cannot be told from that, and has another way in.
+ * true U+FFFD cannot be distinguished from that, and has another way in.
  */
 function refuseReplaced(args: readonly string[]): void {
   const bad = args.find((arg) => arg.includes('\ufffd'))

@@ -1,4 +1,4 @@
-/** What a run of `dedupe` came to, for the terminal. */
+/** Results of a run of `dedupe`, for the terminal. */
 
 import { withoutSecrets } from '../backends/secrets.ts'
 import { harmless } from '../harmless.ts'

@@ -1,4 +1,4 @@
-/** What `dedupe` is told: a config file, then the environment, then options; the last one wins. */
+/** Settings of `dedupe`: a config file, then the environment, then options; the last one wins. */
 
 import { stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'

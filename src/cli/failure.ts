@@ -100,7 +100,7 @@ function isKind(kind: unknown): kind is ErrorKind {
   return typeof kind === 'string' && Object.hasOwn(EXIT_CODE_OF, kind)
 }
 
-/** `permission denied` out of `EACCES: permission denied, open '/some/where'`: the path is told by us. */
+/** `permission denied` out of `EACCES: permission denied, open '/some/where'`: our own message names the path. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return /^E[A-Z0-9]+: ([^,]+)/.exec(text)?.[1] ?? text

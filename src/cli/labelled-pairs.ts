@@ -81,7 +81,7 @@ function badLine(place: string, problem: string): Failure {
   return new Failure('invalid', 'INVALID_VALUE', `${place}: ${problem}.`)
 }
 
-/** The first line tells what the file is. */
+/** The first line determines the format of the file. */
 function readerFor(
   first: Line,
   fields: Fields | undefined,

@@ -1,5 +1,5 @@
 /**
- * Lines of files and of stdin, in bounded memory, as bytes: a line that is no text must be told, not mended.
+ * Lines of files and of stdin, in bounded memory, as bytes: a line that is no text must be reported, not repaired.
  *
  * They come in batches, one for each piece that was read, so that whoever waits at a pipe is answered at once and
  * whoever sends a large file is served many lines at a time.
@@ -109,7 +109,7 @@ async function* piecesOf(file: string, signal: AbortSignal): AsyncGenerator<Buff
   }
 }
 
-/** Bytes of all files, so that a mistyped name is told before anything is done; `undefined` with stdin. */
+/** Bytes of all files, so that a mistyped name is reported before anything is done; `undefined` with stdin. */
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
   let bytes: number | undefined = files.length > 0 ? 0 : undefined
   for (const file of files) {

@@ -1,5 +1,5 @@
 /**
- * More processes of this very command, which work along on its run. They are told so by the environment, say nothing,
+ * More processes of this very command, which share its run. The environment marks them as such; they print nothing,
  * and end with it. One that dies costs nothing but its time: the others take over what it had begun.
  */
 

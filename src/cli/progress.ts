@@ -11,7 +11,7 @@ import { countOf, duration, rate, size } from './units.ts'
 const REDRAW_MS = 100
 const LINE_MS = 1000
 const BAR_CELLS = 24
-/** What a file costs beside its bytes, so that many small ones are not told to take no time. */
+/** What a file costs beside its bytes, so that many small ones are not estimated to take no time. */
 const ITEM_BYTES = 4096
 
 export class Progress {
@@ -97,7 +97,7 @@ export class Progress {
   }
 }
 
-/** Notices of one sort: the first few are told, the rest only counted. */
+/** Notices of one sort: the first few are printed, the rest only counted. */
 export class Notices {
   readonly #progress: Progress
   readonly #isQuiet: boolean

@@ -1,5 +1,5 @@
 /**
- * Reads the files of a walk, a bounded number and weight ahead: first they are opened, which tells how long
+ * Reads the files that a walk finds, a bounded number and weight ahead: first they are opened, which gives how long
  * they are, then read.
  *
  * A file is read as it is when it is opened; nothing is followed or waited for that took its place.

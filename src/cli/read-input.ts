@@ -21,7 +21,7 @@ export async function readFileWhole(
   }
 }
 
-/** `what` is told to somebody at a terminal, who would wait in vain otherwise. */
+/** `what` is printed at a terminal, where the user would otherwise not know that input is expected. */
 export function readStdin(
   signal: AbortSignal,
   what: string = 'The value',

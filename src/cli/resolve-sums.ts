@@ -1,4 +1,4 @@
-/** What a run of resolve came to. */
+/** Results of a run of resolve. */
 
 import type { Status } from '../index.ts'
 import { count, countOf } from './units.ts'

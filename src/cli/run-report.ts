@@ -26,7 +26,7 @@ export async function writePage(deduper: Deduper, report: Report, file: string):
   await writeAside(file, htmlReport(report, samples))
 }
 
-/** Aside first, under a name that tells whose it is; what a process that is no more left there is taken away. */
+/** Aside first, under a name that shows its owner; what a process that is no more left there is removed. */
 export async function writeAside(file: string, text: string): Promise<void> {
   const aside = `${file}.tmp-${HOST}${process.pid.toString(16)}`
   try {

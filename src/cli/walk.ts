@@ -2,7 +2,7 @@
  * Everything below a directory, in byte order of the names within each directory.
  *
  * Names are bytes, so that those which are not UTF-8 survive. Symbolic links are never followed, and a
- * directory that cannot be read is told and passed over. One directory's names are held at a time, and
+ * directory that cannot be read is reported and skipped. One directory's names are held at a time, and
  * those of the directories above it.
  */
 

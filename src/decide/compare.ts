@@ -40,7 +40,7 @@ export interface Comparison {
   readonly profile: string
   readonly hashVersion: string
   readonly slots: number
-  /** Similarity as two sketches of so many slots tell it. */
+  /** Similarity as estimated from two sketches of so many slots. */
   readonly estimate: number
   /** The exact Jaccard similarity of the shingle sets. 0 where a text is empty. */
   readonly similarity: number

@@ -1,5 +1,5 @@
 /**
- * The room that weighs likeness: what two texts share, how they lie side by side, and which threshold tells
+ * The module that measures similarity: what two texts share, how they align, and which threshold separates
  * duplicates from the rest.
  *
  * Invariant: pure. Nothing here reads a file or a store, and the same input gives the same answer everywhere.

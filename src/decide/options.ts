@@ -1,4 +1,4 @@
-/** What comparing and tuning can be told. Read once, at the edge; unknown names are refused. */
+/** Options of comparing and tuning. Read once, at the edge; unknown names are refused. */
 
 import * as v from 'valibot'
 

@@ -18,7 +18,7 @@ const BOTTOM = 96
 const PLOT_WIDTH = WIDTH - LEFT - RIGHT
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM
 
-// Colours that differ in lightness too, with dashes of their own: told apart without colour.
+// Colours that differ in lightness too, with dashes of their own: distinguishable without colour.
 const STYLE = `
     .page { fill: #ffffff } text { fill: #24292f; font: 13px sans-serif }
     .title { font-size: 17px; font-weight: bold } .small { font-size: 12px }

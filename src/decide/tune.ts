@@ -3,7 +3,7 @@
  * the one that serves the goal best, and the bands that find pairs for it.
  *
  * Pure and deterministic. A pair counts as found where its exact similarity is at least the threshold; that
- * bands can miss a pair is told apart, as `expectedRecall`. Not here: reading files of pairs, and the picture
+ * bands can miss a pair is reported separately, as `expectedRecall`. Not here: reading files of pairs, and the picture
  * (threshold-svg.ts).
  */
 

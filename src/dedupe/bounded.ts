@@ -4,7 +4,7 @@
  * Names come from documents, so records have no prototype: `__proto__` is a source like any other.
  */
 
-/** So many sources, and so many pairs of them, are told apart in one run. */
+/** Maximum number of sources, and of pairs of them, that are counted separately in one run. */
 const NAMES_MAX = 65_536
 
 export type Counts = Record<string, number>

@@ -1,6 +1,6 @@
 /**
  * How clusters end. A document leaves its cluster: what it had superseded is the survivor again. A centre gets another
- * text: the cluster is no more, and its members, when they are met again, are decided about anew.
+ * text: the cluster is no more, and its members are re-evaluated when they are met again.
  */
 
 import { concat, equalBytes } from '../bytes.ts'
@@ -53,7 +53,7 @@ export function* dissolve(scope: Scope, key: Buffer): Transaction<number> {
   return cluster.survivor === hex(key) ? cluster.size - 1 : 0
 }
 
-/** Duplicates of texts that are no more: given again, they are decided about anew. */
+/** Duplicates of texts that are no more: given again, they are re-evaluated. */
 export async function* orphansOf(backend: Backend): AsyncGenerator<Named> {
   for await (const { value: row } of backend.scan(documents)) {
     const isOut = row.action === 'drop' || row.action === 'superseded'

@@ -1,5 +1,5 @@
 /**
- * What the corpus job can be told: which fingerprints find duplicates, what becomes of them, which copy survives
+ * Settings of the corpus job: which fingerprints find duplicates, what becomes of them, which copy survives
  * and how much may be lost. One schema, read once; the reference in the docs is made from it.
  */
 

@@ -190,7 +190,7 @@ async function* batchesLeft(
   }
 }
 
-/** Tells of every shard once, whoever has read it to its end. */
+/** Reports every shard once, whoever has read it to its end. */
 function tellingOf(run: RunRow, watcher: Watcher): (index: number) => void {
   const told = new Set<number>()
   return (index) => {

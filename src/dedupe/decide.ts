@@ -33,7 +33,7 @@ import { placeOf } from './identity.ts'
 export interface Context {
   readonly engine: Engine
   readonly run: string
-  /** What is met twice in one session is repeated; in another, it is only told again. A job is one. */
+  /** What is met twice in one session is repeated; in another, it is only reported again. A job is one. */
   readonly session: string
 }
 
@@ -109,7 +109,7 @@ function rowOf(
   return row
 }
 
-/** Whether what was decided still is so: a duplicate of a text that is no more is decided about anew. */
+/** Whether a decision still holds: a duplicate of a text that is no more is re-evaluated. */
 function* holds({ cluster, ...row }: DocumentRow): Transaction<boolean> {
   if (cluster === undefined) return true
   const [centre] = yield* read(cell(documents, fromHex(cluster)))
@@ -284,7 +284,7 @@ function whyOf({
   }
 }
 
-/** A decision that was made before, told again. */
+/** A decision that was made before, reported again. */
 export function* told(row: DocumentRow): Transaction<Decision> {
   const { id, source, cluster, similarity } = row
   const centre = cluster ? fromHex(cluster) : undefined

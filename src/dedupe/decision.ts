@@ -1,9 +1,9 @@
-/** What the job decides about a document, and how it is told. Types only. */
+/** What the job decides about a document, and how it is reported. Types only. */
 
 export type Action = 'keep' | 'drop' | 'link'
 export type Method = 'exact' | 'canonical' | 'simhash' | 'near' | 'chunk' | 'semantic'
 
-/** A document, as others are told of it. */
+/** A document, as named in reports about others. */
 export interface Named {
   readonly id: string
   readonly source: string

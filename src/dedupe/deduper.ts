@@ -39,14 +39,14 @@ export interface Job {
   readonly strict?: boolean | undefined
   /** How workers share a run: whoever asks for the same while it goes on works along. */
   readonly sharing?: Sharing | undefined
-  /** Is told of what goes on. */
+  /** Is notified of progress. */
   readonly watcher?: Watcher | undefined
   /** Of the program, for the manifest. */
   readonly version?: string | undefined
 }
 
 export interface PlanJob extends Job {
-  /** Where the duplicates are told that a run would find: the very lines of its `duplicates.jsonl`. */
+  /** Where to list the duplicates that a run would find: the very lines of its `duplicates.jsonl`. */
   readonly file?: string | undefined
 }
 
@@ -159,7 +159,7 @@ export class Deduper {
 
   /**
    * Duplicates of a text that its document has no more, so that no copy of it may be kept. Given again, they are
-   * decided about anew.
+   * re-evaluated.
    */
   orphans(): AsyncIterable<Named> {
     return orphansOf(this.#state.backend)

@@ -1,9 +1,9 @@
 /**
  * The row of a document, byte by byte. It is written once for every document there is, and read again whenever the
- * document is met or told, so it is small and cheap to read. Numbers are big endian, texts UTF-8.
+ * document is met or reported, so it is small and cheap to read. Numbers are big endian, texts UTF-8.
  *
  * Format 2: `2a` flags (2) digest of the text (16) bytes (6) rank (1 + 8 each) id (2 + n) source (1 + n) run (1 + n), and
- * what the flags tell of, in their order; a is the action. Format 1, which is only read, was JSON.
+ * the fields that the flags announce, in their order; a is the action. Format 1, which is only read, was JSON.
  */
 
 import { asBuffer, type Bytes } from '../bytes.ts'

@@ -13,7 +13,7 @@ import { hex } from './names.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { documentKey, documents, type DocumentRow } from './rows.ts'
 
-/** So many texts of one id are told apart by their number; more are by their text. */
+/** Up to this many texts of one id are distinguished by their number; more are by their text. */
 const NUMBERED_MAX = 8
 const KEY_BYTES = 16
 

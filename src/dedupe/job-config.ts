@@ -1,5 +1,5 @@
 /**
- * All that a job over files can be told, in one schema: what the corpus job itself is told, and how its inputs are
+ * All settings of a job over files, in one schema: those of the corpus job itself, and how its inputs are
  * read. Settings come in layers (a file, the environment, options), of which the last one wins; the whole is then
  * read once, and unknown names are refused with what may be meant.
  */

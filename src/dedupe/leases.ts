@@ -148,7 +148,7 @@ export class Leases {
     this.#stop = this.#timers.every(Math.ceil(leaseMs / 3), () => void this.#renewAll())
   }
 
-  /** The first shard that nobody has. `onDone` is told of shards that are done, once each. */
+  /** The first shard that nobody has. `onDone` is called for shards that are done, once each. */
   async free(
     shards: number,
     onDone: (shard: number) => void = () => {},

@@ -1,4 +1,4 @@
-/** How keys of documents are written in rows, and how documents are told. */
+/** How keys of documents are written in rows, and how documents are named in reports. */
 
 import { asBuffer, type Bytes, EMPTY } from '../bytes.ts'
 import type { Named } from './decision.ts'

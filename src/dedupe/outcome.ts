@@ -1,5 +1,5 @@
 /**
- * Which documents of a run are written, and which are told as duplicates: noted while a run is summed up, so that
+ * Which documents of a run are written, and which are listed as duplicates: noted while a run is summed up, so that
  * publishing it need not read every row again.
  */
 

@@ -61,7 +61,7 @@ export async function requireNoLinks(out: string, shards: readonly Shard[]): Pro
   }
 }
 
-/** `isGone` tells runs that were taken back: their outputs may be replaced. */
+/** `isGone` returns whether a run was taken back: its outputs may be replaced. */
 export async function requireOwnNames(
   out: string,
   shards: readonly Shard[],
@@ -129,7 +129,7 @@ function parsed(line: string, path: string): OutputLine {
     const { output, input } = isRaw(found) ? found : {}
     if (typeof output === 'string' && typeof input === 'string') return { output, input }
   } catch {
-    // Told below, as every other line that is none of ours.
+    // Reported below, as every other line that is none of ours.
   }
   throw new PrestigeError(
     'TARGET_NOT_EMPTY',

@@ -1,5 +1,5 @@
 /**
- * The second half of a run: what is kept is written in the format of its input, what is not is told line by line,
+ * The second half of a run: what is kept is written in the format of its input, what is not is listed line by line,
  * and at last the manifest, which says that all of it is there.
  *
  * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.

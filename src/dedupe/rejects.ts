@@ -80,7 +80,7 @@ export async function* rejectsIn(backend: Backend, run: string): AsyncGenerator<
   }
 }
 
-/** Documents and rejects of each shard: tells inputs of which most was no document. */
+/** Documents and rejects of each shard: identifies inputs of which most was no document. */
 export class RejectedShards {
   readonly #shards = new Map<number, { documents: number; rejected: number; isCutShort: boolean }>()
   #first: { readonly shard: number; readonly reject: Reject } | undefined

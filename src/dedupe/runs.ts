@@ -256,7 +256,7 @@ interface FileRow {
   readonly run: string
 }
 
-/** Tells the files that a finished run has done and that are as they were. */
+/** Recognizes the files that a finished run has done and that are as they were. */
 export async function doneFiles(
   backend: Backend,
   runs: readonly RunHead[],

@@ -32,7 +32,7 @@ function fieldOf(entry: Schema, inner: Schema, path: readonly string[]): SchemaF
   return { path, kind, help, fallback: fallbackOf(entry), choices }
 }
 
-/** A default may be made anew by a function every time. */
+/** A default may be created by a function, every time. */
 function fallbackOf(entry: Schema): unknown {
   const found: unknown = Reflect.get(entry, 'default')
   return typeof found === 'function' ? found() : found

@@ -1,6 +1,6 @@
 /**
  * Understands a config of the other spelling, `global_fingerprints` with its sections, so that it need not be
- * written anew. What it says and has no counterpart here is told, never passed over in silence.
+ * rewritten. What it says and has no counterpart here is reported, never ignored in silence.
  */
 
 import { isRaw, mergeRaw, nested, type Raw } from './raw.ts'

@@ -24,7 +24,7 @@ const FORMAT_VERSION = 1
 /** What is written in the same transaction as decisions are. */
 export type Also = (scope: Scope, made: readonly Made[]) => Transaction<void>
 
-/** What the last run of a state was told; `undefined` in a state without runs. */
+/** Settings of the last run of a state; `undefined` in a state without runs. */
 export async function lastConfig(backend: Backend): Promise<DedupeConfig | undefined> {
   return (await listRuns(backend)).at(-1)?.config
 }
@@ -141,7 +141,7 @@ export class State {
     })()
     this.#turn = mine
     mine.catch(() => {
-      // What comes after a failure has been heard begins anew.
+      // Calls made after a failure has been reported start over.
       if (this.#turn === mine) this.#turn = Promise.resolve()
     })
     return mine

@@ -1,4 +1,4 @@
-/** What a run came to, counted from its rows: for the report, and for the guards that stop a run. */
+/** Results of a run, counted from its rows: for the report, and for the guards that stop a run. */
 
 import { EMPTY } from '../bytes.ts'
 import type { Backend } from '../backends/contract.ts'
@@ -71,7 +71,7 @@ export interface Summary {
   readonly droppedByMethod: Partial<Record<Method, number>>
   readonly linkedByMethod: Partial<Record<Method, number>>
   readonly bySource: Record<string, SourceCounts>
-  /** Of sources that came when there were too many to tell apart. */
+  /** Of sources that came when there were too many to count separately. */
   readonly otherSources: SourceCounts
   /** How often a document of the first source came and was found to be like one of the second. */
   readonly collisions: PairCounts

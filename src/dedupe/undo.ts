@@ -89,7 +89,7 @@ function* undoDocuments(
   let count = 0
   for (const key of keys) {
     const [row] = yield* read(cell(documents, key))
-    // A later run has decided about it anew.
+    // A later run has re-evaluated it.
     if (!row || row.run !== run) continue
     if (row.centre) yield* removeCentre(scope, engine, key, decodeCentre(row.centre))
     if (row.centre) scope.remove(cell(clusters, key))

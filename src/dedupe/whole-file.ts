@@ -1,6 +1,6 @@
 /**
  * A file of text that is written aside as `name.tmp-…` while it grows, and moved into place when it is whole and on
- * the disk. What fails is told by name, and leaves nothing behind.
+ * the disk. A failure is reported by name, and leaves nothing behind.
  */
 
 import { randomBytes } from 'node:crypto'

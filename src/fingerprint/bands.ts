@@ -41,7 +41,7 @@ export function collisionProbability(similarity: number, bands: number, rows: nu
   return 1 - power(1 - power(similarity, rows), bands)
 }
 
-/** The area under the curve below the threshold: how much dissimilar pairs are looked at in vain. */
+/** The area under the curve below the threshold: a measure of how many dissimilar pairs become candidates. */
 export function falsePositiveArea(threshold: number, { bands, rows }: Banding): number {
   let sum = 0
   for (let step = 0; step < STEPS; step++) {

@@ -3,7 +3,7 @@
  * of one key can be found. Twelve bytes a key: the head of a bucket's chain, the next slot in it, and the key.
  *
  * There are as many buckets as slots. They are split one at a time as slots come (linear hashing), so no
- * insertion waits for a whole table to be built anew, and the memory of a slot is the same at every size. New
+ * insertion waits for a whole table to be rebuilt, and the memory of a slot is the same at every size. New
  * slots are chained when somebody next looks; if they are most of the table by then, all chains are made
  * in one pass.
  *
@@ -72,7 +72,7 @@ export class ChainedTables {
     if (slot < this.#buckets) this.#link(slot)
   }
 
-  /** Takes a slot out of its chains. Costs a walk along each. */
+  /** Takes a slot out of its chains. Costs a traversal of each. */
   unlink(slot: number): void {
     this.settle()
     const page = this.#entries.page(slot)
@@ -140,7 +140,7 @@ export class ChainedTables {
     yield* this.#entries.memory(this.#slots)
   }
 
-  /** Walks all chains, which takes a second for a million slots. */
+  /** Traverses all chains, which takes a second for a million slots. */
   census(fullestCount: number): Census {
     this.settle()
     const fullest: FullBucket[] = []

@@ -26,7 +26,7 @@ function shareOf(shared: number, members: number): number {
   return members === 0 ? 0 : shared / (members - shared)
 }
 
-/** The same where it is at least `least`; else anything below, told as soon as that is sure. */
+/** The same where it is at least `least`; else anything below, returned as soon as that is sure. */
 export function jaccardFrom(least: number, first: Uint32Array, second: Uint32Array): number {
   const members = first.length + second.length
   let needed = Math.max(0, Math.floor((least / (1 + least)) * members) - 1)

@@ -1,4 +1,4 @@
-/** The other end of a `SketchWorker`: sketches batches until it is told no more. */
+/** The other end of a `SketchWorker`: sketches batches until no more are sent. */
 
 import { parentPort } from 'node:worker_threads'
 

@@ -1,10 +1,10 @@
 /**
- * The fingerprint room: from canonical text, bytes and vectors to what finds their likes.
+ * The fingerprint module: from canonical text, bytes and vectors to what finds their likes.
  *
  * Invariant: a fingerprint is a pure function of its input and its options. It depends on no process, machine,
  * locale, Node version or order of arrival. `hashVersion` names everything else it depends on.
  *
- * Not here: canonical text (the room before), rows and what is decided (the rooms behind). The tables that
+ * Not here: canonical text (the module before), rows and what is decided (the modules after). The tables that
  * find likes hold memory only: the store fills them from its rows.
  */
 

@@ -2,7 +2,7 @@
  * One instance of the compiled module and its memory.
  *
  * The module is compiled at first use, at once: it is a few kilobytes. Memory grows with the largest input
- * and cannot shrink, so an instance that became very large is dropped after the call and made anew.
+ * and cannot shrink, so an instance that became very large is dropped after the call and recreated.
  */
 
 import type { Bytes } from '../bytes.ts'
@@ -84,7 +84,7 @@ export class WasmMemory {
     this.bytes().set(new Uint8Array(gearTable().buffer), this.exports.gear())
   }
 
-  /** All of memory. Growing it detaches the view before, so it is asked for anew after every call. */
+  /** All of memory. Growing it detaches the view before, so it is requested again after every call. */
   bytes(): Uint8Array {
     if (this.#bytes.byteLength === 0) this.#refresh()
     return this.#bytes

@@ -1,5 +1,5 @@
 /**
- * Blocks of what a compressed file holds. Damage is told after the last good byte, never thrown: what was read
+ * Blocks of what a compressed file holds. Damage is reported after the last good byte, never thrown: what was read
  * before it stays good.
  *
  * Zstandard is decoded by Node where it can be trusted, else by `fzstd`, which is slower: Node has it from 22.15

@@ -2,7 +2,7 @@
  * Expands what a caller names into files: files themselves, directories with all that is below, and globs.
  *
  * Symbolic links are followed to files below the same directory, and to others only where that is asked for; never to
- * directories, so that no loop can be entered. Hidden names are passed over. What is passed over is told.
+ * directories, so that no loop can be entered. Hidden names are skipped. What is skipped is reported.
  */
 
 import type { Dirent, Stats } from 'node:fs'

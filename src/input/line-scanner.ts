@@ -2,7 +2,7 @@
  * Cuts blocks of bytes into lines, without copying those that lie within one block.
  *
  * Invariant: no more than `lineBytesMax` bytes are ever held; a longer line is passed over while scanning, and
- * told by its length. What `bytes` shows is good until the next block is given.
+ * reported by its length. What `bytes` shows is good until the next block is given.
  *
  * Not here: what a line means. An empty line is a line, and a carriage return belongs to it.
  */
@@ -21,7 +21,7 @@ export class LineScanner {
   offset = 0
   /** Which line it is, from 0. */
   number = -1
-  /** Its bytes, told also of a line that is too long. */
+  /** Its bytes, given also for a line that is too long. */
   length = 0
   isTooLong = false
   /** The first bytes of a line that is too long. */

@@ -24,7 +24,7 @@ export interface Listing {
   readonly shards: readonly Shard[]
   /** What lay below a directory or matched a glob and is no input, and why. */
   readonly skipped: readonly Skipped[]
-  /** Changes when a file is added, removed or changed: tells whether a job can be resumed. */
+  /** Changes when a file is added, removed or changed: shows whether a job can be resumed. */
   readonly digest: string
   /** Removes what was kept of stdin. The shards cannot be read afterwards. */
   close(): Promise<void>
@@ -34,7 +34,7 @@ export interface Listing {
 interface Named extends InputFile, FileKind {}
 type Draft = Omit<Shard, 'index'>
 
-/** `isDone` tells files that nobody is going to read: they are one shard each, whatever their size. */
+/** `isDone` returns whether nobody is going to read a file: such files are one shard each, whatever their size. */
 export async function listShards(
   patterns: readonly string[],
   options: ListingInput = {},
@@ -131,7 +131,7 @@ async function nameSpooled({ file }: Spooled, options: ListingOptions): Promise<
   return { file, path: 'stdin', fileBytes: size, modifiedMs: mtimeMs, format, compression }
 }
 
-/** Stdin has no extension, so its first bytes tell. */
+/** Stdin has no extension, so its first bytes determine the format. */
 function compressionOf(file: string): Compression {
   const first = Buffer.alloc(4)
   const fd = openSync(file, 'r')

@@ -15,7 +15,7 @@ import { requireUtf8, Unfit } from './unfit.ts'
 export interface Place {
   readonly position: number
   readonly line: number
-  /** Where it begins, in bytes; told in ids where lines were not counted. */
+  /** Where it begins, in bytes; used in ids where lines were not counted. */
   readonly offset: number
 }
 
@@ -30,7 +30,7 @@ export interface Field {
   readonly quoted: Buffer | undefined
 }
 
-/** What later rooms can keep: longer ones would stop a whole run. */
+/** What later modules can keep: longer ones would stop a whole run. */
 export const ID_BYTES_MAX = 900
 export const NAME_BYTES_MAX = 200
 const SHORTENED_HASH_CHARACTERS = 16

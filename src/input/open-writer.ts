@@ -1,6 +1,6 @@
 /**
  * Writes the documents that are kept, in the format of their input and under the same name: the original bytes,
- * read again from the input, and never made anew from what was understood of them.
+ * read again from the input, and never re-created from what was understood of them.
  *
  * One writer writes one output file. A file that was cut into several shards is given to it shard by shard, in
  * their order. A shard of many files is many outputs, each whole by itself.
@@ -28,7 +28,7 @@ export interface Written {
 export interface KeptWriter {
   /** The file that will be there after `close`; of a shard of many files, the directory. */
   readonly path: string
-  /** What the caller should tell: where the output is not quite like the input. */
+  /** What the caller should report: where the output is not quite like the input. */
   readonly note: string | undefined
   /** Ascending positions. `shard` is the next one of the same file; without it, the one the writer was opened for. */
   writeKept(positions: Iterable<number>, shard?: Shard): Promise<Written>

@@ -1,4 +1,4 @@
-/** What listing, reading and writing can be told. Read once, at the edge; unknown names are refused. */
+/** Options of listing, reading and writing. Read once, at the edge; unknown names are refused. */
 
 import * as v from 'valibot'
 

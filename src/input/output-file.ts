@@ -135,7 +135,7 @@ export class OutputFile {
   }
 }
 
-/** Of a file that is gone, the strictest: reading it tells that it is. */
+/** Of a file that is gone, the strictest: reading it reports that it is. */
 async function modeOf(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined)
   return found ? found.mode & 0o666 : 0o600

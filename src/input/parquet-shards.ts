@@ -35,7 +35,7 @@ interface Group {
   readonly bytes: number
 }
 
-/** Of what is no Parquet file there are none: reading its shard tells why. */
+/** Of what is no Parquet file there are none: reading its shard reports why. */
 async function groupsOf(file: InputFile): Promise<Group[]> {
   try {
     const { input, metadata } = await openParquet(file)

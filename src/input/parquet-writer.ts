@@ -3,7 +3,7 @@
  *
  * Values are carried over as they are stored, and not as they are understood: both sides use a schema without
  * logical types, and the true one is put into the footer at the end. So a decimal or a timestamp in nanoseconds
- * loses nothing. Pages are encoded anew, and there are no statistics.
+ * loses nothing. Pages are re-encoded, and there are no statistics.
  */
 
 import * as zlib from 'node:zlib'

@@ -1,7 +1,7 @@
 /**
  * Cuts one file into shards: files of lines at bytes, Parquet at row groups, all else not at all.
  *
- * CSV is not cut, because only from its beginning can be told which newlines are within quotes.
+ * CSV is not cut, because which newlines are within quotes can only be determined from its beginning.
  */
 
 import type { InputFile, Shard } from './document.ts'

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { invalidUtf8At } from '../bytes.ts'
 import type { RejectReason } from './document.ts'
 
-/** Thrown within this room only, and always caught: a reject on its way out of a field. */
+/** Thrown within this module only, and always caught: a reject on its way out of a field. */
 export class Unfit {
   readonly reason: RejectReason
   readonly message: string

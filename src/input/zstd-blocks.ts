@@ -44,7 +44,7 @@ export class ZstdBlocks {
     }
   }
 
-  /** `undefined` if there are too few bytes to tell. May be asked again for the same bytes. */
+  /** `undefined` if there are too few bytes to decide. May be asked again for the same bytes. */
   #pieceBytes(): number | undefined {
     if (this.#next === 'passed') {
       const length = Math.min(this.#passing, this.#held.length)

@@ -161,7 +161,7 @@ export class Ledger {
     })
   }
 
-  /** The work came to nothing: the line says failed, and anybody may claim the document at once. */
+  /** The work failed: the line says failed, and anybody may claim the document at once. */
   abort(claim: Claim, why: { readonly reason?: string | undefined } = {}): Promise<LedgerLine> {
     return this.#pass(() => {
       refuseUnknown(why, ['reason'])
@@ -270,7 +270,7 @@ export class Ledger {
     })
   }
 
-  /** Finds, and unless told otherwise heals, what ledger and target disagree on. */
+  /** Finds, and by default repairs, what ledger and target disagree on. */
   reconcile(exists: Exists, options: ReconcileOptions = {}): Promise<ReconcileReport> {
     return this.#pass(() => reconcile(this.#backend, exists, options))
   }

@@ -5,7 +5,7 @@ import type { Claim, Claimed, ClaimOptions, ClaimOutcome } from './claims.ts'
 import type { LedgerLine } from './lines.ts'
 
 export interface ClaimedWork extends Claim {
-  /** Aborted when the claim is lost: what is still done then is in vain. */
+  /** Aborted when the claim is lost: work done after that has no effect. */
   readonly signal: AbortSignal
 }
 
@@ -44,7 +44,7 @@ export async function withClaim(
   return { ok: true, line: await claims.commit(claimed, outcome) }
 }
 
-/** What the work threw is what is told; that the claim cannot be given up as well only makes others wait. */
+/** What the work threw is what is reported; that the claim cannot be given up as well only makes others wait. */
 async function giveUp(claims: Claims, claim: Claim, error: unknown): Promise<void> {
   const message = error instanceof Error ? error.message : String(error)
   const reason = message.slice(0, REASON_MAX).toWellFormed()
@@ -68,7 +68,7 @@ class Renewal {
     return this.#abort.signal
   }
 
-  /** A renewal that fails otherwise is tried again by the next one; the commit will tell in the end. */
+  /** A renewal that fails otherwise is tried again by the next one; the commit decides in the end. */
   async #renew(claims: Claims, claim: Claim, leaseMs: number): Promise<void> {
     try {
       if (!this.#abort.signal.aborted) await claims.renew(claim, leaseMs)

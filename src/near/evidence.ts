@@ -82,7 +82,7 @@ export class Measured {
     return this.#body.byteLength + (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
   }
 
-  /** Exactly, where it is at least `least`; what is less may be told as anything less. */
+  /** Exactly, where it is at least `least`; what is less may be returned as anything less. */
   similarityTo(other: Measured, least = 0): number {
     if (this.isSketch || other.isSketch) {
       return equalSlots(this.#sketch(), other.#sketch()) / SKETCH_SLOTS

@@ -52,7 +52,7 @@ export interface Found {
   readonly relied: readonly Cell<unknown>[]
 }
 
-/** Views that are this many changes behind start anew rather than catch up. */
+/** Views that are this many changes behind are rebuilt rather than catch up. */
 const JOURNAL_KEPT = 10_000
 const TRIM_PAGE = 500
 /** Fewer are read from the journal in no time. */
@@ -312,7 +312,7 @@ export class NearIndex<Signature> {
     const buckets = yield* glance(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       // A full bucket names nobody for ever. Of any other, what others have added since must not be written
-      // over; and one read before this id came to it does not name it yet.
+      // over; and one read before this id was added to it does not name it yet.
       if (!buckets[at]?.isFull) scope.rely(bucketCell)
       const ids = idsOf(buckets[at])
       const left = ids.filter((other) => !equalBytes(other, id))

@@ -40,7 +40,7 @@ export interface Search<Signature> {
 
 /** Where the row of a candidate is not needed to measure it: only those of hits are read. */
 export interface RowlessSearch<Signature> extends Omit<Search<Signature>, 'measure'> {
-  /** The same. What can be told without reading is told at once. */
+  /** The same. What can be determined without reading is returned at once. */
   measureAlone(
     candidate: Omit<Candidate<Signature>, 'row'>,
   ): Transaction<number | undefined> | number | undefined

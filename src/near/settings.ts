@@ -33,7 +33,7 @@ export interface TextNearWanted {
   readonly evidence: EvidenceKind
 }
 
-/** At low thresholds 128 slots leave too few rows a band to tell anything. */
+/** At low thresholds 128 slots leave too few rows a band to be selective. */
 const LOW_THRESHOLD = 0.6
 const SLOTS = 128
 const SLOTS_STEP = 16

@@ -100,7 +100,7 @@ export class NearView<Signature> {
     return this.#tables.memory()
   }
 
-  /** Something that was applied may have been rolled back: what is here is made anew before its next use. */
+  /** Something that was applied may have been rolled back: the tables are rebuilt before their next use. */
   doubt(): void {
     this.#isDoubtful = true
     this.#scope = undefined
@@ -126,7 +126,7 @@ export class NearView<Signature> {
     this.#scope = scope
   }
 
-  /** To be called when a transaction has changed the journal otherwise than was told by `expect`. */
+  /** To be called when a transaction has changed the journal otherwise than announced by `expect`. */
   changed(): void {
     this.#scope = undefined
   }

@@ -11,11 +11,11 @@ export function section(title: string, parts: readonly (Markup | undefined)[]): 
   </section> `
 }
 
-/** So long a name is shown whole. Of longer ones, the end tells them apart as often as the beginning does. */
+/** Names up to this length are shown whole. Longer ones differ as often in their end as in their beginning. */
 const NAME_MAX = 120
 const NAME_END = 40
 
-/** A name of any script and direction; all of a long one is told to who points at it. */
+/** A name of any script and direction; a long one is shown in full on hover. */
 export function nameMarkup(name: string): Markup {
   if (name.length <= NAME_MAX) return html`<bdi>${name}</bdi>`
   // By characters: half of a surrogate pair can be in no page.

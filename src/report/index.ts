@@ -1,4 +1,4 @@
-/** What a run came to: as data, as text, as a page, and as measurements. */
+/** Results of a run: as data, as text, as a page, and as measurements. */
 
 export { htmlReport } from './html-report.ts'
 export type { Dominance, Matrix } from './matrix.ts'

@@ -165,7 +165,7 @@ export function heatMap(
   return picture({ title, summary, height, width }, [captions, ...heads, ...lines])
 }
 
-/** Sources, and the others if there is anything to tell of them. */
+/** Sources, and the others if there is anything to show for them. */
 export function namesOf({ sources, counts }: Matrix): string[] {
   const last = sources.length
   const hasOthers = counts.some((row, at) => (at === last ? row.some(Boolean) : row[last]))

@@ -1,5 +1,5 @@
 /**
- * What a run came to, as plain data: JSON in, JSON out, the same from the same state.
+ * Results of a run, as plain data: JSON in, JSON out, the same from the same state.
  *
  * Invariants: `in` is `kept` plus `dropped` plus `linked`, and `dropped` is what methods dropped plus `repeated`.
  * Lists are short whatever the run; what they leave out is summed up beside them. No path of the machine is in it.

@@ -31,7 +31,7 @@ const CLUSTERS_MAX = 4
 const PASSAGES_MAX = 2
 const READ_AT_ONCE = 1000
 
-/** Failures of an input that is not as it was. Their messages name places of the machine, so they are not told. */
+/** Failures of an input that is not as it was. Their messages name places of the machine, so they are not shown. */
 const GONE: ReadonlySet<ErrorCode> = new Set([
   'INPUT_UNREADABLE',
   'INPUT_CHANGED',
@@ -48,7 +48,7 @@ export interface SamplePair {
   /** Why it is shown: a sentence. */
   readonly why: string
   readonly spans?: readonly Span[]
-  /** What the spans do not tell, as sentences. */
+  /** What the spans do not show, as sentences. */
   readonly notes: readonly string[]
 }
 
@@ -199,7 +199,7 @@ async function placesOf(backend: Backend, names: ReadonlySet<string>): Promise<P
 
 type FoundRows = ReadonlyMap<string, { readonly file: string; readonly row: DocumentRow }>
 
-/** Where in a shard the rows are that were found. Most documents are none of them, which four bytes tell. */
+/** Where in a shard the rows are that were found. Most documents are none of them, which four bytes show. */
 async function* rowsIn(
   backend: Backend,
   run: string,
@@ -299,7 +299,7 @@ async function readTexts(
 /** Passing over a line costs less than this share of reading it as a document. */
 const PASSING_SHARE = 1 / 8
 
-/** Positions that are read in one go. Where lines can be passed over, beginning anew may cost less than reading on. */
+/** Positions that are read in one go. Where lines can be skipped, starting over may cost less than reading on. */
 export function stretchesOf(
   positions: readonly number[],
   { format, compression }: Pick<Shard, 'format' | 'compression'>,

@@ -14,7 +14,7 @@ import type { VectorSettings } from './settings.ts'
 import { levelCosine, type Vector } from './subject.ts'
 
 export interface VectorComparison {
-  /** As the bits of hyperplanes tell it. */
+  /** As estimated from the bits of hyperplanes. */
   readonly estimate: number
   /** The exact cosine. */
   readonly similarity: number

@@ -28,7 +28,7 @@ export interface Place {
 }
 
 /**
- * Takes a cluster away, and returns its public id. Its members are resolved anew when they come again; a note
+ * Removes a cluster, and returns its public id. Its members are resolved again when they next come; a note
  * says that rows of them may be left.
  */
 export function* forgetCluster<S>(
@@ -51,7 +51,7 @@ export function* forgetCluster<S>(
   }
   const own = cell(resolutions, concat(tenant, payload.id))
   const [resolved] = yield* read(own)
-  // It may have been resolved anew since, when this one had expired.
+  // It may have been resolved again since, when this one had expired.
   if (resolved?.isRepresentative && equalBytes(resolved.row, row)) scope.remove(own)
   scope.write(cell(leftovers, concat(shelf, row)), { tenant, id: payload.id, kind })
   if (payload.mergedInto) {

@@ -28,7 +28,7 @@ export interface ClusterMember {
   readonly at: number
 }
 
-/** What is told of a representative. */
+/** What is reported about a representative. */
 export interface Told {
   readonly id: string
   readonly bornAt: number

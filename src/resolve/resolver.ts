@@ -203,7 +203,7 @@ export class Resolver {
 
   /**
    * Forgets one input, or all of an id. An input that stands for others takes its cluster with it: what belonged
-   * to it is resolved anew when it comes again. Returns whether there was something to forget.
+   * to it is resolved again when it next comes. Returns whether there was something to forget.
    */
   async forget(group: string, what: ResolverValue | { readonly id: string }): Promise<boolean> {
     return this.#gate.pass(async () => {

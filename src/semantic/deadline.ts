@@ -1,7 +1,7 @@
 /**
  * Ends the wait for a function of the user's that does not answer: an embedder, a reranker, a judge.
  *
- * Calls may queue inside that function, so the time of a call begins anew whenever the oldest call before it is
+ * Calls may queue inside that function, so the time of a call restarts whenever the oldest call before it is
  * answered: a slow embedder with a thousand calls is not late, one that has stopped answering is. Timers hold the
  * process on purpose: a script must not end in the middle of a put.
  */

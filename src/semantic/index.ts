@@ -1,5 +1,5 @@
 /**
- * The room of meaning: texts to vectors, vectors to candidates, and what must not be merged however near it lies.
+ * The semantic module: texts to vectors, vectors to candidates, and what must not be merged however near it lies.
  *
  * Invariant: a vector is a pure function of its text and of its embedder's id. Nothing is decided here by an
  * approximation: candidates may come from one, similarity is measured in floats.

@@ -13,7 +13,7 @@ import type { Keeping } from './release.ts'
 import { digests, type Known, partCount } from './rows.ts'
 import type { StoreNear } from './near.ts'
 
-/** Returns how many were decided anew. */
+/** Returns how many were re-evaluated. */
 export async function adoptOrphans(backend: Backend, keeping: Keeping): Promise<number> {
   const { semantic } = keeping
   const adopted = await adoptNear(backend, keeping)

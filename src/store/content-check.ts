@@ -12,7 +12,7 @@ import type { CanonicalProfile } from '../canonical/index.ts'
 import { digestOfLarge } from '../fingerprint/digest.ts'
 import { formOf } from './prepare.ts'
 
-/** What a row tells of a content. */
+/** What a row records about a content. */
 export interface Named {
   readonly digest: Buffer
   /** The digest of the bytes, where `digest` is that of their canonical form. */
@@ -53,7 +53,7 @@ export class ContentCheck {
   }
 
   #hasForm(bytes: Bytes, found: Buffer, form: Buffer): boolean {
-    // Without the function nothing can be told. Whoever put the value had it.
+    // Without the function this cannot be checked. Whoever put the value had it.
     if (!this.#profile) return true
     return equalBytes(formOf(this.#profile, 'bytes', asBuffer(bytes), found), form)
   }

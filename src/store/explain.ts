@@ -101,7 +101,7 @@ function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Cause
   if (outcome === 'linked' && form && !equalBytes(form.id, entry.id)) {
     return { content: outcome, of: originOf(form), method: 'canonical' }
   }
-  // When what it was linked to is gone, it was decided anew, and may be a representative by now.
+  // When what it was linked to is gone, it was re-evaluated, and may be a representative by now.
   if (outcome === 'linked' && link?.to) {
     const of = originOf(link.to)
     return { content: outcome, of, method: 'near', similarity: link.to.similarity, threshold }

@@ -57,7 +57,7 @@ async function granted(
 }
 
 /**
- * Finds out what a text means, as often as it takes. Whoever has looked in vain takes a turn until its put has ended:
+ * Finds out what a text means, as often as it takes. Whoever has to look again takes a turn until its put has ended:
  * otherwise each of many puts would make all others look again. Embedding, which may take long, is done before.
  */
 class Looking {

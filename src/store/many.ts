@@ -13,7 +13,7 @@ export type Outcome<T> =
 
 export interface ManyOptions {
   /**
-   * Stops taking items. What is under way is finished, and told where outcomes are taken bit by bit; then the
+   * Stops taking items. What is under way is finished, and reported where outcomes are taken bit by bit; then the
    * signal's reason is thrown.
    */
   readonly signal?: AbortSignal | undefined

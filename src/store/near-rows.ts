@@ -106,7 +106,7 @@ export const linked: Space<Bytes> = rows('near.linked', rawCodec, {
   ordered: true,
   gatherBytes: 16,
 })
-/** Content id of a representative that is gone → nothing: those linked to it are to be decided anew. */
+/** Content id of a representative that is gone → nothing: those linked to it are to be re-evaluated. */
 export const orphaned: Space<Bytes> = rows('near.orphaned', rawCodec, { ordered: true })
 /** `links`: contents that are linked; `passedOver`: values found new although full buckets were passed over. */
 export const nearTallies: Space<number> = tallies('near.tallies')

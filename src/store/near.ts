@@ -4,7 +4,7 @@
  *
  * Only values that are new are looked for. One that is like a representative is linked to it and keeps its own
  * bytes (or, with `fidelity: 'representative'`, shares those of the representative); any other becomes a
- * representative. When a representative is swept, what was linked to it is decided anew, one by one: everything
+ * representative. When a representative is swept, what was linked to it is re-evaluated, one by one: everything
  * that is linked was measured against what it is linked to.
  */
 
@@ -196,7 +196,7 @@ export class StoreNear {
     if (hasLinked) scope.write(cell(orphaned, id), EMPTY)
   }
 
-  /** Decides anew about a content whose representative is gone. Whether it was still to be decided. */
+  /** Re-evaluates a content whose representative is gone. Returns whether it was still to be decided. */
   *adopt(scope: Scope, gone: Buffer, content: NearContent, value: NearValue): Transaction<boolean> {
     const place = cell(links, content.id)
     const [link] = yield* read(place)

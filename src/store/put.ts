@@ -314,7 +314,7 @@ function pointKey(
   })
 }
 
-/** What a key tells that shares the bytes of what its value is like. */
+/** What the reference of a key records if it shares the bytes of what its value is like. */
 function referenceOf(near: NearScene | undefined, meant: MeantScene | undefined): Buffer {
   if (near?.hit) return encodeSimilarity(near.hit.similarity)
   if (!meant?.known || !meant.meaning.hit) return EMPTY

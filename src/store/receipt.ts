@@ -1,4 +1,4 @@
-/** What a put tells, at once and, by `explain`, later. */
+/** What a put reports, at once and, by `explain`, later. */
 
 import { asBuffer, type Bytes } from '../bytes.ts'
 import type { ContentOutcome } from './rows.ts'

@@ -1,6 +1,6 @@
 /**
- * Another embedder for a store: every text that is compared gets vectors of the new one, then everything is decided
- * anew by them, the oldest first. Bytes and keys are never touched.
+ * Another embedder for a store: every text that is compared gets vectors of the new one, then everything is
+ * re-evaluated by them, the oldest first. Bytes and keys are never touched.
  *
  * It can be cut off at any point and run again: vectors that are there are not computed twice, and a store on its way
  * is refused to everybody else by name. Nobody else should have the store open meanwhile.
@@ -38,7 +38,7 @@ export interface Reembedded {
   readonly from: string
   readonly to: string
   readonly similarityMin: number
-  /** Texts that were compared anew, and how many of them had to be embedded. */
+  /** Texts that were compared again, and how many of them had to be embedded. */
   readonly texts: number
   readonly embedded: number
 }
@@ -155,7 +155,7 @@ async function embedOne(
   return true
 }
 
-/** What was decided by the old vectors is taken out, and noted to be decided anew. */
+/** What was decided by the old vectors is removed, and noted to be re-evaluated. */
 function* setAside(scope: Scope, semantic: StoreSemantic, id: Buffer): Transaction<void> {
   const [row] = yield* read(cell(meant, id))
   if (!row) return

@@ -7,7 +7,7 @@ import { entries, type Entry, expiries, expiryKey, refKey, refs } from './rows.t
 import { count } from './tallies.ts'
 
 export interface RemoveEnd {
-  /** The key was there, as far as anyone could tell: an expired one was not. */
+  /** The key was there, as far as a reader could see: an expired one was not. */
   readonly existed: boolean
   readonly released: Buffer | undefined
   readonly swept: boolean

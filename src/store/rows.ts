@@ -6,7 +6,7 @@
  * with a checksum at its end (../backends/sealed.ts), which also covers the row's key; what is written is format 2, and
  * format 1 is still read. A row of another format, of a wrong length or with a wrong checksum is CONTENT_CORRUPT, never
  * a guess. Contents have no checksum of their own: their digest is in the rows that name them. Rows without a value
- * (references, expiries) have none either: whatever they tell is told by another row as well, and verify compares them.
+ * (references, expiries) have none either: whatever they record is in another row as well, and verify compares them.
  */
 
 import { asBuffer, type Bytes, concat, EMPTY } from '../bytes.ts'

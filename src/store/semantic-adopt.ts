@@ -16,7 +16,7 @@ import { meant, meantLinked, meantOrphaned, meantPending } from './semantic-rows
 /** Rounds after which a content is left for the next collection. */
 const ROUNDS_MAX = 100
 
-/** Returns how many were decided anew. */
+/** Returns how many were re-evaluated. */
 export async function adoptMeanings(backend: Backend, semantic: StoreSemantic): Promise<number> {
   for await (const { key: gone } of backend.scan(meantOrphaned)) {
     const range = { start: gone, end: endOfPrefix(gone) }
@@ -69,7 +69,7 @@ async function meaningOf(
   if (text === undefined) return 'not-text'
   const kept = await backend.read(() => semantic.vectors.read(id))
   if (!kept && !semantic.embedder.isThere) return undefined
-  // A delete that has been done must not fail for want of a model: the content stays noted, and verify tells.
+  // A delete that has been done must not fail for want of a model: the content stays noted, and verify reports it.
   const vectors = kept ?? (await semantic.vectorsFor(text).catch(() => null))
   if (vectors === null) return undefined
   return vectors === 'too-large' ? vectors : semantic.look(text, digest, vectors, id)

@@ -37,7 +37,7 @@ export class StoreEmbedder {
     return typeof this.#given === 'string' ? this.#given : undefined
   }
 
-  /** Says at once what differs, as far as that can be told without loading a model. */
+  /** Says at once what differs, as far as that is known without loading a model. */
   expect(identity: EmbedderIdentity): void {
     this.#expected = identity
     const given = this.#given

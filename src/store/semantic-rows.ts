@@ -169,7 +169,7 @@ export const meant: Space<Meant> = rows('semantic.links', sealed('semantic.links
 })
 /** Content id of a representative and of a content that is linked to it → the latter's digest. */
 export const meantLinked: Space<Bytes> = rows('semantic.linked', rawCodec, { ordered: true })
-/** Content id of a representative that is gone → nothing: those linked to it are to be decided anew. */
+/** Content id of a representative that is gone → nothing: those linked to it are to be re-evaluated. */
 export const meantOrphaned: Space<Bytes> = rows('semantic.orphaned', rawCodec, { ordered: true })
 /** Content id → its digest: it is to be decided about. */
 export const meantPending: Space<Bytes> = rows('semantic.pending', rawCodec, { ordered: true })
@@ -203,7 +203,7 @@ export function changeKey(sequence: number): Buffer {
 }
 
 /**
- * What a key's reference tells where it shares the bytes of what its text means: `11` similarity (8), and the SHA-256
+ * What a key's reference records if it shares the bytes of what its text means: `11` similarity (8), and the SHA-256
  * of its own text (32), whose vectors are kept as long as the key.
  */
 export interface MeantReference {

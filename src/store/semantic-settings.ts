@@ -19,7 +19,7 @@ import {
 import { StoreSemantic } from './semantic.ts'
 import type { SemanticSettings } from './settings.ts'
 
-/** Longer texts are not compared, unless told otherwise. */
+/** Longer texts are not compared by default. */
 const TEXT_BYTES_MAX = 64 * 1024
 
 export class SemanticOpening {

@@ -1,7 +1,7 @@
 /**
  * The index of representatives by meaning: in memory, and in a file beside the store where there is a directory.
  *
- * A view, never a second truth: it follows the journal of changes, and is made anew from links and vectors where the
+ * A view, never a second truth: it follows the journal of changes, and is rebuilt from links and vectors where the
  * journal does not reach back. It only ever reads what is committed. What has changed since it caught up is looked at
  * by the transaction that decides.
  */
@@ -33,7 +33,7 @@ import type { VectorRows } from './semantic-vectors.ts'
 
 export const MEANT_HEAD = cell(meantHeads, Buffer.from('journal'))
 export const REPRESENTATIVES = cell(meantTallies, Buffer.from('representatives'))
-/** Indexes that are this many changes behind are made anew. */
+/** Indexes that are this many changes behind are rebuilt. */
 const JOURNAL_KEPT = 10_000
 const PAGE = 100
 const NO_NONCE = Buffer.alloc(16)
@@ -177,7 +177,7 @@ export class SemanticView implements VectorSource {
     return this.#changes(ids)
   }
 
-  /** The same in one read, where it is little; `undefined` where it is more, or cannot be told. */
+  /** The same in one read, where it is little; `undefined` where it is more, or cannot be determined. */
   *#news(scope: ReadScope, position: string): Transaction<News | undefined> {
     const { sequence, nonce } = positionOf(position)
     const head = yield* findHead(scope)
@@ -227,7 +227,7 @@ export function* noteChange(scope: Scope, id: Buffer): Transaction<void> {
   scope.write(cell(meantJournal, changeKey(sequence)), { nonce, id })
 }
 
-/** What changed between a position and now; `undefined` where that cannot be told. Relies on the head. */
+/** What changed between a position and now; `undefined` where that cannot be determined. Relies on the head. */
 export function* changesSince(
   seen: Position,
   changesMax: number,

@@ -366,7 +366,7 @@ export class StoreSemantic {
     if (row) yield* this.takeOut(scope, id, row)
   }
 
-  /** Takes a content out of links and index. Those linked to it are noted to be decided anew. */
+  /** Takes a content out of links and index. Those linked to it are noted to be re-evaluated. */
   *takeOut(scope: Scope, id: Buffer, { role, to }: Pick<Meant, 'role' | 'to'>): Transaction<void> {
     scope.remove(cell(meant, id))
     if (to) {

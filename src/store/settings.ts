@@ -42,7 +42,7 @@ export interface SemanticSettings {
   readonly similarityMin: number
   readonly guards: Readonly<Record<string, boolean>>
   readonly textBytesMax: number
-  /** The embedder became another, and not everything is decided anew yet. */
+  /** The embedder was changed, and not everything is re-evaluated yet. */
   readonly isMigrating?: boolean | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What a store holds and saves, as it tells. */
+/** What a store holds and saves, as it reports. */
 
 import type { ReadScope, Transaction } from '../backends/contract.ts'
 import type { Keeping } from './release.ts'

@@ -2,7 +2,7 @@
  * The unique value store: keys to values, each distinct value kept once, and every key's own bytes back.
  *
  * What must be atomic is a transaction (put.ts, remove.ts, get.ts, collect.ts); this class prepares what
- * can be computed without looking, runs them, and tells what happened.
+ * can be computed without looking, runs them, and reports what happened.
  */
 
 import { asBuffer, type Bytes } from '../bytes.ts'
@@ -289,7 +289,7 @@ export class Store {
     this.#isOld = false
   }
 
-  /** An index that cannot be saved is made anew when it is needed, so nothing is lost. */
+  /** An index that cannot be saved is rebuilt when it is needed, so nothing is lost. */
   async #saveIndex(): Promise<void> {
     const { semantic } = this.#preparation.keeping
     try {
@@ -363,7 +363,7 @@ export class Store {
     return end.existed
   }
 
-  /** Making the tables anew is dear, and what was refused before it was run leaves nothing in doubt. */
+  /** Rebuilding the tables is expensive, and what was refused before it was run leaves nothing in doubt. */
   #doubt(error: unknown): void {
     if (error instanceof PrestigeError && error.kind === 'invalid') return
     this.#preparation.keeping.near?.index.doubt()

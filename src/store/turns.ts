@@ -2,7 +2,7 @@
  * Puts that would make each other look again go one after another, in the order they asked.
  *
  * Where most texts are near to others without being the same, every new one is a candidate of all that are under way,
- * and looking before it is one's turn is in vain.
+ * and a lookup before one's turn would have to be repeated.
  */
 
 /** Over how many puts it is averaged. */

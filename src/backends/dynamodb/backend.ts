@@ -219,7 +219,7 @@ function found(
 ): Versioned | undefined {
   if (space.kind === 'tallies') {
     const sum = sumOf(items.slice(from, to), key)
-    // Two sums that are the same cannot be told apart, and need not be.
+    // Two equal sums cannot be distinguished, and need not be.
     return sum === undefined ? undefined : { bytes: space.codec.encode(sum), version: String(sum) }
   }
   const item = to > from ? items[from] : undefined

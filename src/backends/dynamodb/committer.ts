@@ -31,7 +31,7 @@ export class Committer {
   readonly #groups = new Map<number, Group>()
   /** Commits that were sent, and of which DynamoDB has not said what became of them. */
   readonly #open = new WeakMap<Commit, { member: Member; group: Group }>()
-  /** Commits that were applied after whoever asked had been told that it is not known. */
+  /** Commits that were applied after the outcome had been reported to the caller as unknown. */
   readonly #late = new WeakSet<Commit>()
   #pending: Member[] = []
   #isPumping = false
@@ -242,7 +242,7 @@ export class Committer {
 
 /**
  * A send of its own that was cut off may be performed while the next one is judged, which then finds what it removes
- * gone. DynamoDB knows the token of what was performed: one more send tells.
+ * gone. DynamoDB knows the token of what was performed: sending once more shows which it was.
  */
 function askAgain(group: Group, reasons: ReadonlyMap<string, Reason>): boolean {
   if (!group.isOpen || group.isAskedAgain) return false

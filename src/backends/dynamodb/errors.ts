@@ -1,5 +1,5 @@
 /**
- * What DynamoDB, its client and the network between say when they fail, told apart: what may pass by itself, what
+ * Classifies failures of DynamoDB, of its client and of the network between them: what may pass by itself, what
  * leaves it open whether a request was performed, and what somebody has to do something about.
  */
 
@@ -92,7 +92,7 @@ export function mayPass(error: unknown): boolean {
   return PASSING.has(nameOf(error)) || isOpen(error)
 }
 
-/** What to tell, and what to do about it. */
+/** The error to report, and what to do about it. */
 export function explained(error: unknown, { table, shown, region }: DynamoLocation): PrestigeError {
   if (error instanceof PrestigeError) return error
   const name = nameOf(error)

@@ -86,7 +86,7 @@ export class Group {
     )
   }
 
-  /** A row that it takes away is gone: by another, or by a send of its own. Nothing is left there that would tell. */
+  /** A row that it removes is gone: removed by another, or by a send of its own. Nothing is left to show which. */
   mayHaveRemoved(reasons: ReadonlyMap<string, Reason>): boolean {
     return [...this.deeds].some(([name, { check, write }]) => {
       const reason = reasons.get(name)

@@ -35,7 +35,7 @@ export interface DynamoOptions extends BackendOptions, Tappable {
   readonly durability?: string | undefined
   /** A DynamoDBClient to use instead of one made for the location. It is destroyed when the backend is closed. */
   readonly client?: DynamoClient | undefined
-  /** How long an answer is waited for, all told (30,000). Stands before `?timeoutMs=`. */
+  /** Total time to wait for an answer, retries included (30,000). Takes precedence over `?timeoutMs=`. */
   readonly timeoutMs?: number | undefined
   readonly sleep?: ((ms: number) => Promise<void>) | undefined
 }

@@ -1,5 +1,5 @@
 /**
- * The table: making it, telling CloudFormation of it, and seeing that what is there is one of ours.
+ * The table: creating it, describing it for CloudFormation, and checking that an existing one is one of ours.
  *
  * Its layout (which, and over how many shards) is an item of the table itself, so that all who open it agree.
  */

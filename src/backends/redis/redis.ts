@@ -97,7 +97,7 @@ async function refuseForeignKeys(
 export class RedisBackend implements Backend {
   readonly limits: BackendLimits = LIMITS
   readonly serial = false
-  /** What becomes of acknowledged writes, as the server told at open. */
+  /** What becomes of acknowledged writes, as reported by the server at open. */
   readonly durability: RedisDurability
   readonly #connection: Connection
   readonly #location: RedisLocation

@@ -2,7 +2,7 @@
  * What a server is and what it promises, asked once at open. A server that may throw rows away, is too old, or
  * cannot be written to is refused by name: a store that silently loses digests stores duplicates.
  *
- * What the server does not tell (managed ones often forbid CONFIG) is said to be unknown, never guessed.
+ * What the server does not report (managed ones often forbid CONFIG) is said to be unknown, never guessed.
  */
 
 import type { Redis } from 'ioredis'
@@ -11,7 +11,7 @@ import { PrestigeError } from '../../errors.ts'
 import { replyCode } from './failures.ts'
 import type { RedisLocation } from './location.ts'
 
-/** What becomes of acknowledged writes, as far as the server tells. Of a cluster: of its weakest master. */
+/** What becomes of acknowledged writes, as far as the server reports it. Of a cluster: of its weakest master. */
 export interface RedisDurability {
   /** The server logs every write. */
   readonly appendOnly: boolean | undefined

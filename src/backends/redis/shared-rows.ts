@@ -20,7 +20,7 @@ const EXPIRES_S = 24 * 3600
 export class RedisRows implements SharedRows {
   readonly #connection: Connection
   readonly #prefix: string
-  /** Requests that came to nothing. */
+  /** Requests that failed. */
   failures = 0
 
   private constructor(connection: Connection, prefix: string) {
@@ -28,7 +28,7 @@ export class RedisRows implements SharedRows {
     this.#prefix = prefix
   }
 
-  /** `of` tells engines and namespaces apart that share the cache. */
+  /** `of` distinguishes engines and namespaces that share the cache. */
   static async open(location: string, of: string): Promise<RedisRows> {
     const parsed = parseLocation(location)
     if (parsed.isCluster) {

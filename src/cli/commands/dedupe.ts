@@ -1,7 +1,7 @@
 /**
  * `dedupe INPUT... -o DIR`: a corpus in, its kept documents out, and an account of the rest.
  *
- * Pieces of input that are no documents are no failure: they are told and counted. With --strict the first one is.
+ * Pieces of input that are no documents are no failure: they are reported and counted. With --strict the first one is.
  */
 
 import { stat } from 'node:fs/promises'
@@ -54,7 +54,7 @@ export async function run(invocation: Invocation): Promise<number> {
 async function requireMakeableAll(places: readonly string[]): Promise<void> {
   for (const place of places.filter(isDirectory)) {
     await requireMakeable(place).catch((error: unknown) => {
-      // All else is told by whoever opens the state or writes the outputs.
+      // All other errors are reported by whoever opens the state or writes the outputs.
       if (kindOf(error)) throw error
     })
   }

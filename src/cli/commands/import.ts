@@ -1,7 +1,7 @@
 /**
  * `import DIR`: every regular file below a directory becomes a key.
  *
- * One bad file never hides what became of the others: it is told and counted, and the exit code is 1.
+ * One bad file never hides what became of the others: it is reported and counted, and the exit code is 1.
  */
 
 import { lstat, realpath, stat } from 'node:fs/promises'
@@ -127,7 +127,7 @@ class Import {
   }
 
   /**
-   * A walk that only counts, so that the time left can be told. It has a head start, which is enough for most
+   * A traversal that only counts, to estimate the time left. It has a head start, which is enough for most
    * directories, and goes on beside the import in those where it is not.
    */
   async #countAhead(own: Buffer | undefined): Promise<void> {

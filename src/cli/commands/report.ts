@@ -1,4 +1,4 @@
-/** `report [RUN]`: what a run of dedupe came to, in the terminal, as JSON or as one page. */
+/** `report [RUN]`: results of a run of dedupe, in the terminal, as JSON or as one page. */
 
 import { stateOf } from '../dedupe-settings.ts'
 import { keyMissing, usageFailure } from '../failure.ts'

@@ -1,7 +1,7 @@
 /**
  * `resolve [FILE...]`: a line in, the id of the thing it is out.
  *
- * One bad line never hides what became of the others: it is told and counted, and the exit code is 1.
+ * One bad line never hides what became of the others: it is reported and counted, and the exit code is 1.
  */
 
 import { harmless, harmlessLines } from '../../harmless.ts'

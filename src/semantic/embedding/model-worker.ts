@@ -1,4 +1,4 @@
-/** The other end of a `ModelThread`: loads the model it is told of, then embeds one text after another. */
+/** The other end of a `ModelThread`: loads the model it is given, then embeds one text after another. */
 
 import { parentPort } from 'node:worker_threads'
 
@@ -32,7 +32,7 @@ async function answerTo(message: ToModel): Promise<FromModel> {
   }
 }
 
-/** What crosses threads loses its class, so a failure is told in words. */
+/** What crosses threads loses its class, so a failure is sent as text. */
 function told(failure: unknown): Failure {
   const cause = failure instanceof Error ? failure.cause : undefined
   const because = cause instanceof Error ? ` (${cause.message})` : ''

@@ -41,7 +41,7 @@ export async function openEmbedder(
   }
 }
 
-/** Everything a vector depends on, in an order that stays; digests shortened to what tells them apart. */
+/** Everything a vector depends on, in an order that stays; digests shortened to what distinguishes them. */
 function idOf(plan: ModelPlan, facts: ModelFacts, { overlapTokens }: EmbedderOptions): string {
   const parts = [
     plan.model,
@@ -59,7 +59,7 @@ function idOf(plan: ModelPlan, facts: ModelFacts, { overlapTokens }: EmbedderOpt
 export class SentenceEmbedder implements Embedder {
   readonly id: string
   readonly dimensions: number
-  /** What computes the model. Told, because it may be the slower one. */
+  /** What computes the model. Reported, because it may be the slower one. */
   readonly runtime: RuntimeName
   readonly #threads: readonly ModelThread[]
   readonly #idle: ModelThread[]

@@ -29,7 +29,7 @@ export interface ModelRequest {
   readonly windowsMax: number
 }
 
-/** What only loading can tell. */
+/** What is known only after loading. */
 export interface ModelFacts {
   readonly runtime: RuntimeName
   readonly dimensions: number
@@ -76,7 +76,7 @@ export class SentenceModel {
     return model.#tried(plan)
   }
 
-  /** One text goes through before anybody relies on it, which also tells the dimensions. */
+  /** One text goes through before anybody relies on it, which also gives the dimensions. */
   async #tried(plan: ModelPlan): Promise<SentenceModel> {
     const [vector] = await this.embed('a')
     const dimensions = vector?.length ?? 0

@@ -2,7 +2,7 @@
  * Names: capitalised words, and codes such as `B52`. Two texts conflict where one has a name in the place in which
  * the other has a different one, or where two names have changed places.
  *
- * A name that only one text mentions is no conflict: texts tell more or less of the same thing. A place is the word
+ * A name that only one text mentions is no conflict: texts say more or less of the same thing. A place is the word
  * before or the word after; an acronym and a short form are the same name.
  */
 

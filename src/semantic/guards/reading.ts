@@ -74,7 +74,7 @@ function negationsOf(text: string, words: readonly Word[]): number {
   return denials.length + han.length
 }
 
-/** Where most words are capitals, as in a headline, they tell nothing. */
+/** Where most words are capitals, as in a headline, they carry no information. */
 const CAPITALS_MAX = 0.6
 const HEADLINE_WORDS = 6
 

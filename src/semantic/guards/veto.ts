@@ -3,7 +3,7 @@
  *
  * A model of meaning puts "from Bob to Alice" beside "from Alice to Bob", and 1,500 beside 1,600. A guard never says
  * that two texts are the same; it only says why they are not. In doubt it keeps them apart where both speak of the
- * same kind of thing, and lets one text tell more than the other.
+ * same kind of thing, and lets one text say more than the other.
  */
 
 import * as v from 'valibot'

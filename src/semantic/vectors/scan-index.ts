@@ -3,7 +3,7 @@
  *
  * A code is off by a known length, so the true cosine of a pair lies within a known distance of that of its codes.
  * Whatever could still be among the best is measured in floats; so the answer is that of a search in floats. Of most
- * vectors a third of the codes tells enough, the head: what follows it adds to a cosine as much as both tails are
+ * vectors a third of the codes is enough, the head: what follows it adds to a cosine as much as both tails are
  * long, and no more. Heads lie side by side, because reading them is what a search costs. For up to some 200,000
  * vectors.
  */
@@ -25,7 +25,7 @@ import {
 } from './vector-index.ts'
 
 const TURN_MS = 5
-/** Room for what is lost in single and double precision. */
+/** Margin for what is lost in single and double precision. */
 const SLACK = 1e-6
 /** Candidates are sifted when there are so many. */
 const SIFT_AT = 16_384

@@ -1,5 +1,5 @@
 /**
- * The walk through the contents: every byte is read, every digest computed again, and each content must be
+ * Checks the contents: every byte is read, every digest computed again, and each content must be
  * listed under its digest, be a member of its form, and be referred to or noted for the collector.
  *
  * Contents and references are both ordered by content id, so they are walked side by side.
@@ -192,7 +192,7 @@ async function foundWrong(walk: Walk, content: Content, known: Known): Promise<v
   })
 }
 
-/** Puts right what the content's own bytes tell. */
+/** Corrects what can be derived from the content's own bytes. */
 function* rewrite(
   scope: Scope,
   { id, digest, bytes, form }: Content,

@@ -1,5 +1,5 @@
 /**
- * A set of digests of which only sums are kept: enough to tell in which range two sets differ, in the same
+ * A set of digests of which only sums are kept: enough to determine in which range two sets differ, in the same
  * few kilobytes for any number of digests.
  *
  * Digests are evenly spread, so that sets which differ agree in both sums once in 2^64 times.

@@ -1,7 +1,7 @@
 /**
- * The walk through the digests: they are counted, and each must name a content that has it.
+ * Checks the digests: they are counted, and each must name a content that has it.
  *
- * The walk through the contents has told which digests do. Only where the two disagree, because something
+ * The check of the contents has determined which digests do. Only where the two disagree, because something
  * is wrong or was written meanwhile, are contents read once more.
  */
 

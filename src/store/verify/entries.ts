@@ -1,4 +1,4 @@
-/** The walk through the keys: each points at its content, is among its references, and expires as it says. */
+/** Checks the keys: each points at its content, is among its references, and expires as it says. */
 
 import { type Bytes, EMPTY, equalBytes } from '../../bytes.ts'
 import {
@@ -121,7 +121,7 @@ async function examinePointer(walk: Walk, key: Buffer, { entry, known }: Scene):
     const bytes = own?.bytes ?? 0
     return walk.found('entry-wrong', message, [key], () => walk.backend.run(resize, key, bytes))
   }
-  if (isOwn) return // The content is sound but not listed, which is for the walk through the contents.
+  if (isOwn) return // The content is sound but not listed, which is for the check of the contents.
   if (known && hasDigest(await findContent(walk, known, entry.digest), entry.digest)) {
     const message = `Key ${keyName(key)} does not point at the content of its digest.`
     return walk.found('entry-astray', message, [key], () =>

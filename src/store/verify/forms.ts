@@ -1,4 +1,4 @@
-/** The walk through the canonical forms: every member has the form, and one of them stands for all. */
+/** Checks the canonical forms: every member has the form, and one of them stands for all. */
 
 import { type Bytes, equalBytes } from '../../bytes.ts'
 import {
@@ -121,7 +121,7 @@ function cellsOf(key: Bytes, form: Form | undefined): Cell<Bytes>[] {
   return [cell(raw.members, memberKey(key, form.id)), cell(raw.digests, form.digest)]
 }
 
-/** It is a member, and the row tells of it what its own row tells. */
+/** It is a member, and the row records the same about it as its own row. */
 function standsFor(form: Form, [digest, row]: readonly (Bytes | undefined)[] = []): boolean {
   const known = knownOf(row)
   if (!digest || !equalBytes(digest, form.digest) || !known) return false

@@ -1,4 +1,4 @@
-/** The walks through rows that hang on others: references, expiries, released notes, staged uploads. */
+/** Checks rows that depend on others: references, expiries, released notes, staged uploads. */
 
 import { type Bytes, equalBytes } from '../../bytes.ts'
 import {
@@ -133,7 +133,7 @@ function* unstage(scope: Scope, content: Content): Transaction<boolean> {
   return true
 }
 
-/** Whose upload it was cannot be told; the collector removes it, and a put under way fails by name. */
+/** Whose upload it was is unknown; the collector removes it, and a put under way fails by name. */
 function* bury(scope: Scope, id: Buffer, parts: number): Transaction<boolean> {
   const [row] = yield* read(cell(raw.staged, id))
   if (row && !stagedOf(row)) scope.write(cell(staged, id), { parts, buried: true })

@@ -1,8 +1,8 @@
 /**
- * The walks through the near-duplicate index: every row of the journal is of a representative or noted as dead,
+ * Checks the near-duplicate index: every row of the journal is of a representative or noted as dead,
  * every representative stands for a content that says so.
  *
- * They come first: what is decided anew later is looked up in this index.
+ * These checks come first: what is re-evaluated later is looked up in this index.
  */
 
 import { type Bytes, EMPTY, equalBytes } from '../../bytes.ts'
@@ -174,7 +174,7 @@ function isIn(group: Bytes, key: Buffer): boolean {
   return equalBytes(group, key.subarray(0, ID_BYTES))
 }
 
-/** Its content, if it is there, is put into the index anew when it is looked at. */
+/** Its content, if it is there, is reinserted into the index when it is checked. */
 function* removeUnreadable(scope: Scope, key: Buffer): Transaction<boolean> {
   const [row] = yield* read(cell(rawNear.representatives, key))
   if (row && !representativeOf(row)) scope.remove(cell(rawNear.representatives, key))

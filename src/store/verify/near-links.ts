@@ -1,4 +1,4 @@
-/** The walks through rows of near duplicates that hang on others, and the tally of links. */
+/** Checks rows of near duplicates that depend on others, and the tally of links. */
 
 import { createHash } from 'node:crypto'
 
@@ -81,7 +81,7 @@ export async function walkOrphaned(walk: Walk): Promise<void> {
   }
 }
 
-/** A key that shares the bytes of what its value is like tells how similar it was. */
+/** The reference of a key that shares the bytes of what its value is like records how similar it was. */
 export async function walkSimilarities(walk: Walk, near: StoreNear): Promise<void> {
   const least = walk.how.sharesNear ? near.settings.similarityMin : Infinity
   for await (const { key, value } of walk.scan(raw.refs)) {

@@ -1,4 +1,4 @@
-/** Deciding anew about one content: its rows are taken out of links and index, and put as a put would. */
+/** Re-evaluating one content: its rows are taken out of links and index, and put as a put would. */
 
 import { type Bytes, EMPTY, equalBytes } from '../../bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
@@ -7,7 +7,7 @@ import { linked, linkedKey, orphaned } from '../near-rows.ts'
 import { isBucket, linkOf, rawNear, representativeOf } from './near-raw.ts'
 import type { Walk } from './walk.ts'
 
-/** A content, and what its bytes are compared by; `undefined` where that cannot be told. */
+/** A content, and what its bytes are compared by; `undefined` where that cannot be determined. */
 export interface Subject extends NearContent {
   readonly value: NearValue | undefined
 }
@@ -41,7 +41,7 @@ function* clearBuckets(
   }
 }
 
-/** Takes a content out of links and index. Those linked to it are noted to be decided anew. */
+/** Takes a content out of links and index. Those linked to it are noted to be re-evaluated. */
 export function* takeOut(
   scope: Scope,
   near: StoreNear,

@@ -110,7 +110,7 @@ async function problemOf(
     if (!to || !subject.value || (await isMeasured(walk, near, subject.value, to))) return undefined
     return { kind: 'link-wrong', message: `${name} ${MESSAGES['link-wrong']}` }
   } catch (error) {
-    // A row it needs cannot be read; where rows can be listed, that has been told.
+    // A row it needs cannot be read; where rows can be listed, that has been reported.
     if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
     return { kind: 'index-wrong', message: `${name} ${MESSAGES['index-wrong']}` }
   }

@@ -1,6 +1,6 @@
 /**
  * The store's rows as verify reads them: as bytes first, because a row that cannot be decoded is a finding
- * and not the end of the walk.
+ * and does not end the check.
  */
 
 import type { Bytes } from '../../bytes.ts'

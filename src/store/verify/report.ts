@@ -1,4 +1,4 @@
-/** What verify is asked for, what it tells, and the list of what it has found so far. */
+/** What verify is asked for, what it reports, and the list of what it has found so far. */
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
 import type { StoreNear } from '../near.ts'
@@ -20,7 +20,7 @@ export type ProblemKind =
   | 'space-unreadable'
   /** A scan finds a row, and a lookup does not: readers miss it. Nothing is repaired; salvage copies it. */
   | 'row-unreachable'
-  /** A row cannot be decoded. Mended from other rows where they tell enough. */
+  /** A row cannot be decoded. Repaired from other rows where they hold enough. */
   | 'row-unreadable'
   /** A row that nothing accounts for. Removed. */
   | 'row-unaccounted'
@@ -32,7 +32,7 @@ export type ProblemKind =
   | 'entry-wrong'
   /** A key points past the content of its digest, which is there and sound. Pointed at it. */
   | 'entry-astray'
-  /** A key's digest is not that of the content it points at, and nothing tells which is right. Left alone. */
+  /** A key's digest is not that of the content it points at, and nothing shows which is right. Left alone. */
   | 'entry-doubtful'
   /** A key whose content is gone. Cannot be mended; putting the value again mends it. */
   | 'key-lost'
@@ -58,21 +58,21 @@ export type ProblemKind =
   | 'form-missing'
   /** What stands for a canonical form does not have it. The oldest content that has it is chosen. */
   | 'form-wrong'
-  /** A text that is neither linked to what it is like nor a representative of it. Decided anew. */
+  /** A text that is neither linked to what it is like nor a representative of it. Re-evaluated. */
   | 'link-missing'
-  /** What a content is linked to is gone or no representative, and no collector would notice. Decided anew. */
+  /** What a content is linked to is gone or no representative, and no collector would notice. Re-evaluated. */
   | 'link-orphaned'
-  /** A link that is not what a comparison of the two texts gives. Decided anew. */
+  /** A link that is not what a comparison of the two texts gives. Re-evaluated. */
   | 'link-wrong'
   /** A link without its row in `near.linked`. Written. */
   | 'linked-missing'
-  /** A representative that searches would miss, or whose journal is out of step. Put into the index anew. */
+  /** A representative that searches would miss, or whose journal is out of step. Reinserted into the index. */
   | 'index-wrong'
   /** A text whose vectors are missing or cannot be read. Embedded again, where there is an embedder. */
   | 'vectors-missing'
-  /** A key's reference tells a similarity that nobody can have measured. Cleared. */
+  /** A key's reference records a similarity that nobody can have measured. Cleared. */
   | 'ref-wrong'
-  /** `stats()` tells other numbers than a count of the rows. Corrected. */
+  /** `stats()` reports other numbers than a count of the rows. Corrected. */
   | 'tallies-wrong'
 
 export interface Problem {

@@ -1,7 +1,7 @@
 /**
- * Entries that cannot be read: their references still tell which content they pointed at.
+ * Entries that cannot be read: their references still show which content they pointed at.
  *
- * A key whose content cannot be told is made to point nowhere: `get` fails by name rather than answering
+ * A key whose content cannot be determined is made to point nowhere: `get` fails by name rather than answering
  * "not found", and the key can be put again, which an unreadable row would not allow.
  */
 

@@ -1,4 +1,4 @@
-/** The walks through rows of meanings that hang on others, and the tallies of links and representatives. */
+/** Checks rows of meanings that depend on others, and the tallies of links and representatives. */
 
 import { createHash } from 'node:crypto'
 
@@ -22,7 +22,7 @@ import { rowName, type Walk } from './walk.ts'
 const ROUNDS_MAX = 4
 const SEQUENCE_BYTES = 6
 
-/** A journal that is out of step is begun anew further on: every index is then made from links. */
+/** A journal that is out of step is restarted further on: every index is then made from links. */
 export async function walkMeantJournal(walk: Walk): Promise<void> {
   let last = 0
   for await (const { key, value } of walk.scan(rawMeant.journal)) {
@@ -114,7 +114,7 @@ export async function walkVectors(walk: Walk, semantic: StoreSemantic): Promise<
     }
     const isOfText = key.byteLength === textEnd || key.byteLength === textEnd + 2
     const isOfContent = key.byteLength === idEnd || key.byteLength === idEnd + 2
-    // Texts that share the bytes of others are told by the references of keys, which are not listed by text.
+    // Texts that share the bytes of others are recorded in the references of keys, which are not listed by text.
     if (isOfText && walk.how.sharesNear && isVectors(value)) continue
     if (!isOfContent) {
       await walk.foundUnaccounted(rawMeant.vectors, key, 'is of no content.')
@@ -140,7 +140,7 @@ function* removeStray(scope: Scope, key: Buffer, id: Buffer): Transaction<boolea
   return true
 }
 
-/** A key that shares the bytes of what its text means tells how similar it was. */
+/** The reference of a key that shares the bytes of what its text means records how similar it was. */
 export async function walkMeantReferences(walk: Walk, semantic: StoreSemantic): Promise<void> {
   const least = walk.how.sharesNear ? semantic.arbiter.least : Infinity
   for await (const { key, value } of walk.scan(raw.refs)) {

@@ -24,7 +24,7 @@ interface Round {
   readonly unreadable: number
 }
 
-/** `before`: the tallies when the walk began. */
+/** `before`: the tallies when the check began. */
 export async function compareTallies(walk: Walk, before: Counts): Promise<void> {
   const after = await walk.backend.read(readCounts)
   if (!walk.hasRepaired && isSame(before, after) && isSame(after, walk.counts)) return

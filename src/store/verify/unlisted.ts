@@ -94,7 +94,7 @@ async function moveKeys(walk: Walk, { id, digest }: Content): Promise<boolean> {
   return true
 }
 
-/** Lists a content again, as well as can be told: its id tells when it was stored. */
+/** Lists a content again, as far as its data is known: its id contains when it was stored. */
 async function relist(walk: Walk, content: Content, firstKey: Buffer): Promise<boolean> {
   if (!walk.how.profile) return false // Its form cannot be computed without the function.
   if (!(await walk.backend.run(list, content, firstKey))) return false
