@@ -9,6 +9,7 @@ import type { Bytes } from '../../bytes.ts'
 import type { Space } from '../contract.ts'
 import { checkHead } from './file/data-file.ts'
 import { dataFile, hasMarker, lockFile, prepareFiles, syncFile, writeMarker } from './files.ts'
+import { VALUE_BYTES_MAX } from './limits.ts'
 import { UseMark } from './locks.ts'
 import { mapBytes } from './map-size.ts'
 import { restsOf } from './page-fit.ts'
@@ -186,7 +187,25 @@ function openRoot(directory: string): Root {
     // With it a failed commit rejects a promise of lmdb's own that nobody can catch, and the process dies.
     eventTurnBatching: false,
   }
-  return lmdb.open<Bytes, Bytes>(options)
+  const root = lmdb.open<Bytes, Bytes>(options)
+  makeRoomForValues(root)
+  return root
+}
+
+let hasRoom = false
+
+/**
+ * lmdb hands out values that do not fit into its buffer as views of its map, and from Node 24 on the process ends when
+ * those are closed. So its buffer, which all environments of this thread share, is made as large as values can be.
+ */
+function makeRoomForValues(root: Root): void {
+  if (hasRoom) return
+  // safe: lmdb does not declare it; it makes a buffer of twice the length that it is given
+  const { _allocateGetBuffer: allocate } = root as Root & {
+    _allocateGetBuffer(this: Root, length: number): unknown
+  }
+  allocate.call(root, VALUE_BYTES_MAX / 2 + 1024)
+  hasRoom = true
 }
 
 /** A first read makes this process known as a reader, which LMDB must do before the mark can stand beside its own. */
