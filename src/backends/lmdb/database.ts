@@ -201,10 +201,8 @@ let hasRoom = false
 function makeRoomForValues(root: Root): void {
   if (hasRoom) return
   // safe: lmdb does not declare it; it makes a buffer of twice the length that it is given
-  const { _allocateGetBuffer: allocate } = root as Root & {
-    _allocateGetBuffer(this: Root, length: number): unknown
-  }
-  allocate.call(root, VALUE_BYTES_MAX / 2 + 1024)
+  const own = root as Root & { _allocateGetBuffer(length: number): unknown }
+  own._allocateGetBuffer(VALUE_BYTES_MAX / 2 + 1024)
   hasRoom = true
 }
 
