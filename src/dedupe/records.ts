@@ -5,8 +5,9 @@
 
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, open, readFile, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { copyFile, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 
 import { outputFailure } from '../input/failure.ts'
 
@@ -33,11 +34,7 @@ export async function showRecords(
   run: string,
   names: readonly string[] = RECORDS,
 ): Promise<void> {
-  // Whoever resumes this run finds what a killed process left under the same name.
-  const mark = createHash('sha256').update(run).digest('hex').slice(0, 12)
-  for (const name of names) {
-    await copyWhole(recordPath(out, run, name), join(out, name), `${name}.tmp-${mark}`)
-  }
+  for (const name of names) await copyWhole(recordPath(out, run, name), join(out, name))
 }
 
 /** Whether a record of this run is at the top, if that is where the records of this run are. */
@@ -59,9 +56,10 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   })
 }
 
-async function copyWhole(from: string, to: string, asideName: string): Promise<void> {
-  const aside = join(dirname(to), asideName)
+async function copyWhole(from: string, to: string): Promise<void> {
+  const aside = asideOf(to)
   try {
+    await removeAbandoned(to)
     await rm(aside, { force: true })
     await copyFile(from, aside, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     const handle = await open(aside, 'r+')
@@ -74,5 +72,33 @@ async function copyWhole(from: string, to: string, asideName: string): Promise<v
   } catch (error) {
     await rm(aside, { force: true })
     throw outputFailure(to, error)
+  }
+}
+
+/** Of which machine: others that share the directory have processes of the same numbers. */
+const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 5)
+
+/** Where this process writes a file before it is complete. */
+export function asideOf(file: string): string {
+  return `${file}.tmp-${HOST}${process.pid.toString(16)}`
+}
+
+/** Removes what processes of this machine that are no more left beside a file. */
+export async function removeAbandoned(file: string): Promise<void> {
+  const start = `${basename(file)}.tmp-${HOST}`
+  for (const name of await readdir(dirname(file))) {
+    const pid = name.startsWith(start) ? Number.parseInt(name.slice(start.length), 16) : 0
+    if (pid > 0 && pid !== process.pid && !isAlive(pid)) {
+      await rm(join(dirname(file), name), { force: true })
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // A process of another user is alive too.
+    return Reflect.get(Object(error), 'code') === 'EPERM'
   }
 }
