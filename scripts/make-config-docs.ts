@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-import { configTable } from '../src/dedupe/config-text.ts'
+import { configTable } from '../src/dedupe/config/config-text.ts'
 
 const FILE = fileURLToPath(new URL('../docs/config.md', import.meta.url))
 const [BEGIN, END] = ['<!-- settings -->', '<!-- /settings -->']

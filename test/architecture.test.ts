@@ -159,7 +159,7 @@ describe('the architecture', () => {
   })
 
   it('explains every error code in docs/errors.md', async () => {
-    const { errorCodes } = await import('../src/errors.ts')
+    const { errorCodes } = await import('../src/platform/errors.ts')
     const docs = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8')
     for (const code of errorCodes) expect(docs).toContain(`\`${code}\``)
   })

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { displayWidth } from '../src/display-width.ts'
+import { displayWidth } from '../src/platform/display-width.ts'
 import { compareTexts, thresholdSvg, tune } from '../src/index.ts'
 import { prestige, type RunOptions } from './children/cli.ts'
 

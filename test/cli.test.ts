@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { commands, globalOptions } from '../src/cli/commands.ts'
+import { commands, globalOptions } from '../src/cli/declarations/index.ts'
 import { prestige, type RunOptions, shell } from './children/cli.ts'
 
 let directory: string

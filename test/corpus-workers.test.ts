@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { documents } from '../src/dedupe/rows.ts'
 import { openDedupe } from '../src/index.ts'
 import { prestige } from './children/cli.ts'

@@ -5,8 +5,8 @@
 
 import { isDeepStrictEqual } from 'node:util'
 
-import { blind } from '../src/backends/conformance-kit.ts'
-import type { ScenarioName, Subject } from '../src/backends/conformance.ts'
+import { blind } from '../src/backends/conformance/kit.ts'
+import type { ScenarioName, Subject } from '../src/backends/conformance/index.ts'
 import type {
   Ask,
   Backend,
@@ -21,8 +21,8 @@ import type {
   Space,
   Transaction,
 } from '../src/backends/contract.ts'
-import { cellName } from '../src/backends/draft.ts'
-import { cellsOf } from '../src/backends/serial.ts'
+import { cellName } from '../src/backends/kit/draft.ts'
+import { cellsOf } from '../src/backends/kit/serial.ts'
 
 export interface Way {
   readonly caughtBy: readonly ScenarioName[]

@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { withSettings } from '../scripts/make-config-docs.ts'
-import { errorCodes, PrestigeError } from '../src/errors.ts'
+import { errorCodes, PrestigeError } from '../src/platform/errors.ts'
 import { resolverOptions, vectorOptions } from '../src/resolve/options.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))

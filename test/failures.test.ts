@@ -10,8 +10,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { cell, type Scope, type Transaction } from '../src/backends/contract.ts'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
-import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { openStore, PrestigeError } from '../src/index.ts'
 import { contents, partKey, storeSpaces } from '../src/store/rows.ts'
 

@@ -9,10 +9,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 
 import { cell, type Scope } from '../src/backends/contract.ts'
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openStore } from '../src/index.ts'
-import { bucketKey } from '../src/near/rows.ts'
-import { orphaned, storeNear } from '../src/store/near-rows.ts'
+import { bucketKey } from '../src/match/rows.ts'
+import { orphaned, storeNear } from '../src/store/near/rows.ts'
 
 const golden = (name: string) => new URL(`./golden/${name}.json`, import.meta.url)
 const GOLDEN = golden('store-format-2')

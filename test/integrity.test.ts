@@ -6,8 +6,8 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { latin1 } from '../src/bytes.ts'
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { latin1 } from '../src/platform/bytes.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { archiveStore, openStore, type Store, type StoreInput } from '../src/index.ts'
 import { flipByte } from './damaged-directory.ts'
 

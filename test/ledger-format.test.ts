@@ -7,9 +7,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { describe, expect, it } from 'vitest'
 
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { lines, runs, shards } from '../src/ledger/rows.ts'
-import { openLedger } from '../src/open-ledger.ts'
+import { openLedger } from '../src/ledger/open.ts'
 
 const GOLDEN = new URL('./golden/ledger-format-1.json', import.meta.url)
 type Rows = Record<string, [key: string, value: string][]>

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
 import { cell, glance, type Scope, type Transaction } from '../src/backends/contract.ts'
-import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { type PreparedLine, prepareLine, recordLine } from '../src/ledger/lines.ts'
 import { settings } from '../src/ledger/rows.ts'
-import { openLedger } from '../src/open-ledger.ts'
+import { openLedger } from '../src/ledger/open.ts'
 import { checkRows, rowsOfWorld } from './ledger/invariants.ts'
 import { runLedgerSchedule } from './ledger/schedule.ts'
 

@@ -1,6 +1,6 @@
 /** Stores on disk for tests of what reads data.mdb without LMDB. */
 
-import type { Bytes } from '../src/bytes.ts'
+import type { Bytes } from '../src/platform/bytes.ts'
 import { type Backend, cell, type Codec, rows, type Space } from '../src/backends/contract.ts'
 import type { CommitPause } from '../src/backends/lmdb/file/pause.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openStore, type Receipt, type Store, type StoreInput } from '../src/index.ts'
 
 const KEYS = ['a', 'b', 'c', 'd', 'ключ']

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
-import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { canonicalProfile, openStore, type Store, type StoreInput } from '../src/index.ts'
 import { redisIsHere, type RedisServer, startRedis } from './servers/redis.ts'
 

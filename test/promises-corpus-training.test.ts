@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { type Backend, cell, type Scope, type Transaction } from '../src/backends/contract.ts'
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { dedupeSpaces, documents } from '../src/dedupe/rows.ts'
 import {
   type Decision,

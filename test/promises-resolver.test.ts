@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
-import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { openResolver, type Resolver, type ResolverInput } from '../src/index.ts'
 import { placeOf } from './resolver/open.ts'
 import { RECALL_ONE, textsOf } from './resolver/texts.ts'

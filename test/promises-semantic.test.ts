@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openStore, type Store, type StoreInput } from '../src/index.ts'
 import { families } from '../src/semantic/embedding/models.ts'
 import { openEmbedder, type SentenceEmbedder } from '../src/semantic/index.ts'

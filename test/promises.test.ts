@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { cell, read, type Scope } from '../src/backends/contract.ts'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
-import { SimulatedWorld } from '../src/backends/simulated.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { openStore, PrestigeError, type Store, type StoreInput } from '../src/index.ts'
 import { settings, storeSpaces } from '../src/store/rows.ts'
 

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 
-import { MemoryBackend } from '../src/backends/memory.ts'
-import { readConfig, type DedupeInput } from '../src/dedupe/config.ts'
+import { MemoryBackend } from '../src/backends/memory/backend.ts'
+import { readConfig, type DedupeInput } from '../src/dedupe/config/config.ts'
 import { type JobResult, runJob } from '../src/dedupe/job.ts'
 import { listShards } from '../src/input/index.ts'
 import type { Backend } from '../src/index.ts'

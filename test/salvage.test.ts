@@ -16,12 +16,12 @@ import {
   type Row,
   type Space,
 } from '../src/backends/contract.ts'
-import { MemoryBackend } from '../src/backends/memory.ts'
+import { MemoryBackend } from '../src/backends/memory/backend.ts'
 import { openStore, PrestigeError, type Store } from '../src/index.ts'
 import { salvage, targetInput } from '../src/store/salvage.ts'
 import { tolerantScan } from '../src/store/tolerant-scan.ts'
 import { raw } from '../src/store/verify/raw.ts'
-import { salvageStore } from '../src/verify-store.ts'
+import { salvageStore } from '../src/store/verify-location.ts'
 import { prestige } from './children/cli.ts'
 import { flipByte } from './damaged-directory.ts'
 

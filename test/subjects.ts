@@ -4,13 +4,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { Subject } from '../src/backends/conformance.ts'
+import type { Subject } from '../src/backends/conformance/index.ts'
 import type { Backend } from '../src/backends/contract.ts'
 import type { Durability } from '../src/backends/lmdb/environment.ts'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openRedis } from '../src/backends/redis/index.ts'
-import { NO_FAULTS, type SimulatedFaults, SimulatedWorld } from '../src/backends/simulated.ts'
+import {
+  NO_FAULTS,
+  type SimulatedFaults,
+  SimulatedWorld,
+} from '../src/backends/simulated/backend.ts'
 
 export const FAULTS: SimulatedFaults = { conflict: 0.1, lostReply: 0.1, failure: 0.01 }
 

@@ -17,8 +17,8 @@
  * Deliberately not its business: hashing, references, expiry. Modules own meaning, a backend owns bytes.
  */
 
-import type { Bytes } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 export interface Codec<V> {
   /** `key`: under which the row is kept, for codecs that tie a row to its key. Engines always give it. */

@@ -1,10 +1,10 @@
 /** Chooses a backend by the name of its location. Concrete backends are loaded only when chosen. */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { Backend, BackendOptions } from './contract.ts'
 import type { Durability } from './lmdb/environment.ts'
-import type { Tappable } from './optimistic.ts'
-import { withoutSecrets } from './secrets.ts'
+import type { Tappable } from './kit/optimistic.ts'
+import { withoutSecrets } from './kit/secrets.ts'
 
 export interface LocationOptions extends BackendOptions, Tappable {
   readonly durability?: Durability | undefined
@@ -23,11 +23,11 @@ export async function openBackend(location: string, options: LocationOptions): P
         'A store in memory begins empty: there is none yet.',
       )
     }
-    const { MemoryBackend } = await import('./memory.ts')
+    const { MemoryBackend } = await import('./memory/backend.ts')
     return new MemoryBackend(options)
   }
   if (/^rediss?(\+cluster)?:/i.test(location)) {
-    const { openRedis } = await import('./redis/redis.ts')
+    const { openRedis } = await import('./redis/backend.ts')
     return openRedis(location, options)
   }
   if (/^dynamodb:/i.test(location)) {

@@ -10,8 +10,8 @@ export {
   scenarioNames,
   type Subject,
   type TestRunner,
-} from './conformance.ts'
-export { suiteSpaces } from './conformance-kit.ts'
+} from './conformance/index.ts'
+export { suiteSpaces } from './conformance/kit.ts'
 export type {
   Ask,
   Backend,
@@ -31,7 +31,7 @@ export type {
   Transaction,
 } from './contract.ts'
 export { cell, first, glance, read, rows, tallies } from './contract.ts'
-export { MemoryBackend, MemoryEngine } from './memory.ts'
+export { MemoryBackend, MemoryEngine } from './memory/backend.ts'
 export {
   NO_FAULTS,
   seededRandom,
@@ -39,4 +39,4 @@ export {
   type SimulatedFaults,
   type SimulatedRow,
   SimulatedWorld,
-} from './simulated.ts'
+} from './simulated/backend.ts'

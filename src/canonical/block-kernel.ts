@@ -3,7 +3,7 @@
  * WebAssembly is missing there is none, and callers have a twin in TypeScript with the same answers.
  */
 
-import { preferredKernels, webAssembly, type WebAssemblyMemory } from '../web-assembly.ts'
+import { preferredKernels, webAssembly, type WebAssemblyMemory } from '../platform/web-assembly.ts'
 import { kernelsModule } from './kernels-module.ts'
 
 /** What `assembly/canonical/index.ts` exports. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PrestigeError, type ErrorCode } from '../errors.ts'
+import { PrestigeError, type ErrorCode } from '../platform/errors.ts'
 import { canonicalNames, canonicalProfile, type CanonicalInput } from './index.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

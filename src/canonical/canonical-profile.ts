@@ -8,7 +8,7 @@
  */
 
 import { types } from 'node:util'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { jsonForm } from './json.ts'
 import { requireNormalisation, unicodeForm } from './unicode.ts'
 import { unreadable } from './unreadable.ts'

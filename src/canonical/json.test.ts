@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { jsonDepthMax, jsonForm } from './json.ts'
 import { textBytesMax } from './utf8.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { hasBit, unicodeTables } from './unicode-tables.ts'
 import { unicodeForm } from './unicode.ts'
 import { textBytesMax } from './utf8.ts'

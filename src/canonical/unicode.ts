@@ -23,7 +23,7 @@
  */
 
 import { isAscii } from 'node:buffer'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type BlockKernel, blockKernel, INERT, NOT_INERT } from './block-kernel.ts'
 import { hasBit, unicodeTables, type UnicodeTables } from './unicode-tables.ts'
 import { unreadable } from './unreadable.ts'

@@ -7,7 +7,7 @@
  * option.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 /** `problem` is a clause that completes "the 'json' profile cannot read this value: …". */
 export function unreadable(profile: string, problem: string, cause?: unknown): PrestigeError {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { decodeUtf8, encodeUtf8, requireUtf8 } from './utf8.ts'
 
 const hex = (digits: string): Uint8Array => Uint8Array.from(Buffer.from(digits, 'hex'))

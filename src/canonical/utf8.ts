@@ -9,7 +9,7 @@
 
 import { isUtf8 } from 'node:buffer'
 
-import { invalidUtf8At } from '../bytes.ts'
+import { invalidUtf8At } from '../platform/bytes.ts'
 import { unreadable } from './unreadable.ts'
 
 /**

@@ -12,10 +12,10 @@ import {
   type OptionForm,
   optionForms,
   type OptionName,
-} from './commands.ts'
+} from './declarations/index.ts'
 import { usageFailure } from './failure.ts'
 import { Invocation } from './invocation.ts'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../platform/did-you-mean.ts'
 import { suggestCommand } from './suggest.ts'
 
 interface OptionToken {

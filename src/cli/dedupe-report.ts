@@ -1,7 +1,7 @@
 /** Results of a run of `dedupe`, for the terminal. */
 
-import { withoutSecrets } from '../backends/secrets.ts'
-import { harmless } from '../harmless.ts'
+import { withoutSecrets } from '../backends/kit/secrets.ts'
+import { harmless } from '../platform/harmless.ts'
 import type { Summary } from '../index.ts'
 import { paint } from './output.ts'
 import { table } from './table.ts'

@@ -8,8 +8,8 @@ import {
   type JobConfig,
   type Layer,
   readJobConfig,
-} from '../dedupe/job-config.ts'
-import type { OptionName } from './commands.ts'
+} from '../dedupe/config/job-config.ts'
+import type { OptionName } from './declarations/index.ts'
 import { fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { isDirectory } from './location.ts'

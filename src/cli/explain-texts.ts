@@ -2,9 +2,9 @@
 
 import { isUtf8 } from 'node:buffer'
 
-import { alignTexts, type Comparison, type CompareOptions, compareTexts } from '../decide/index.ts'
-import { displayWidth } from '../display-width.ts'
-import { harmless } from '../harmless.ts'
+import { alignTexts, type Comparison, type CompareOptions, compareTexts } from '../compare/index.ts'
+import { displayWidth } from '../platform/display-width.ts'
+import { harmless } from '../platform/harmless.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { type Style, paint, print, printJson } from './output.ts'

@@ -4,7 +4,7 @@
  * Exit codes go by the kind of a failure, never by its code, so a new code in the store edits nothing here.
  */
 
-import { harmlessLines } from '../harmless.ts'
+import { harmlessLines } from '../platform/harmless.ts'
 import type { ErrorCode, ErrorKind } from '../index.ts'
 import { redactedDiagnostic } from './redact.ts'
 

@@ -10,7 +10,7 @@ import {
   optionForms,
   type OptionHelp,
   isOptionName,
-} from './commands.ts'
+} from './declarations/index.ts'
 import { usageFailure } from './failure.ts'
 import { paint, print, tell } from './output.ts'
 import { suggestCommand } from './suggest.ts'

@@ -1,6 +1,6 @@
 /** One call of the command line, read and checked: which command, on what, with which options. */
 
-import type { CommandName, OptionName } from './commands.ts'
+import type { CommandName, OptionName } from './declarations/index.ts'
 import { usageFailure } from './failure.ts'
 import { bytesOfNotation } from './key-notation.ts'
 

@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer'
 
-import type { LabelledPair } from '../decide/index.ts'
+import type { LabelledPair } from '../compare/index.ts'
 import { Failure, usageFailure } from './failure.ts'
 
 interface Fields {

@@ -6,7 +6,7 @@
  * loaded inside the commands that open one. `process.exit` is never called: lmdb must finish first.
  */
 
-import type { CommandName } from './commands.ts'
+import type { CommandName } from './declarations/index.ts'
 import type { Invocation } from './invocation.ts'
 
 interface CommandModule {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import { randomTexts } from '../../test/texts/random-texts.ts'
-import { alignTexts } from '../decide/index.ts'
-import { displayWidth } from '../display-width.ts'
+import { alignTexts } from '../compare/index.ts'
+import { displayWidth } from '../platform/display-width.ts'
 import { type Layout, sideBySide } from './side-by-side.ts'
 
 const show = (a: string, b: string, layout: Partial<Layout> = {}) =>

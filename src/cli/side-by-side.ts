@@ -5,10 +5,10 @@
  * as `[-in A-]` and `{+in B+}` where there is none. Long stretches are cut short and said to be.
  */
 
-import type { Span } from '../decide/index.ts'
-import { type Tokens, tokensOf, tokenText } from '../decide/tokens.ts'
-import { displayWidth, graphemes, shortened } from '../display-width.ts'
-import { harmless } from '../harmless.ts'
+import type { Span } from '../compare/index.ts'
+import { type Tokens, tokensOf, tokenText } from '../compare/tokens.ts'
+import { displayWidth, graphemes, shortened } from '../platform/display-width.ts'
+import { harmless } from '../platform/harmless.ts'
 import { countOf } from './units.ts'
 
 /** `same` is plain; `note` is ours, not of the texts. */

@@ -1,7 +1,7 @@
 /** What somebody may have meant. */
 
-import { nearest } from '../nearest.ts'
-import { type CommandName, commands } from './commands.ts'
+import { nearest } from '../platform/did-you-mean.ts'
+import { type CommandName, commands } from './declarations/index.ts'
 
 /** Names other tools have for what our commands do. */
 const OTHER_NAMES: Readonly<Record<string, CommandName>> = {

@@ -10,7 +10,7 @@ import {
   thresholdSvg,
   tuneSemantic,
 } from '../semantic/index.ts'
-import type { LabelledPair, TuneOptions } from '../decide/index.ts'
+import type { LabelledPair, TuneOptions } from '../compare/index.ts'
 import { rateText, reasonOf, scoreTable } from './commands/tune.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'

@@ -2,7 +2,7 @@
 
 import { usageFailure } from './failure.ts'
 
-export { count, countOf, duration, rate, ratio, size, time } from '../units.ts'
+export { count, countOf, duration, rate, ratio, size, time } from '../platform/units.ts'
 
 /** `96.7 %`; what is not the same is never `100 %`. */
 export function percent(share: number): string {

@@ -10,8 +10,8 @@ import { lstatSync, renameSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { removeAbandoned } from '../abandoned.ts'
-import { requireMakeable } from '../makeable.ts'
+import { removeAbandoned } from '../platform/abandoned.ts'
+import { requireMakeable } from '../platform/makeable.ts'
 import { fileFailure, kindOf, reasonOf, systemCode } from './failure.ts'
 import { notationOf } from './key-notation.ts'
 

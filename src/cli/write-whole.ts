@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 
-import { besideName, removeAbandoned } from '../abandoned.ts'
+import { besideName, removeAbandoned } from '../platform/abandoned.ts'
 import { fileFailure } from './failure.ts'
 
 export async function writeWhole(path: string, text: string): Promise<void> {

@@ -16,20 +16,20 @@ import {
   type Reject,
   type Shard,
 } from '../input/index.ts'
-import type { Watcher } from './decide-run.ts'
-import type { Decision } from './decision.ts'
-import { stoppedCleaning, violations } from './guards.ts'
-import { removeLeftovers } from './leftovers.ts'
-import { outputLines, requireNoLinks, requireOwnNames } from './output-names.ts'
-import { writeKept, writeLines, writeWhole } from './publish.ts'
-import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './records.ts'
-import { refusedReject } from './rejected.ts'
-import { RejectBudget, RejectedShards } from './rejects.ts'
+import type { Watcher } from './phases/decide-run.ts'
+import type { Decision } from './decision/decision.ts'
+import { stoppedCleaning, violations } from './phases/guards.ts'
+import { removeLeftovers } from './output/leftovers.ts'
+import { outputLines, requireNoLinks, requireOwnNames } from './output/output-names.ts'
+import { writeKept, writeLines, writeWhole } from './output/publish.ts'
+import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './output/records.ts'
+import { refusedReject } from './phases/rejected.ts'
+import { RejectBudget, RejectedShards } from './phases/rejects.ts'
 import { newRunName } from './runs.ts'
 import type { State } from './state.ts'
-import { countReject, Counting, type Summary } from './summary.ts'
-import { requireTarget, UNFINISHED } from './target.ts'
-import { WholeFile } from './whole-file.ts'
+import { countReject, Counting, type Summary } from './phases/summary.ts'
+import { requireTarget, UNFINISHED } from './output/target.ts'
+import { WholeFile } from './output/whole-file.ts'
 
 export interface AgainstOptions {
   readonly shards: readonly Shard[]

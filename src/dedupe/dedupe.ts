@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 
-import { BatchSize } from './batch-size.ts'
-import type { DocumentLike } from './prepare.ts'
-import type { Decision } from './decision.ts'
+import { BatchSize } from './phases/batch-size.ts'
+import type { DocumentLike } from './decision/prepare.ts'
+import type { Decision } from './decision/decision.ts'
 import type { State } from './state.ts'
 import { keepStreamed } from './streams.ts'
 

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Backend } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { InputFile } from '../input/document.ts'
 import {
   LEADS_OUTSIDE,
@@ -12,16 +12,16 @@ import {
   listShards,
   type ReadingInput,
 } from '../input/index.ts'
-import { countOf } from '../units.ts'
+import { countOf } from '../platform/units.ts'
 import { type AgainstResult, cleanAgainst } from './against.ts'
-import type { DedupeConfig } from './config.ts'
-import type { Watcher } from './decide-run.ts'
-import { orphansOf } from './cluster.ts'
-import type { Decision, Named } from './decision.ts'
+import type { DedupeConfig } from './config/config.ts'
+import type { Watcher } from './phases/decide-run.ts'
+import { orphansOf } from './decision/cluster.ts'
+import type { Decision, Named } from './decision/decision.ts'
 import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
-import type { Sharing } from './leases.ts'
-import type { DocumentLike } from './prepare.ts'
+import type { Sharing } from './phases/leases.ts'
+import type { DocumentLike } from './decision/prepare.ts'
 import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
 import { beginStream, keepStreamed } from './streams.ts'

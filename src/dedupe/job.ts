@@ -8,20 +8,20 @@
 import { resolve } from 'node:path'
 
 import type { Backend } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { runName } from '../ledger/names.ts'
 import { dropRun } from '../ledger/undo.ts'
 import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
 import type { Embedder } from '../semantic/embedding/embedder.ts'
-import type { DedupeConfig } from './config.ts'
-import { decideRun, type DecideOptions, type Watcher } from './decide-run.ts'
-import { violations } from './guards.ts'
-import { Leases, openLeases, publishing, type Sharing } from './leases.ts'
-import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './publish-run.ts'
-import { requireNoLinks, requireOwnFolder, requireOwnNames } from './output-names.ts'
-import { ClusterCounter } from './cluster-sizes.ts'
-import { Outcome } from './outcome.ts'
-import { duplicatesOf, writeLines } from './publish.ts'
+import type { DedupeConfig } from './config/config.ts'
+import { decideRun, type DecideOptions, type Watcher } from './phases/decide-run.ts'
+import { violations } from './phases/guards.ts'
+import { Leases, openLeases, publishing, type Sharing } from './phases/leases.ts'
+import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
+import { requireNoLinks, requireOwnFolder, requireOwnNames } from './output/output-names.ts'
+import { ClusterCounter } from './phases/cluster-sizes.ts'
+import { Outcome } from './phases/outcome.ts'
+import { duplicatesOf, writeLines } from './output/publish.ts'
 import {
   changeRun,
   dropFiles,
@@ -38,9 +38,9 @@ import {
   type RunRow,
 } from './runs.ts'
 import { State } from './state.ts'
-import { type Summary, summarise } from './summary.ts'
-import { requireTarget } from './target.ts'
-import { clearRun, reliedOnBy, undoRun } from './undo.ts'
+import { type Summary, summarise } from './phases/summary.ts'
+import { requireTarget } from './output/target.ts'
+import { clearRun, reliedOnBy, undoRun } from './phases/undo.ts'
 
 export interface JobOptions {
   readonly embedder?: Embedder | undefined
@@ -60,7 +60,7 @@ export interface JobOptions {
   readonly sharing?: Sharing | undefined
 }
 
-export type { JobResult, Manifest } from './publish-run.ts'
+export type { JobResult, Manifest } from './phases/publish-run.ts'
 
 export interface PlanResult {
   readonly status: 'planned' | 'nothing'

@@ -1,7 +1,7 @@
 /** How keys of documents are written in rows, and how documents are named in reports. */
 
-import { asBuffer, type Bytes, EMPTY } from '../bytes.ts'
-import type { Named } from './decision.ts'
+import { asBuffer, type Bytes, EMPTY } from '../platform/bytes.ts'
+import type { Named } from './decision/decision.ts'
 
 export function named({ id, source }: Named): Named {
   return { id, source }

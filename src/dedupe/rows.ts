@@ -6,15 +6,15 @@
  * that all others were measured against, its survivor the one that is kept.
  */
 
-import { asBuffer, type Bytes, concat } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Codec, rows, type Space } from '../backends/contract.ts'
 import { ledgerSpaces } from '../ledger/rows.ts'
-import { nearSpaces, rawCodec, spacesOf } from '../near/rows.ts'
-import { documentCodec, type DocumentRow, type Rank } from './document-row.ts'
+import { nearSpaces, rawCodec, spacesOf } from '../match/rows.ts'
+import { documentCodec, type DocumentRow, type Rank } from './decision/document-row.ts'
 
 export { documentKey } from '../ledger/names.ts'
-export { type DocumentRow, type Rank } from './document-row.ts'
+export { type DocumentRow, type Rank } from './decision/document-row.ts'
 
 const FORMAT = 0x10
 

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { MemoryBackend } from '../backends/memory.ts'
+import { MemoryBackend } from '../backends/memory/backend.ts'
 import type { Shard } from '../input/index.ts'
-import { readConfig } from './config.ts'
+import { readConfig } from './config/config.ts'
 import { findRun, keepFiles, keepNewRun, keepRun, listRuns, notDone } from './runs.ts'
 
 function shardOf(count: number): Shard {

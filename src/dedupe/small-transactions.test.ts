@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 
 import { textMaker } from '../../test/corpus-kit.ts'
-import { SimulatedWorld } from '../backends/simulated.ts'
-import { openDedupe } from '../open-dedupe.ts'
+import { SimulatedWorld } from '../backends/simulated/backend.ts'
+import { openDedupe } from './open.ts'
 
 describe('a long document with passages', () => {
   it('fits a transaction of a hundred rows, and copies of its beginning are found', async () => {

@@ -6,15 +6,20 @@
  */
 
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { startRun } from '../ledger/runs.ts'
-import type { DedupeConfig } from './config.ts'
-import { type Context, decideDocument, lookAt, type Made } from './decide.ts'
+import type { DedupeConfig } from './config/config.ts'
+import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/embedding/embedder.ts'
-import type { Decision } from './decision.ts'
-import { Engine } from './engine.ts'
-import { type DocumentLike, type PreparedDocument, Preparer, type Preparing } from './prepare.ts'
-import type { Prefer } from './rank.ts'
+import type { Decision } from './decision/decision.ts'
+import { Engine } from './decision/engine.ts'
+import {
+  type DocumentLike,
+  type PreparedDocument,
+  Preparer,
+  type Preparing,
+} from './decision/prepare.ts'
+import type { Prefer } from './decision/rank.ts'
 import { states } from './rows.ts'
 import { listRuns } from './runs.ts'
 
@@ -66,7 +71,7 @@ export class State {
     const state = new State(backend, config, prefer)
     const { engine } = state
     if (compares && config.semantic?.enabled) {
-      const { Meanings } = await import('./meaning.ts')
+      const { Meanings } = await import('./decision/meaning.ts')
       engine.meaning = await Meanings.open(
         engine.meanings,
         config.semantic,

@@ -6,7 +6,7 @@
  * therefore chosen by what must be found, and among those by the least work.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { mix, ROUND_STEP } from './mix.ts'
 
 export interface Banding {

@@ -10,7 +10,7 @@
  * Not here: what slots stand for, and which of them are in use.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { int32Rows, rowInPage } from './paged-rows.ts'
 
 export interface Collected {

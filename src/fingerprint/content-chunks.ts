@@ -5,8 +5,8 @@
  * Not here: text in chunks of fixed length (`fixed-chunks.ts`), and hashing of chunks.
  */
 
-import { type Bytes, copyOf, EMPTY } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { type Bytes, copyOf, EMPTY } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { kernels, type KernelsName } from './kernels.ts'
 import { TwinCutter } from './twin-cutter.ts'
 import { WasmCutter } from './wasm-cutter.ts'

@@ -6,7 +6,7 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 
 export const DIGEST_BYTES = 32
 /** Up to here hashing takes a few milliseconds at most, and is done at once. */

@@ -1,6 +1,6 @@
 /** What sketches estimate, measured: of sorted sets of shingle hashes, of vectors, of packed bits. */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 /** Members of both; the sets are sorted and distinct. */
 export function sharedCount(first: Uint32Array, second: Uint32Array): number {

@@ -7,7 +7,7 @@
 
 import { availableParallelism } from 'node:os'
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { TextInput } from './kernels.ts'
 import { shapeOf, type ShingleProfile } from './shingle-profile.ts'
 import { requireSlots, type SimilaritySketch, type SketchOptions } from './similarity-sketch.ts'

@@ -4,7 +4,7 @@
  * later chunk; `content-chunks.ts` has no such weakness.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 export interface FixedChunkOptions {
   /** Code points in one chunk. */

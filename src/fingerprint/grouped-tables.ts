@@ -5,7 +5,7 @@
  * kilobytes, so a million small groups are possible.
  */
 
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 import { NearTable, type NearTableOptions } from './near-table.ts'
 import {
   type CandidateQuery,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { cosine } from './exact-similarity.ts'
 import { Hyperplanes } from './hyperplanes.ts'
 import { randomWords } from './mix.ts'

@@ -7,7 +7,7 @@
  * from has them).
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { hammingDistance } from './exact-similarity.ts'
 import { kernels, type KernelsName } from './kernels.ts'
 import { gaussianPlanes, HYPERPLANE_SEED, randomSigns } from './random-planes.ts'

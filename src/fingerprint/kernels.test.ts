@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { moduleText } from '../../scripts/make-kernels.ts'
 import { randomBytes, randomTexts } from '../../test/texts/random-texts.ts'
-import { hasSimd } from '../web-assembly.ts'
+import { hasSimd } from '../platform/web-assembly.ts'
 import { kernels, type TextInput } from './kernels.ts'
 import type { ShingleProfile } from './shingle-profile.ts'
 

@@ -5,8 +5,8 @@
  * `PRESTIGE_KERNELS=twin` in the environment forces the twin, for tests and for measuring.
  */
 
-import type { Bytes } from '../bytes.ts'
-import { preferredKernels } from '../web-assembly.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { preferredKernels } from '../platform/web-assembly.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import type { ShingleProfile, ShingleShape, TextCounts } from './shingle-profile.ts'
 import { TwinKernels } from './twin-kernels.ts'

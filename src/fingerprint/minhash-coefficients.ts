@@ -1,6 +1,6 @@
 /** The pairs (a, b) of classic MinHash: a is odd, so that h → a·h + b is a bijection of 64-bit numbers. */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { randomWords } from './mix.ts'
 
 export const MINHASH_SEED = 13374269

@@ -5,8 +5,8 @@
  * The text is "^" + lower case of the trimmed text + "$"; tokens are its n-grams of code points.
  */
 
-import { asBuffer } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { asBuffer } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { kernels } from './kernels.ts'
 import {
   type MinHashCoefficients,

@@ -5,8 +5,8 @@
  * and one `hashVersion`; whoever fills the table sees to that, and keeps empty sketches out.
  */
 
-import type { Bytes } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Banding, requireBanding, writeBands } from './bands.ts'
 import { ChainedTables } from './chained-tables.ts'
 import { rowInPage, uint32Rows } from './paged-rows.ts'

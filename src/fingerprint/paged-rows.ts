@@ -5,7 +5,7 @@
  * Row r is in `page(r)`, from `rowInPage(r) * width` on. Numbers that were never written are 0.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 const PAGE_BITS = 12
 const PAGE_ROWS = 1 << PAGE_BITS

@@ -10,7 +10,7 @@
  * The empty text has none. Texts are compared as they are: canonicalise them first.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 export type ShingleKind = 'chars' | 'words' | 'codepoints'
 export type ShingleProfile = 'auto' | ShingleKind | `${ShingleKind}-${number}`

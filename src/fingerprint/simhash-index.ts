@@ -5,7 +5,7 @@
  * ⌊k/4⌋ bits in one of the four parts, so the buckets of all keys that near hold every answer.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { bitCount } from './exact-similarity.ts'
 import type { SimHash, SimHashFingerprint } from './simhash.ts'
 

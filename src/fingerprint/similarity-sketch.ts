@@ -7,7 +7,7 @@
  * `hashVersion`.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { hashVersion } from './hash-version.ts'
 import { kernels, type RawSketch, type TextInput } from './kernels.ts'
 import { likelyShapes, shapeOf, type ShingleProfile } from './shingle-profile.ts'

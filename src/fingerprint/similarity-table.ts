@@ -7,8 +7,8 @@
  * Tables are views: made from rows, and lost without harm. Their memory may be kept, to be made faster next time.
  */
 
-import type { Bytes } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { FullBucket } from './chained-tables.ts'
 
 export interface CandidateQuery {

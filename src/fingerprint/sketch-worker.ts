@@ -5,7 +5,7 @@
 
 import { Worker } from 'node:worker_threads'
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { BatchAnswer, BatchFailure, BatchRequest } from './text-batch.ts'
 
 interface Waiting {

@@ -5,8 +5,8 @@
  * makes begin with a time, so the first in order is the oldest.
  */
 
-import type { Bytes } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { ChainedTables } from './chained-tables.ts'
 import { mix } from './mix.ts'
 import { rowInPage, uint32Rows } from './paged-rows.ts'

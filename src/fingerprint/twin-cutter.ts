@@ -1,6 +1,6 @@
 /** Content-defined chunks in TypeScript. See `assembly/chunks.ts`. */
 
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 import type { ChunkSizes, Cutter } from './content-chunks.ts'
 import { gearTable } from './gear.ts'
 

@@ -1,6 +1,6 @@
 /** The text kernels without WebAssembly: the same bits, several times slower. */
 
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 import type { RawSimHash, RawSketch, SketchAndHashes, TextInput, TextKernels } from './kernels.ts'
 import { estimateDistinct } from './distinct-estimate.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'

@@ -6,8 +6,8 @@
  * Either way, candidates are ranked by all of their bits.
  */
 
-import type { Bytes } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Banding, chooseBands, requireBanding, ROWS_MAX } from './bands.ts'
 import { ChainedTables } from './chained-tables.ts'
 import { cosineFromBits } from './hyperplanes.ts'

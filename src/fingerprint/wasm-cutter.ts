@@ -1,6 +1,6 @@
 /** Content-defined chunks in WebAssembly, in a memory that is only as large as a window. */
 
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 import type { ChunkSizes, Cutter } from './content-chunks.ts'
 import { WasmMemory } from './wasm-memory.ts'
 

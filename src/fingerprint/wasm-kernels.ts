@@ -1,6 +1,6 @@
 /** The text kernels in WebAssembly. Each call places its input, runs to its end and copies the answer out. */
 
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 import type { RawSimHash, RawSketch, SketchAndHashes, TextInput, TextKernels } from './kernels.ts'
 import { estimateDistinct } from './distinct-estimate.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'

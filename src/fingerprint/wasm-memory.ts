@@ -5,12 +5,16 @@
  * and cannot shrink, so an instance that became very large is dropped after the call and recreated.
  */
 
-import type { Bytes } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { gearTable } from './gear.ts'
 import { kernelsModule } from './kernels-module.ts'
 import { textClasses } from './text-classes.ts'
-import { webAssembly, type WebAssemblyMemory, type WebAssemblyModule } from '../web-assembly.ts'
+import {
+  webAssembly,
+  type WebAssemblyMemory,
+  type WebAssemblyModule,
+} from '../platform/web-assembly.ts'
 
 /** What `assembly/index.ts` exports. Places and sizes are in bytes. */
 export interface KernelExports {

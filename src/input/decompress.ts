@@ -9,7 +9,7 @@
 import type { Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { OpenInput } from './open-input.ts'
 import type { Damage } from './unfit.ts'
 import { TooLarge, windowTooLarge, ZSTD_WINDOW_LOG_MAX, ZstdBlocks } from './zstd-blocks.ts'

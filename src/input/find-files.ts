@@ -11,7 +11,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 import { glob, isDynamicPattern } from 'tinyglobby'
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { codeOf, inputFailure } from './failure.ts'
 
 export interface FoundFile {

@@ -3,8 +3,8 @@
  * memory stays small. What cannot be read so, and where there is no WebAssembly, is left to JSON.parse.
  */
 
-import { EMPTY } from '../bytes.ts'
-import { preferredKernels, webAssembly, type WebAssemblyMemory } from '../web-assembly.ts'
+import { EMPTY } from '../platform/bytes.ts'
+import { preferredKernels, webAssembly, type WebAssemblyMemory } from '../platform/web-assembly.ts'
 import { kernelsModule } from './kernels-module.ts'
 
 /** What `assembly/input/index.ts` exports. */

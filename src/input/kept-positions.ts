@@ -1,6 +1,6 @@
 /** Goes through the positions to keep beside those of a shard, both ascending. */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 export class KeptPositions {
   readonly #wanted: Iterator<number>

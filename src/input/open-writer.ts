@@ -9,8 +9,8 @@
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import { PrestigeError } from '../errors.ts'
-import { readOptions } from '../options.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import { readOptions } from '../platform/options.ts'
 import type { Shard } from './document.ts'
 import { FilesWriter } from './files-writer.ts'
 import { withoutCompression } from './formats.ts'

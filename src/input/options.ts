@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 
-import { flag, oneOf } from '../options.ts'
+import { flag, oneOf } from '../platform/options.ts'
 
 const MEBIBYTE = 1024 * 1024
 

@@ -1,6 +1,6 @@
 /** Shards of a Parquet file: as many row groups as make about one shard, since a row group is read at once. */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { InputFile, Shard } from './document.ts'
 import type { FileKind } from './formats.ts'
 import { openParquet } from './parquet-file.ts'

@@ -16,7 +16,7 @@ import {
 } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { Shard } from './document.ts'
 import { KeptPositions } from './kept-positions.ts'
 import type { KeptWriter, Written } from './open-writer.ts'

@@ -3,7 +3,7 @@
 import { Batch } from './batch.ts'
 import { Decompressed } from './decompress.ts'
 import type { Document, InputFile, Reject, Shard } from './document.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { DocumentMaker, ID_BYTES_MAX, shortened } from './make-document.ts'
 import { OpenInput } from './open-input.ts'
 import type { ReadingOptions } from './options.ts'

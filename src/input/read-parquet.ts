@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer'
 
 import { type Compressors, parquetRead, type ParquetParsers } from 'hyparquet'
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { Batch } from './batch.ts'
 import type { Document, Reject, Shard } from './document.ts'
 import { DocumentMaker, type Place } from './make-document.ts'

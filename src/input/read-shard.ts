@@ -1,6 +1,6 @@
 /** Reads a shard from its beginning to its end, in batches. Its memory does not grow with the shard. */
 
-import { readOptions } from '../options.ts'
+import { readOptions } from '../platform/options.ts'
 import type { Document, InputFormat, Reject, Shard } from './document.ts'
 import { readingOptions, type ReadingInput, type ReadingOptions } from './options.ts'
 import { readCsv } from './read-csv.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { removeAbandoned } from '../abandoned.ts'
+import { removeAbandoned } from '../platform/abandoned.ts'
 import { outputFailure } from './failure.ts'
 
 /** A job may read it days later: it must not look abandoned. */

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 
-import { invalidUtf8At } from '../bytes.ts'
+import { invalidUtf8At } from '../platform/bytes.ts'
 import type { RejectReason } from './document.ts'
 
 /** Thrown within this module only, and always caught: a reject on its way out of a field. */

@@ -6,7 +6,7 @@
  * Nothing is decoded here. Format: RFC 8878, section 3.1.
  */
 
-import { size } from '../units.ts'
+import { size } from '../platform/units.ts'
 
 /** As the zstd tool refuses without `--long` or `--memory`. */
 export const ZSTD_WINDOW_LOG_MAX = 27

@@ -4,7 +4,7 @@
  */
 
 import { read, type Scope, type Transaction } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import {
   isHeld,
   isProcessed,

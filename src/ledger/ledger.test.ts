@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { beforeEach, describe, expect, it } from 'vitest'
 
-import { MemoryBackend, MemoryEngine } from '../backends/memory.ts'
-import { openLedger } from '../open-ledger.ts'
+import { MemoryBackend, MemoryEngine } from '../backends/memory/backend.ts'
+import { openLedger } from './open.ts'
 import type { Ledger } from './ledger.ts'
 import { prepareLine, recordLine } from './lines.ts'
 import { settings } from './rows.ts'

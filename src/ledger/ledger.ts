@@ -4,8 +4,8 @@
  */
 
 import type { Backend, ReadScope, Transaction } from '../backends/contract.ts'
-import { Gate } from '../backends/gate.ts'
-import { PrestigeError } from '../errors.ts'
+import { Gate } from '../backends/kit/gate.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import {
   type Claim,
   type Claimed,

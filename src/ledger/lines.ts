@@ -5,9 +5,9 @@
  * Invariant: every row under a run is reached from the document's line in force, by `run` and then by `previous`.
  */
 
-import { concat } from '../bytes.ts'
+import { concat } from '../platform/bytes.ts'
 import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import {
   checkDetail,
   documentKey,

@@ -1,8 +1,8 @@
 /** Lines in a stable order, that of their keys: neither time nor later changes move a line to another place. */
 
-import { concat, endOfPrefix } from '../bytes.ts'
+import { concat, endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { isRemembered, type LedgerLine, lineCell, told } from './lines.ts'
 import { documentKey, type Name, overallTallies, refuseUnknown, runName } from './names.ts'
 import {

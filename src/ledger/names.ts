@@ -8,9 +8,9 @@
 
 import { hash } from 'node:crypto'
 
-import { utf8 } from '../bytes.ts'
+import { utf8 } from '../platform/bytes.ts'
 import { type Cell, cell } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { KEY, ledgerTallies, STATUSES, tallyKey } from './rows.ts'
 
 export const DOCUMENT_ID_BYTES_MAX = 900

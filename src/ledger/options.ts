@@ -2,8 +2,8 @@
 
 import * as v from 'valibot'
 
-import type { Bytes } from '../bytes.ts'
-import { flag, given, oneOf } from '../options.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { flag, given, oneOf } from '../platform/options.ts'
 
 const isFunction = (value: unknown) => typeof value === 'function'
 const TIME = 'must be a number of milliseconds from 1'

@@ -4,7 +4,7 @@
  */
 
 import { type Backend, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import {
   isHeld,
   isProcessed,

@@ -9,8 +9,8 @@
  * the history there is, and what undo goes by.
  */
 
-import { asBuffer, type Bytes, concat, EMPTY } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
 
 const FORMAT = 0x10

@@ -4,7 +4,7 @@
  */
 
 import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { refuseUnknown, runName, shortText } from './names.ts'
 import { runs, type RunRow, type RunStatus } from './rows.ts'
 

@@ -8,7 +8,7 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { settings } from './rows.ts'
 
 const FORMAT_VERSION = 1

@@ -12,7 +12,7 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { checkLease, refuseUnknown, runName, shortText } from './names.ts'
 import { type ShardRow, shardKey, shards, type ShardState } from './rows.ts'
 import { requireRunning, runCell } from './runs.ts'

@@ -1,6 +1,6 @@
 /** Work under a claim: renewed while it goes on, committed when it has ended, given up when it fails. */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { Claim, Claimed, ClaimOptions, ClaimOutcome } from './claims.ts'
 import type { LedgerLine } from './lines.ts'
 

@@ -1,8 +1,8 @@
 /** Two texts side by side as a table: shared line breaks make rows, so that what belongs together stays together. */
 
-import type { Span } from '../decide/index.ts'
-import { tokensOf } from '../decide/tokens.ts'
-import { countOf } from '../units.ts'
+import type { Span } from '../compare/index.ts'
+import { tokensOf } from '../compare/tokens.ts'
+import { countOf } from '../platform/units.ts'
 import { nameMarkup } from './html-parts.ts'
 import { html, type Markup } from './markup.ts'
 import type { SamplePair } from './sample-pairs.ts'

@@ -1,6 +1,6 @@
 /** The parts of the page that name documents: clusters, close calls and shared passages. */
 
-import { count, countOf, size } from '../units.ts'
+import { count, countOf, size } from '../platform/units.ts'
 import { cells, nameMarkup, section, table } from './html-parts.ts'
 import { html, type Markup } from './markup.ts'
 import type { Report } from './report.ts'

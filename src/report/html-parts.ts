@@ -1,6 +1,6 @@
 /** Pieces that the page is put together from: sections, tables, keys to colours. */
 
-import { count } from '../units.ts'
+import { count } from '../platform/units.ts'
 import { html, type Markup } from './markup.ts'
 
 export function section(title: string, parts: readonly (Markup | undefined)[]): Markup {

@@ -4,7 +4,7 @@
  * Invariant: everything from documents is escaped, and a policy within the page forbids scripts all the same.
  */
 
-import { count, countOf, duration, size } from '../units.ts'
+import { count, countOf, duration, size } from '../platform/units.ts'
 import { pairMarkup } from './diff-markup.ts'
 import { clustersSection, closestSection, passagesSection } from './html-clusters.ts'
 import { cells, key, section, table } from './html-parts.ts'

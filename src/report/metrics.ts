@@ -1,8 +1,8 @@
 /** A report as measurements, under the names that dashboards of the original know. */
 
-import type { Method } from '../dedupe/decision.ts'
-import type { MetricsSink } from '../model.ts'
-import { ContainedMetrics } from '../sinks.ts'
+import type { Method } from '../dedupe/decision/decision.ts'
+import type { MetricsSink } from '../platform/telemetry.ts'
+import { ContainedMetrics } from '../platform/sinks.ts'
 import type { Report } from './report.ts'
 
 const PREFIX = 'global_fingerprints'

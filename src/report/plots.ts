@@ -3,8 +3,8 @@
  * The same figures give the same bytes.
  */
 
-import { shortened } from '../display-width.ts'
-import { count, countOf } from '../units.ts'
+import { shortened } from '../platform/display-width.ts'
+import { count, countOf } from '../platform/units.ts'
 import { html, type Markup } from './markup.ts'
 import type { Matrix } from './matrix.ts'
 import type { Report } from './report.ts'

@@ -10,10 +10,10 @@ import { arch, platform } from 'node:process'
 import * as v from 'valibot'
 
 import type { Backend } from '../backends/contract.ts'
-import type { ClusterSample } from '../dedupe/cluster-sizes.ts'
-import { sizesOf } from '../dedupe/cluster-sizes.ts'
-import type { DedupeConfig } from '../dedupe/config.ts'
-import type { Method } from '../dedupe/decision.ts'
+import type { ClusterSample } from '../dedupe/phases/cluster-sizes.ts'
+import { sizesOf } from '../dedupe/phases/cluster-sizes.ts'
+import type { DedupeConfig } from '../dedupe/config/config.ts'
+import type { Method } from '../dedupe/decision/decision.ts'
 import { findRun, type RunRow, type RunStatus } from '../dedupe/runs.ts'
 import {
   type PairSample,
@@ -21,9 +21,9 @@ import {
   type SourceCounts,
   summarise,
   type Summary,
-} from '../dedupe/summary.ts'
+} from '../dedupe/phases/summary.ts'
 import { hashVersion } from '../fingerprint/hash-version.ts'
-import { readOptions } from '../options.ts'
+import { readOptions } from '../platform/options.ts'
 import { busiestSources, type Dominance, dominanceOf, type Matrix, matrixOf } from './matrix.ts'
 
 export const REPORT_FORMAT = 1

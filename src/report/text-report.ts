@@ -3,8 +3,8 @@
  * come from documents and may hold what a terminal would obey.
  */
 
-import { displayWidth, shortened } from '../display-width.ts'
-import { count, countOf, duration, size } from '../units.ts'
+import { displayWidth, shortened } from '../platform/display-width.ts'
+import { count, countOf, duration, size } from '../platform/units.ts'
 import { type Bar, compact, namesOf, similarityBars, sizeBars } from './plots.ts'
 import type { Report } from './report.ts'
 import { percent, statusSentence } from './words.ts'

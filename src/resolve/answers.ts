@@ -1,6 +1,6 @@
 /** Answers given lately, so that what is asked again and again costs no look at the rows. */
 
-import { type Bytes, latin1 } from '../bytes.ts'
+import { type Bytes, latin1 } from '../platform/bytes.ts'
 import type { Ended } from './resolve.ts'
 
 interface Kept {

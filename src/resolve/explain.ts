@@ -1,14 +1,14 @@
 /** Why two values are, or are not, one thing. */
 
-import type { Bytes } from '../bytes.ts'
-import { type Comparison, compareTexts } from '../decide/compare.ts'
+import type { Bytes } from '../platform/bytes.ts'
+import { type Comparison, compareTexts } from '../compare/compare-texts.ts'
 import {
   cosineFromBits,
   hammingDistance,
   Hyperplanes,
   vectorBandKeys,
 } from '../fingerprint/index.ts'
-import type { TextNearSettings } from '../near/settings.ts'
+import type { TextNearSettings } from '../match/settings.ts'
 import { publicId } from './rows.ts'
 import type { VectorSettings } from './settings.ts'
 import { levelCosine, type Vector } from './subject.ts'

@@ -4,9 +4,9 @@
  * answer whose representative is gone is no answer; a note of it lets the next `collect` end it.
  */
 
-import { type Bytes, concat, endOfPrefix, equalBytes } from '../bytes.ts'
+import { type Bytes, concat, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
-import type { NearIndex } from '../near/index.ts'
+import type { NearIndex } from '../match/match-index.ts'
 import { endLeftover, forgetCluster, forgetMember, forgetMembers, type Place } from './forgotten.ts'
 import {
   aliases,

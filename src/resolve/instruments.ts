@@ -3,8 +3,8 @@
  * for vectors. A sink that fails must not turn an answer into a failure: see sinks.ts.
  */
 
-import type { MetricLabels, MetricsSink } from '../model.ts'
-import { ContainedMetrics } from '../sinks.ts'
+import type { MetricLabels, MetricsSink } from '../platform/telemetry.ts'
+import { ContainedMetrics } from '../platform/sinks.ts'
 import type { Ended } from './resolve.ts'
 
 /** Where an answer came from: a representative itself, memory, rows, a measurement, nowhere. */

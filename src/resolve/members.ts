@@ -1,6 +1,6 @@
 /** Who belongs to an id, and what stands for it. */
 
-import { asBuffer, type Bytes, concat, endOfPrefix, equalBytes } from '../bytes.ts'
+import { asBuffer, type Bytes, concat, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
 import { MERGES_MAX, readEvidence } from './resolve.ts'
 import {

@@ -5,12 +5,12 @@
 
 import * as v from 'valibot'
 
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
-import type { MetricsSink } from '../model.ts'
-import { flag, given, oneOf } from '../options.ts'
+import type { MetricsSink } from '../platform/telemetry.ts'
+import { flag, given, oneOf } from '../platform/options.ts'
 
 const isFunction = (value: unknown) => typeof value === 'function'
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'

@@ -6,7 +6,7 @@
  * the younger is merged into the older: its id stays resolvable, and leads to the older one.
  */
 
-import { type Bytes, concat } from '../bytes.ts'
+import { type Bytes, concat } from '../platform/bytes.ts'
 import {
   cell,
   type Cell,
@@ -16,9 +16,9 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
-import type { Representative } from '../near/rows.ts'
-import { type Candidate, type Hit, search, type Searched } from '../near/search.ts'
-import { PrestigeError } from '../errors.ts'
+import type { Representative } from '../match/rows.ts'
+import { type Candidate, type Hit, search, type Searched } from '../match/search.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import {
   aliases,
   aliasKey,

@@ -6,13 +6,13 @@
  * Groups never see each other: everything that is kept or remembered is under its group.
  */
 
-import { concat, endOfPrefix } from '../bytes.ts'
+import { concat, endOfPrefix } from '../platform/bytes.ts'
 import type { Backend } from '../backends/contract.ts'
-import { Gate } from '../backends/gate.ts'
-import { PrestigeError } from '../errors.ts'
-import { NearIndex } from '../near/index.ts'
-import { TextLikeness, VectorLikeness } from '../near/likeness.ts'
-import { type AtOnce, type Items, many, type ManyOptions } from '../store/many.ts'
+import { Gate } from '../backends/kit/gate.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import { NearIndex } from '../match/match-index.ts'
+import { TextLikeness, VectorLikeness } from '../match/scheme.ts'
+import { type AtOnce, type Items, many, type ManyOptions } from '../platform/many.ts'
 import { Answers } from './answers.ts'
 import { approximateThreshold } from './approximate-threshold.ts'
 import { explainTexts, explainVectors, type PairExplanation } from './explain.ts'

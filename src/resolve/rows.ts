@@ -7,10 +7,10 @@
  * sixteen bytes of a tenant and of how its signatures are made.
  */
 
-import { asBuffer, type Bytes, concat } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
-import { nearSpaces, rawCodec, spacesOf } from '../near/rows.ts'
+import { nearSpaces, rawCodec, spacesOf } from '../match/rows.ts'
 
 const FORMAT = 0x10
 const FORMAT_MASK = 0xf0

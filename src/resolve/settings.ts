@@ -5,7 +5,7 @@
  */
 
 import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import {
   type Backend,
   cell,
@@ -21,7 +21,7 @@ import {
   type PlanesForm,
   VectorTable,
 } from '../fingerprint/index.ts'
-import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
+import { type TextNearSettings, textNearSettings } from '../match/settings.ts'
 import type { ResolverOptions, VectorInput } from './options.ts'
 import { settings } from './rows.ts'
 

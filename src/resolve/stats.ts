@@ -1,6 +1,6 @@
 /** What a group looks like: how many clusters, how large, and what the index may have missed. */
 
-import { type Bytes, endOfPrefix, latin1 } from '../bytes.ts'
+import { type Bytes, endOfPrefix, latin1 } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
 import type { FullBucket, TableBytes } from '../fingerprint/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'

@@ -5,9 +5,9 @@
  * transactions do not.
  */
 
-import { asBuffer, type Bytes, concat, utf8 } from '../bytes.ts'
+import { asBuffer, type Bytes, concat, utf8 } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import {
   cosine,
   digestOf,
@@ -16,11 +16,11 @@ import {
   type ShingleProfile,
   sketchOf,
 } from '../fingerprint/index.ts'
-import { evidenceOf, Measured } from '../near/evidence.ts'
-import type { NearIndex } from '../near/index.ts'
-import { MeasuredCache } from '../near/measured-cache.ts'
-import type { Look } from '../near/search.ts'
-import { groupKey, type TextNearSettings } from '../near/settings.ts'
+import { evidenceOf, Measured } from '../match/evidence.ts'
+import type { NearIndex } from '../match/match-index.ts'
+import { MeasuredCache } from '../match/measured-cache.ts'
+import type { Look } from '../match/search.ts'
+import { groupKey, type TextNearSettings } from '../match/settings.ts'
 import type { VectorSettings } from './settings.ts'
 
 export type Vector = Float32Array | Float64Array | readonly number[]

@@ -6,7 +6,7 @@
  * process on purpose: a script must not end in the middle of a put.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 export const CALLBACK_TIMEOUT_MS = 60_000
 

@@ -6,7 +6,7 @@
  * mean of all windows, finds candidates; it decides nothing.
  */
 
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Embedder, type EmbedOptions, windowsOf } from './embedding/embedder.ts'
 
 export interface DocumentVectors {

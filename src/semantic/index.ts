@@ -43,4 +43,4 @@ export type { SearchOptions, VectorIndex, VectorMatch } from './vectors/vector-i
 
 export { readGuards, requireSimilarityMin, tuneSemantic } from './tune.ts'
 export type { SemanticPair, SemanticTuneOptions, SemanticTuning, VetoCount } from './tune.ts'
-export { thresholdSvg } from '../decide/threshold-svg.ts'
+export { thresholdSvg } from '../compare/threshold-svg.ts'

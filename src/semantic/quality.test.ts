@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { readMrpc, readStsb, spearman } from '../../test/texts/labelled-pairs.ts'
-import { MemoryBackend } from '../backends/memory.ts'
+import { MemoryBackend } from '../backends/memory/backend.ts'
 import { cachedEmbedder } from './embedding/embedding-cache.ts'
 import { openEmbedder, type SentenceEmbedder } from './embedding/open-embedder.ts'
 import { tuneSemantic } from './tune.ts'

@@ -6,14 +6,14 @@
  * threshold that fits all models and all texts, which is why none is a default.
  */
 
-import { PrestigeError } from '../errors.ts'
-import { readOptions } from '../options.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import { readOptions } from '../platform/options.ts'
 import {
   type MeasuredPair,
   scoreThresholds,
   type ThresholdTuning,
   type Wanted,
-} from '../decide/tune.ts'
+} from '../compare/tune.ts'
 import { documentSimilarity, embedDocuments } from './document.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { type GuardInput, type GuardName, guardNames, guardOptions, veto } from './guards/veto.ts'

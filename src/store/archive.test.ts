@@ -7,8 +7,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 
 import { prestige } from '../../test/children/cli.ts'
 import { removeTemporaryDirectories, temporaryDirectory } from '../../test/subjects.ts'
-import { MemoryBackend } from '../backends/memory.ts'
-import { SimulatedWorld } from '../backends/simulated.ts'
+import { MemoryBackend } from '../backends/memory/backend.ts'
+import { SimulatedWorld } from '../backends/simulated/backend.ts'
 import { archiveStore, openStore, restoreStore } from '../index.ts'
 
 afterAll(removeTemporaryDirectories)

@@ -11,12 +11,12 @@
 
 import { createHash, type Hash } from 'node:crypto'
 
-import { asBuffer, type Bytes, equalBytes } from '../bytes.ts'
+import { asBuffer, type Bytes, equalBytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { digestOf } from '../fingerprint/digest.ts'
 import { ContentCheck } from './content-check.ts'
-import { findEntry, type Reading } from './get.ts'
+import { findEntry, type Reading } from './transactions/get.ts'
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'
 import { readValue } from './read-value.ts'
 import { type Entry, refs } from './rows.ts'

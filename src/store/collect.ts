@@ -5,7 +5,7 @@
  * in any number of processes at once. Everything it does is safe to be cut off at any point.
  */
 
-import { type Bytes, endOfPrefix, equalBytes } from '../bytes.ts'
+import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import {
   type Backend,
   cell,
@@ -15,9 +15,9 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
-import { idTime } from '../backends/ids.ts'
-import { heirOf, type Keeping, sweep, type Swept } from './release.ts'
-import { removeExpired } from './remove.ts'
+import { idTime } from '../backends/kit/ids.ts'
+import { heirOf, type Keeping, sweep, type Swept } from './transactions/release.ts'
+import { removeExpired } from './transactions/remove.ts'
 import {
   contents,
   digests,

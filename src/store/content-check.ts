@@ -7,7 +7,7 @@
 
 import { hash } from 'node:crypto'
 
-import { asBuffer, type Bytes, equalBytes } from '../bytes.ts'
+import { asBuffer, type Bytes, equalBytes } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { digestOfLarge } from '../fingerprint/digest.ts'
 import { formOf } from './prepare.ts'

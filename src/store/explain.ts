@@ -1,13 +1,13 @@
 /** Why a key points where it points: the receipt's answer, given again later. */
 
-import { type Bytes, endOfPrefix, equalBytes } from '../bytes.ts'
+import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/contract.ts'
-import { findStory, type Story } from './get.ts'
+import { findStory, type Story } from './transactions/get.ts'
 import { refuseUnknown } from './prepare.ts'
 import { hex, type Method, type Origin, originOf } from './receipt.ts'
 import { type ContentOutcome, refs } from './rows.ts'
-import type { StoreNear } from './near.ts'
-import type { Refused, StoreSemantic } from './semantic.ts'
+import type { StoreNear } from './near/store-near.ts'
+import type { Refused, StoreSemantic } from './semantic/store-semantic.ts'
 
 export interface Explanation {
   readonly key: Buffer

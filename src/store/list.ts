@@ -1,7 +1,7 @@
 /** What of the keys is listed. */
 
-import { concat, endOfPrefix } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { concat, endOfPrefix } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Key, keyBytes, refuseUnknown } from './prepare.ts'
 
 export interface ListOptions {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
-import { SimulatedWorld } from '../backends/simulated.ts'
+import { SimulatedWorld } from '../backends/simulated/backend.ts'
 import { type MetricsSink, openStore, type Tracer } from '../index.ts'
 
 class Recorder implements MetricsSink {

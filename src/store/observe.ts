@@ -6,9 +6,9 @@
  */
 
 import type { Body, Scope, Transaction } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
-import type { MetricsSink, Tracer } from '../model.ts'
-import { containedSinks } from '../sinks.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
+import { containedSinks } from '../platform/sinks.ts'
 
 export type Operation = 'get' | 'put' | 'delete'
 const SPAN_OF = { get: 'prestige.Get', put: 'prestige.Put', delete: 'prestige.Delete' } as const

@@ -3,11 +3,11 @@
 import * as v from 'valibot'
 
 import type { CanonicalInput } from '../canonical/index.ts'
-import type { Bytes } from '../bytes.ts'
+import type { Bytes } from '../platform/bytes.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
-import type { MetricsSink, Tracer } from '../model.ts'
-import { flag, given, oneOf } from '../options.ts'
-import type { SemanticInput } from './semantic-options.ts'
+import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
+import { flag, given, oneOf } from '../platform/options.ts'
+import type { SemanticInput } from './semantic/options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -3,14 +3,14 @@
  * the canonical form. Anything outside the limits is refused here, before anything is written.
  */
 
-import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../bytes.ts'
+import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/digest.ts'
 import type { ContentCheck } from './content-check.ts'
-import type { NearValue, NotCompared, StoreNear } from './near.ts'
-import type { Prepared } from './put.ts'
-import type { Gc, Keeping } from './release.ts'
+import type { NearValue, NotCompared, StoreNear } from './near/store-near.ts'
+import type { Prepared } from './transactions/put.ts'
+import type { Gc, Keeping } from './transactions/release.ts'
 
 export type Key = string | Bytes
 export type Value = string | Bytes

@@ -1,7 +1,7 @@
 /** What is noted of a put for those who measure. */
 
 import type { Notes } from './observe.ts'
-import type { Prepared, PutEnd } from './put.ts'
+import type { Prepared, PutEnd } from './transactions/put.ts'
 
 export function notePut(
   notes: Notes,

@@ -1,9 +1,9 @@
 /** A key's bytes, also when they are in parts: small ones from one transaction, large ones part by part. */
 
-import { asBuffer, type Bytes } from '../bytes.ts'
+import { asBuffer, type Bytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
-import { damaged, findEntry, findParts, findValue, type Reading } from './get.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import { damaged, findEntry, findParts, findValue, type Reading } from './transactions/get.ts'
 import type { Notes } from './observe.ts'
 import { VALUE_BYTES_MAX } from './prepare.ts'
 import { Entry, partCount } from './rows.ts'

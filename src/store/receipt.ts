@@ -1,8 +1,8 @@
 /** What a put reports, at once and, by `explain`, later. */
 
-import { asBuffer, type Bytes } from '../bytes.ts'
+import { asBuffer, type Bytes } from '../platform/bytes.ts'
 import type { ContentOutcome } from './rows.ts'
-import type { Refused } from './semantic.ts'
+import type { Refused } from './semantic/store-semantic.ts'
 
 export type KeyOutcome = 'created' | 'unchanged' | 'replaced'
 

@@ -9,12 +9,12 @@
  * (references, expiries) have none either: whatever they record is in another row as well, and verify compares them.
  */
 
-import { asBuffer, type Bytes, concat, EMPTY } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
-import { hasFormat, sealed } from '../backends/sealed.ts'
-import { nearStoreSpaces } from './near-rows.ts'
-import { semanticStoreSpaces } from './semantic-rows.ts'
+import { hasFormat, sealed } from '../backends/kit/sealed.ts'
+import { nearStoreSpaces } from './near/rows.ts'
+import { semanticStoreSpaces } from './semantic/rows.ts'
 
 const FORMAT = 0x10
 const ID = 16

@@ -7,7 +7,7 @@
  * and everything else is reported as lost, by key where one is known and by range where none is.
  */
 
-import { type Bytes, latin1 } from '../bytes.ts'
+import { type Bytes, latin1 } from '../platform/bytes.ts'
 import { canonicalProfile } from '../canonical/index.ts'
 import {
   type Backend,
@@ -18,8 +18,8 @@ import {
   type Space,
   type Transaction,
 } from '../backends/contract.ts'
-import { ID_BYTES } from '../backends/ids.ts'
-import { PrestigeError } from '../errors.ts'
+import { ID_BYTES } from '../backends/kit/ids.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { ContentCheck, type Named } from './content-check.ts'
 import type { StoreInput } from './options.ts'
 import { readContentOf } from './read-value.ts'

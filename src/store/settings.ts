@@ -6,7 +6,7 @@
  */
 
 import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { hashVersion } from '../fingerprint/index.ts'
 import {
   type Backend,
@@ -16,11 +16,11 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/contract.ts'
-import { checksumOf } from '../backends/sealed.ts'
-import { type TextNearSettings, textNearSettings } from '../near/settings.ts'
+import { checksumOf } from '../backends/kit/sealed.ts'
+import { type TextNearSettings, textNearSettings } from '../match/settings.ts'
 import type { StoreOptions } from './options.ts'
 import { settings } from './rows.ts'
-import type { SemanticOpening } from './semantic-settings.ts'
+import type { SemanticOpening } from './semantic/settings.ts'
 
 /** 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised by their first write. */
 const FORMAT_VERSION = 2
@@ -122,7 +122,7 @@ async function openSemantic(
 ): Promise<SemanticOpening | undefined> {
   const dedup = there?.dedup ?? options.dedup
   if (dedup !== 'semantic' && dedup !== 'hybrid') return undefined
-  const { SemanticOpening } = await import('./semantic-settings.ts')
+  const { SemanticOpening } = await import('./semantic/settings.ts')
   return SemanticOpening.open(there?.semantic, options.semantic)
 }
 

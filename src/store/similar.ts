@@ -1,16 +1,16 @@
 /** What in the store is like a value, without keeping it. */
 
-import { EMPTY, equalBytes } from '../bytes.ts'
-import { PrestigeError } from '../errors.ts'
+import { EMPTY, equalBytes } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { type Backend, cell, glance, type Transaction } from '../backends/contract.ts'
-import type { NotCompared, StoreNear } from './near.ts'
-import { decodePayload } from './near-rows.ts'
+import type { NotCompared, StoreNear } from './near/store-near.ts'
+import { decodePayload } from './near/rows.ts'
 import { refuseUnknown, type Value, valueBytes } from './prepare.ts'
 import { type Origin, originOf } from './receipt.ts'
-import type { Keeping } from './release.ts'
+import type { Keeping } from './transactions/release.ts'
 import { digests } from './rows.ts'
-import type { StoreSemantic } from './semantic.ts'
-import type { SemanticVeto } from './semantic-arbiter.ts'
+import type { StoreSemantic } from './semantic/store-semantic.ts'
+import type { SemanticVeto } from './semantic/arbiter.ts'
 
 export interface SimilarOptions {
   /** At most so many, the most similar first (10). */

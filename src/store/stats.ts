@@ -1,7 +1,7 @@
 /** What a store holds and saves, as it reports. */
 
 import type { ReadScope, Transaction } from '../backends/contract.ts'
-import type { Keeping } from './release.ts'
+import type { Keeping } from './transactions/release.ts'
 import { type Counts, readCounts } from './tallies.ts'
 
 export interface Stats extends Counts {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { MemoryBackend } from '../backends/memory.ts'
+import { MemoryBackend } from '../backends/memory/backend.ts'
 import { openStore, PrestigeError, type Store } from '../index.ts'
 
 async function list(keys: AsyncIterable<Buffer>): Promise<string[]> {

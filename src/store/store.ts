@@ -5,19 +5,26 @@
  * can be computed without looking, runs them, and reports what happened.
  */
 
-import { asBuffer, type Bytes } from '../bytes.ts'
+import { asBuffer, type Bytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
-import { Gate } from '../backends/gate.ts'
-import { adoptOrphans } from './adopt.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import { Gate } from '../backends/kit/gate.ts'
+import { adoptOrphans } from './near/adopt.ts'
 import { type Collected, collectAll, collectContent } from './collect.ts'
 import { ContentCheck } from './content-check.ts'
 import { explain, type Explanation, type ExplainOptions } from './explain.ts'
-import { findEntry, findValue, type Reading } from './get.ts'
-import { cleanUp, grant } from './grant.ts'
+import { findEntry, findValue, type Reading } from './transactions/get.ts'
+import { cleanUp, grant } from './transactions/prerequisites.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
-import { type AtOnce, type Items, many, type ManyOptions, type Outcome, type Work } from './many.ts'
-import { nearOf } from './near.ts'
+import {
+  type AtOnce,
+  type Items,
+  many,
+  type ManyOptions,
+  type Outcome,
+  type Work,
+} from '../platform/many.ts'
+import { nearOf } from './near/store-near.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
 import {
@@ -28,11 +35,11 @@ import {
   type PutOptions,
   type Value,
 } from './prepare.ts'
-import { isEnd, type Prepared, type PutEnd, putValue, type PutWish } from './put.ts'
+import { isEnd, type Prepared, type PutEnd, putValue, type PutWish } from './transactions/put.ts'
 import { notePut, noteSwept } from './put-notes.ts'
 import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
-import { removeKey } from './remove.ts'
+import { removeKey } from './transactions/remove.ts'
 import { entries, Entry } from './rows.ts'
 import {
   isOldFormat,

@@ -1,8 +1,8 @@
 /** A scan that goes on behind rows that cannot be read. */
 
-import { type Bytes, concat, endOfPrefix } from '../bytes.ts'
+import { type Bytes, concat, endOfPrefix } from '../platform/bytes.ts'
 import type { Backend, Row, Space } from '../backends/contract.ts'
-import { PrestigeError } from '../errors.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 /** Rows that cannot be read: they begin behind this one. */
 export interface Gap {

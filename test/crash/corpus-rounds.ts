@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
 import { openLmdb } from '../../src/backends/lmdb/backend.ts'
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 import type { Backend } from '../../src/backends/contract.ts'
 import {
   batches,
@@ -25,10 +25,10 @@ import {
   pending,
   rejects,
 } from '../../src/dedupe/rows.ts'
-import { decodeCentre } from '../../src/dedupe/centre-row.ts'
+import { decodeCentre } from '../../src/dedupe/decision/centre-row.ts'
 import { listRuns } from '../../src/dedupe/runs.ts'
 import { lines } from '../../src/ledger/rows.ts'
-import { openLedger } from '../../src/open-ledger.ts'
+import { openLedger } from '../../src/ledger/open.ts'
 import { MAIN } from '../children/cli.ts'
 import { corpus, jsonl, writeFiles } from '../corpus-kit.ts'
 

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { openStore, type Store } from '../../src/index.ts'
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 
 const WRITER = fileURLToPath(new URL('../children/crash-writer.mjs', import.meta.url))
 

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 
 import { openLedger } from '../../src/index.ts'
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 import { MAIN } from '../children/cli.ts'
 import { type Doc, jsonl, published, textMaker, writeFiles } from '../corpus-kit.ts'
 import { documentsIn, groupOf, keptIn } from '../simulation/corpus-outputs.ts'

@@ -10,7 +10,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileS
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 import { openStore } from '../../src/index.ts'
 
 const READER = fileURLToPath(new URL('../children/damage-reader.mjs', import.meta.url))

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, it } from 'vitest'
 
-import { describeBackend } from '../../src/backends/conformance.ts'
+import { describeBackend } from '../../src/backends/conformance/index.ts'
 import { openDynamo } from '../../src/backends/dynamodb/index.ts'
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../servers/dynamodb.ts'
 import { subject } from '../subjects.ts'

@@ -5,8 +5,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { key, numbers, sums, suiteSpaces } from '../../src/backends/conformance-kit.ts'
-import { describeBackend } from '../../src/backends/conformance.ts'
+import { key, numbers, sums, suiteSpaces } from '../../src/backends/conformance/kit.ts'
+import { describeBackend } from '../../src/backends/conformance/index.ts'
 import {
   type Backend,
   cell,
@@ -14,7 +14,7 @@ import {
   type Scope,
   type Transaction,
 } from '../../src/backends/contract.ts'
-import { openStore } from '../../src/open-store.ts'
+import { openStore } from '../../src/store/open.ts'
 import { storeSpaces } from '../../src/store/rows.ts'
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../servers/dynamodb.ts'
 import { subject } from '../subjects.ts'

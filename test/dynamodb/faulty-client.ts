@@ -4,7 +4,7 @@
  */
 
 import type { DynamoClient } from '../../src/backends/dynamodb/index.ts'
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 
 /** How likely each is, of every request it can happen to. */
 export interface DynamoFaults {

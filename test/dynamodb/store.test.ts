@@ -6,9 +6,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { createTables, openDynamo, tablesTemplate } from '../../src/backends/dynamodb/index.ts'
-import { openLedger } from '../../src/open-ledger.ts'
-import { openResolver } from '../../src/open-resolver.ts'
-import { openStore } from '../../src/open-store.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import { openResolver } from '../../src/resolve/open.ts'
+import { openStore } from '../../src/store/open.ts'
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../servers/dynamodb.ts'
 import { hurriedSleep, newTable } from './kit.ts'
 
@@ -233,7 +233,7 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
     })
 
     it('about a transaction of more bytes than DynamoDB takes, before it is sent', async () => {
-      const { blobs, suiteSpaces, key } = await import('../../src/backends/conformance-kit.ts')
+      const { blobs, suiteSpaces, key } = await import('../../src/backends/conformance/kit.ts')
       const location = await newTable(server.location())
       const backend = await openDynamo(location, { spaces: suiteSpaces })
       const bytes = Buffer.alloc(backend.limits.valueBytesMax)

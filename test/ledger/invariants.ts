@@ -3,9 +3,9 @@
  * from the lines in force. Throws with the name of what broke.
  */
 
-import type { Bytes } from '../../src/bytes.ts'
+import type { Bytes } from '../../src/platform/bytes.ts'
 import type { Backend, Space } from '../../src/backends/contract.ts'
-import type { SimulatedWorld } from '../../src/backends/simulated.ts'
+import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { countsOf } from '../../src/ledger/listing.ts'
 import { runKey, runName, sourceName } from '../../src/ledger/names.ts'
 import {

@@ -6,11 +6,11 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { PrestigeError } from '../../src/errors.ts'
+import { PrestigeError } from '../../src/platform/errors.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { type Line, lines, shards } from '../../src/ledger/rows.ts'
-import { openLedger } from '../../src/open-ledger.ts'
-import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { checkRows, rowsOfWorld } from './invariants.ts'
 
 const IDS = ['a', 'b', 'ключ']

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 
 import { openStore, type Store } from '../../src/index.ts'
 import type { Durability } from '../../src/backends/lmdb/environment.ts'
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 
 const WORKER = fileURLToPath(new URL('../children/open-worker.mjs', import.meta.url))
 const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))

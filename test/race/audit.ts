@@ -10,7 +10,7 @@ import {
   type Resolver,
   storeSpaces,
 } from '../../src/index.ts'
-import { TextLikeness } from '../../src/near/likeness.ts'
+import { TextLikeness } from '../../src/match/scheme.ts'
 import type { Delivery } from './work.ts'
 
 export interface RaceAudit {

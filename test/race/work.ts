@@ -1,6 +1,6 @@
 /** What the workers of a race are given: the same values and near duplicates over and over, in a seeded order. */
 
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 import { edited, textOf } from '../texts/near-texts.ts'
 
 export type Delivery =

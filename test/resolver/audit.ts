@@ -8,8 +8,8 @@ import { createHash } from 'node:crypto'
 
 import { canonicalProfile } from '../../src/canonical/index.ts'
 import { shingleHashes, jaccard, type ShingleProfile } from '../../src/fingerprint/index.ts'
-import type { Representative } from '../../src/near/rows.ts'
-import { groupKey } from '../../src/near/settings.ts'
+import type { Representative } from '../../src/match/rows.ts'
+import { groupKey } from '../../src/match/settings.ts'
 import {
   aliases,
   decodePayload,

@@ -3,7 +3,7 @@
 import { openResolver, type Resolver, type ResolverInput, resolverSpaces } from '../../src/index.ts'
 import type { Backend } from '../../src/backends/contract.ts'
 import { openLmdb } from '../../src/backends/lmdb/backend.ts'
-import { MemoryBackend, MemoryEngine } from '../../src/backends/memory.ts'
+import { MemoryBackend, MemoryEngine } from '../../src/backends/memory/backend.ts'
 import { temporaryDirectory } from '../subjects.ts'
 import { Audit } from './audit.ts'
 import { rowsInBackend } from './tables.ts'

@@ -1,8 +1,8 @@
 /** All rows of a resolver, decoded, whatever engine they are in. */
 
-import type { Bytes } from '../../src/bytes.ts'
+import type { Bytes } from '../../src/platform/bytes.ts'
 import type { Backend, Space } from '../../src/backends/contract.ts'
-import type { SimulatedWorld } from '../../src/backends/simulated.ts'
+import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { resolverSpaces } from '../../src/resolve/rows.ts'
 
 export type RowsOf = <V>(space: Space<V>) => Map<string, V>

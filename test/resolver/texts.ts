@@ -1,6 +1,6 @@
 /** Clusters of near duplicates in mixed scripts, from a seed: nobody wrote them. */
 
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 
 const LETTERS = [
   'abcdefghijklmnopqrstuvwxyz',

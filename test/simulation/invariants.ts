@@ -5,9 +5,9 @@
 
 import { createHash } from 'node:crypto'
 
-import type { Bytes } from '../../src/bytes.ts'
+import type { Bytes } from '../../src/platform/bytes.ts'
 import type { Space } from '../../src/backends/contract.ts'
-import type { SimulatedWorld } from '../../src/backends/simulated.ts'
+import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import {
   contents,
   digests,

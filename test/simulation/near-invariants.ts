@@ -3,9 +3,9 @@
  * linked to, no two representatives are near duplicates that a search could have found, and no row hangs in the air.
  */
 
-import type { SimulatedWorld } from '../../src/backends/simulated.ts'
+import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { computeBands, jaccard, shingleHashes, sketchOf } from '../../src/fingerprint/index.ts'
-import { bucketKey } from '../../src/near/rows.ts'
+import { bucketKey } from '../../src/match/rows.ts'
 import {
   decodePayload,
   decodeSimilarity,
@@ -14,7 +14,7 @@ import {
   nearTallies,
   orphaned,
   storeNear,
-} from '../../src/store/near-rows.ts'
+} from '../../src/store/near/rows.ts'
 import { contents, digests, refs } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fail, latin1, table } from './invariants.ts'

@@ -6,9 +6,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { PrestigeError } from '../../src/errors.ts'
+import { PrestigeError } from '../../src/platform/errors.ts'
 import { openResolver, type ResolverInput } from '../../src/index.ts'
-import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated.ts'
+import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { leftovers, textNear } from '../../src/resolve/rows.ts'
 import type { Resolver } from '../../src/resolve/resolver.ts'
 import { Audit } from '../resolver/audit.ts'

@@ -7,9 +7,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { canonicalProfile } from '../../src/canonical/index.ts'
-import { PrestigeError } from '../../src/errors.ts'
-import { openStore } from '../../src/open-store.ts'
-import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated.ts'
+import { PrestigeError } from '../../src/platform/errors.ts'
+import { openStore } from '../../src/store/open.ts'
+import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { digests, Known } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { History } from './history.ts'

@@ -1,7 +1,7 @@
 /** Texts that are like one another by a known amount. */
 
 import { canonicalProfile } from '../../src/canonical/index.ts'
-import { seededRandom } from '../../src/backends/simulated.ts'
+import { seededRandom } from '../../src/backends/simulated/backend.ts'
 import { jaccard, shingleHashes, type ShingleProfile } from '../../src/fingerprint/index.ts'
 
 /** `count` words that are the same for the same seed. */

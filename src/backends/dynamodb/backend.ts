@@ -5,8 +5,8 @@
  * Everything acknowledged is durable: DynamoDB answers when a write is on several disks in several places.
  */
 
-import { type Bytes, copyOf, latin1 } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import { type Bytes, copyOf, latin1 } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type {
   Backend,
   BackendLimits,
@@ -18,11 +18,11 @@ import type {
   Row,
   Space,
 } from '../contract.ts'
-import { cellName } from '../draft.ts'
-import { Gate } from '../gate.ts'
-import { checkedClock, IdSource, systemRandom } from '../ids.ts'
-import { namespacePrefix } from '../namespace.ts'
-import { RequestSpan } from '../request-span.ts'
+import { cellName } from '../kit/draft.ts'
+import { Gate } from '../kit/gate.ts'
+import { checkedClock, IdSource, systemRandom } from '../kit/ids.ts'
+import { namespacePrefix } from '../kit/namespace.ts'
+import { RequestSpan } from '../kit/request-span.ts'
 import {
   type Commit,
   type CommitOutcome,
@@ -30,7 +30,7 @@ import {
   OptimisticRunner,
   type Versioned,
   type Tappable,
-} from '../optimistic.ts'
+} from '../kit/optimistic.ts'
 import type { Requests } from './client.ts'
 import { Committer } from './committer.ts'
 import {

@@ -16,7 +16,7 @@ import type {
   TransactWriteItemsCommandInput,
 } from '@aws-sdk/client-dynamodb'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { explained, isPassingReason, mayPass, reasonsOf } from './errors.ts'
 import type { DynamoLocation } from './location.ts'
 

@@ -1,9 +1,9 @@
 import type { TransactWriteItemsCommandInput } from '@aws-sdk/client-dynamodb'
 import { beforeEach, describe, expect, it } from 'vitest'
 
-import { key, numbers, sums, words } from '../conformance-kit.ts'
-import { cellName } from '../draft.ts'
-import type { Commit } from '../optimistic.ts'
+import { key, numbers, sums, words } from '../conformance/kit.ts'
+import { cellName } from '../kit/draft.ts'
+import type { Commit } from '../kit/optimistic.ts'
 import { loadSdk, Requests } from './client.ts'
 import { Committer } from './committer.ts'
 import { bytesOfVersion, Layout } from './layout.ts'

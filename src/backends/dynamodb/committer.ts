@@ -6,8 +6,8 @@
  * refuse it. If the cell was written then, it is refused here, with what was written.
  */
 
-import type { CommitOutcome, Commit, Versioned } from '../optimistic.ts'
-import { PrestigeError } from '../../errors.ts'
+import type { CommitOutcome, Commit, Versioned } from '../kit/optimistic.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { jitter, type Requests } from './client.ts'
 import { explained, isOpen, isPassingReason, mayPass, type Reason, reasonsOf } from './errors.ts'
 import { Group } from './group.ts'

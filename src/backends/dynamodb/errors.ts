@@ -5,7 +5,7 @@
 
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { DynamoLocation } from './location.ts'
 
 /** Refused because there was too much of it, or because another transaction has the item: nothing was done. */

@@ -11,7 +11,7 @@
 
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
 
-import { latin1 } from '../../bytes.ts'
+import { latin1 } from '../../platform/bytes.ts'
 import { type Address, ITEMS_MAX, type Layout, TRANSACTION_BYTES_MAX } from './layout.ts'
 import type { Reason } from './errors.ts'
 import { type Deed, itemOfDeed, itemOfTally, type Member, type TallyDeed } from './member.ts'

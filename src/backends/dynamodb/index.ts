@@ -1,13 +1,13 @@
 /** The public door `prestige/dynamodb`: a backend that any number of machines can share. */
 
-import { PrestigeError } from '../../errors.ts'
-import { RowCache } from '../cached.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { RowCache } from '../kit/cached.ts'
 import type { BackendOptions } from '../contract.ts'
-import { checkedRandom, systemRandom } from '../ids.ts'
-import { namespacePrefix } from '../namespace.ts'
-import { checkedTimeout } from '../request-span.ts'
+import { checkedRandom, systemRandom } from '../kit/ids.ts'
+import { namespacePrefix } from '../kit/namespace.ts'
+import { checkedTimeout } from '../kit/request-span.ts'
 import { DynamoBackend } from './backend.ts'
-import type { Tappable } from '../optimistic.ts'
+import type { Tappable } from '../kit/optimistic.ts'
 import {
   type DynamoClient,
   loadSdk,

@@ -17,10 +17,10 @@
 
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 
-import { asBuffer, type Bytes, concat, EMPTY, latin1 } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import { asBuffer, type Bytes, concat, EMPTY, latin1 } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { Space } from '../contract.ts'
-import type { Versioned } from '../optimistic.ts'
+import type { Versioned } from '../kit/optimistic.ts'
 
 export type Item = Record<string, AttributeValue>
 

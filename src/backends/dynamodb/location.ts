@@ -4,9 +4,9 @@
  * answer is waited for.
  */
 
-import { PrestigeError } from '../../errors.ts'
-import { isTimeout, TIMEOUT_RULE } from '../request-span.ts'
-import { withoutSecrets } from '../secrets.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { isTimeout, TIMEOUT_RULE } from '../kit/request-span.ts'
+import { withoutSecrets } from '../kit/secrets.ts'
 
 export interface DynamoLocation {
   readonly region: string

@@ -7,10 +7,10 @@
 
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
 
-import { type Bytes, copyOf } from '../../bytes.ts'
+import { type Bytes, copyOf } from '../../platform/bytes.ts'
 import type { Space } from '../contract.ts'
-import { cellName } from '../draft.ts'
-import type { Commit, CommitOutcome, Versioned } from '../optimistic.ts'
+import { cellName } from '../kit/draft.ts'
+import type { Commit, CommitOutcome, Versioned } from '../kit/optimistic.ts'
 import {
   type Address,
   bytesOfVersion,

@@ -6,7 +6,7 @@
  * Invariant: every answer was read after it was asked for, and consistently.
  */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { Requests } from './client.ts'
 import { jitter } from './client.ts'
 import { type Address, type Item, ITEMS_MAX, nameOfItem } from './layout.ts'

@@ -3,7 +3,7 @@
  * consistently, the first ones of all shards at once.
  */
 
-import { asBuffer, type Bytes, concat, EMPTY } from '../../bytes.ts'
+import { asBuffer, type Bytes, concat, EMPTY } from '../../platform/bytes.ts'
 import type { Range, Space } from '../contract.ts'
 import type { Requests } from './client.ts'
 import { type Item, type Layout, versionedOf } from './layout.ts'

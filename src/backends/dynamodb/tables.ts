@@ -6,7 +6,7 @@
 
 import type { KeySchemaElement, TableDescription } from '@aws-sdk/client-dynamodb'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { type DynamoClient, jitter, loadSdk, newClient, type Patience, type Sdk } from './client.ts'
 import { explained, mayPass, nameOf } from './errors.ts'
 import { type DynamoLocation, readLocation } from './location.ts'

@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 
 import { removeTemporaryDirectories, temporaryDirectory } from '../../../test/subjects.ts'
-import type { Bytes } from '../../bytes.ts'
+import type { Bytes } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,

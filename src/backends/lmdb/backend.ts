@@ -6,7 +6,7 @@
  * body reads, decides and writes inside it.
  */
 
-import { asBuffer, type Bytes, concat, endOfPrefix } from '../../bytes.ts'
+import { asBuffer, type Bytes, concat, endOfPrefix } from '../../platform/bytes.ts'
 import type {
   Backend,
   BackendLimits,
@@ -17,10 +17,10 @@ import type {
   Row,
   Space,
 } from '../contract.ts'
-import { Draft, ReadDraft } from '../draft.ts'
-import { Gate } from '../gate.ts'
-import { checkedClock, IdSource, systemRandom } from '../ids.ts'
-import { checkWrites } from '../limits.ts'
+import { Draft, ReadDraft } from '../kit/draft.ts'
+import { Gate } from '../kit/gate.ts'
+import { checkedClock, IdSource, systemRandom } from '../kit/ids.ts'
+import { checkWrites } from '../kit/limits.ts'
 import { type Durability, LmdbEnvironment } from './environment.ts'
 import { engineError } from './errors.ts'
 import {
@@ -31,8 +31,8 @@ import {
   TIMEOUT_MS,
   VALUE_BYTES_MAX,
 } from './limits.ts'
-import { namespacePrefix, within } from '../namespace.ts'
-import { drive, type RawRow, type SerialReader } from '../serial.ts'
+import { namespacePrefix, within } from '../kit/namespace.ts'
+import { drive, type RawRow, type SerialReader } from '../kit/serial.ts'
 import type { LmdbTable } from './table.ts'
 
 export interface LmdbOptions extends BackendOptions {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 
 import type * as Lmdb from 'lmdb'
 
-import type { Bytes } from '../../bytes.ts'
+import type { Bytes } from '../../platform/bytes.ts'
 import type { Space } from '../contract.ts'
 import { checkHead } from './file/data-file.ts'
 import { dataFile, hasMarker, lockFile, prepareFiles, syncFile, writeMarker } from './files.ts'

@@ -16,7 +16,7 @@
  *    its header, and lmdb never gives back a lock of its own when a transaction cannot begin.
  */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { Space } from '../contract.ts'
 import { LmdbDatabase } from './database.ts'
 import { engineError, fullError, openingError, reasonOf } from './errors.ts'

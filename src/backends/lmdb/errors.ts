@@ -1,6 +1,6 @@
 /** LMDB's failures under our own codes, with their reason. */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 
 /** lmdb rejects with an error that promises its reason. */
 export async function reasonOf(error: unknown): Promise<unknown> {

@@ -17,8 +17,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import { PrestigeError } from '../../errors.ts'
-import { requireMakeable } from '../../makeable.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { requireMakeable } from '../../platform/makeable.ts'
 import { engineError, fullError } from './errors.ts'
 
 /** Only the owner reads what is stored. */

@@ -4,9 +4,9 @@
 
 import { performance } from 'node:perf_hooks'
 
-import type { Bytes } from '../../bytes.ts'
+import type { Bytes } from '../../platform/bytes.ts'
 import type { Space } from '../contract.ts'
-import type { Addition, Draft } from '../draft.ts'
+import type { Addition, Draft } from '../kit/draft.ts'
 import type { LmdbTable, PrefixedKeys } from './table.ts'
 
 export type Durability = 'fsync' | 'os'

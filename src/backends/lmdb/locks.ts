@@ -15,7 +15,7 @@ import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { CommitPause } from './file/pause.ts'
 
 interface FileLocks {

@@ -8,9 +8,9 @@ import {
   type RedisServer,
   startRedis,
 } from '../../../test/servers/redis.ts'
-import { PrestigeError } from '../../errors.ts'
-import { key, suiteSpaces, sums, words } from '../conformance-kit.ts'
-import type { Commit } from '../optimistic.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { key, suiteSpaces, sums, words } from '../conformance/kit.ts'
+import type { Commit } from '../kit/optimistic.ts'
 import { Commits, type SendCommits } from './commits.ts'
 import { Keys } from './keys.ts'
 import { commitScript } from './scripts.ts'

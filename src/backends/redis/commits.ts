@@ -8,11 +8,11 @@
  * session's last commit. No request waits nearly as long as that.
  */
 
-import { type Bytes, latin1 } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import { type Bytes, latin1 } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { Space } from '../contract.ts'
-import { cellName, type Write } from '../draft.ts'
-import type { Check, Commit, CommitOutcome, Versioned } from '../optimistic.ts'
+import { cellName, type Write } from '../kit/draft.ts'
+import type { Check, Commit, CommitOutcome, Versioned } from '../kit/optimistic.ts'
 import { type Keys, type SpaceKeys, VERSION_BYTES } from './keys.ts'
 import { GROUP_CELLS_MAX, OPERATION } from './scripts.ts'
 import { Turn } from './turn.ts'

@@ -8,7 +8,7 @@ import {
   startRedisCluster,
 } from '../../../test/servers/redis.ts'
 import { redis } from '../../../test/subjects.ts'
-import { describeBackend } from '../conformance.ts'
+import { describeBackend } from '../conformance/index.ts'
 
 let server: RedisServer
 let cluster: RedisCluster

@@ -8,7 +8,7 @@
 
 import type { Cluster, Redis } from 'ioredis'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { denied, engineError, isReply, plain, reason, replyCode } from './failures.ts'
 import type { RedisLocation } from './location.ts'
 import { pause } from './patience.ts'

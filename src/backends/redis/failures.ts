@@ -3,7 +3,7 @@
  * decided here: by the code that the server's answer begins with, never by the rest of a message.
  */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 
 const LOGIN = new Set(['WRONGPASS', 'NOAUTH', 'NOPERM'])
 /** The server is there, and will take it later. */

@@ -23,7 +23,7 @@ import {
   suiteSpaces,
   sums,
   words,
-} from '../conformance-kit.ts'
+} from '../conformance/kit.ts'
 import { type Backend, cell } from '../contract.ts'
 import { openRedis } from './index.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import type { Cell } from '../contract.ts'
-import type { Versioned } from '../optimistic.ts'
+import type { Versioned } from '../kit/optimistic.ts'
 import { versioned } from './commits.ts'
 import type { Keys, SpaceKeys } from './keys.ts'
 import { GROUP_CELLS_MAX } from './scripts.ts'

@@ -11,10 +11,10 @@
  * never empty, which would spread a namespace over all slots.
  */
 
-import { latin1, utf8 } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import { latin1, utf8 } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { BackendOptions, Space } from '../contract.ts'
-import { namespacePrefix } from '../namespace.ts'
+import { namespacePrefix } from '../kit/namespace.ts'
 
 export const VERSION_BYTES = 8
 

@@ -5,8 +5,8 @@
  * Invariant: `shown` is what messages may say. It never holds the password.
  */
 
-import { PrestigeError } from '../../errors.ts'
-import { withoutSecrets } from '../secrets.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { withoutSecrets } from '../kit/secrets.ts'
 
 export interface RedisNode {
   readonly host: string

@@ -9,7 +9,7 @@ import {
   startRedis,
   startRedisCluster,
 } from '../../../test/servers/redis.ts'
-import { increment, suiteSpaces } from '../conformance-kit.ts'
+import { increment, suiteSpaces } from '../conformance/kit.ts'
 import { openBackend } from '../open.ts'
 import { openRedis } from './index.ts'
 import { parseLocation } from './location.ts'

@@ -4,7 +4,7 @@
  * server that is gone is reported. That is one span for a request, however often its sender comes back with it.
  */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 
 const PAUSE_MS = 5
 const PAUSE_MS_MAX = 250

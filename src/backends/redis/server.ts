@@ -7,7 +7,7 @@
 
 import type { Redis } from 'ioredis'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { replyCode } from './failures.ts'
 import type { RedisLocation } from './location.ts'
 

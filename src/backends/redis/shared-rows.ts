@@ -7,10 +7,10 @@
 
 import { createHash } from 'node:crypto'
 
-import { asBuffer, equalBytes } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
-import type { SharedRows } from '../cached.ts'
-import type { Versioned } from '../optimistic.ts'
+import { asBuffer, equalBytes } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import type { SharedRows } from '../kit/cached.ts'
+import type { Versioned } from '../kit/optimistic.ts'
 import { Connection } from './connection.ts'
 import { parseLocation } from './location.ts'
 

@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs'
 
-import { configYaml } from '../../dedupe/config-text.ts'
-import { readJobConfig } from '../../dedupe/job-config.ts'
-import { harmless } from '../../harmless.ts'
+import { configYaml } from '../../dedupe/config/config-text.ts'
+import { readJobConfig } from '../../dedupe/config/job-config.ts'
+import { harmless } from '../../platform/harmless.ts'
 import { fileLayer } from '../dedupe-settings.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'

@@ -4,7 +4,7 @@
  * One bad line never hides what became of the others: it is reported and counted, and the exit code is 1.
  */
 
-import { harmless, harmlessLines } from '../../harmless.ts'
+import { harmless, harmlessLines } from '../../platform/harmless.ts'
 import type { Resolution, ResolveOutcome, Resolver } from '../../index.ts'
 import { EXIT_FAILED, systemCode, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'

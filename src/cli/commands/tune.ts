@@ -9,7 +9,7 @@ import {
   thresholdSvg,
   tune,
   type TuneOptions,
-} from '../../decide/index.ts'
+} from '../../compare/index.ts'
 import { usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { labelledPairs, readFields } from '../labelled-pairs.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { documentOf, documentSimilarity, embedDocuments, vectorCosine } from '../document.ts'
 import { tuneSemantic, requireSimilarityMin } from '../tune.ts'
-import { thresholdSvg } from '../../decide/threshold-svg.ts'
+import { thresholdSvg } from '../../compare/threshold-svg.ts'
 import { type Embedder, windowsOf } from './embedder.ts'
 
 /** In ten lines: letters counted. */

@@ -6,7 +6,7 @@
  * nothing is stored or compared.
  */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 
 export interface EmbedOptions {
   readonly signal?: AbortSignal | undefined

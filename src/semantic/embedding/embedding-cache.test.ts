@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import type { Backend } from '../../backends/contract.ts'
-import { MemoryBackend } from '../../backends/memory.ts'
+import { MemoryBackend } from '../../backends/memory/backend.ts'
 import { openLmdb } from '../../backends/lmdb/backend.ts'
 import type { Embedder } from './embedder.ts'
 import { cachedEmbedder } from './embedding-cache.ts'

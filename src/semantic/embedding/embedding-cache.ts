@@ -5,8 +5,8 @@
  * Rows hold what the embedder gave, bit for bit. A text that several wait for is given up only when all of them are.
  */
 
-import { endOfPrefix, type Bytes, latin1 } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import { endOfPrefix, type Bytes, latin1 } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import {
   type Backend,
   cell,

@@ -9,8 +9,8 @@
 
 import { createHash } from 'node:crypto'
 
-import { asBuffer, type Bytes, concat } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { type Codec, rows, type Space } from '../../backends/contract.ts'
 
 const FORMAT = 0x10

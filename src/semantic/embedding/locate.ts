@@ -10,7 +10,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, isAbsolute, join, resolve } from 'node:path'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { families, type ModelCard, models, type Pooling, type WeightsFormat } from './models.ts'
 import type { EmbedderOptions } from './options.ts'
 

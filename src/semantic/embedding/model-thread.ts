@@ -5,7 +5,7 @@
 
 import { Worker } from 'node:worker_threads'
 
-import { errorCodes, PrestigeError } from '../../errors.ts'
+import { errorCodes, PrestigeError } from '../../platform/errors.ts'
 import type { Failure, FromModel, ToModel } from './model-worker.ts'
 import type { ModelFacts, ModelRequest } from './sentence-model.ts'
 

@@ -2,7 +2,7 @@
 
 import { parentPort } from 'node:worker_threads'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { type ModelFacts, type ModelRequest, SentenceModel } from './sentence-model.ts'
 
 export type ToModel = { readonly open: ModelRequest } | { readonly text: string }

@@ -17,7 +17,7 @@ import { openEmbedder, type SentenceEmbedder } from './open-embedder.ts'
 import { embedderOptions } from './options.ts'
 import { loadRuntime } from './runtime.ts'
 import { type Encoder, TokenWindows } from './tokens.ts'
-import { readOptions } from '../../options.ts'
+import { readOptions } from '../../platform/options.ts'
 
 const SENTENCES = {
   english: ['How do I change my password?', 'What is the way to change my password?'],

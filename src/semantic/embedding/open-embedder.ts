@@ -3,8 +3,8 @@
  * stays free; texts wait in one queue, first come first served.
  */
 
-import { PrestigeError } from '../../errors.ts'
-import { readOptions } from '../../options.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { readOptions } from '../../platform/options.ts'
 import { documentOf } from '../document.ts'
 import type { Embedder, EmbedOptions } from './embedder.ts'
 import { locateModel, type ModelPlan } from './locate.ts'

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 
-import { given, oneOf } from '../../options.ts'
+import { given, oneOf } from '../../platform/options.ts'
 import type { Pooling } from './models.ts'
 
 const whole = (least: number, most: number, help: string) =>

@@ -5,7 +5,7 @@
  * One thread each (`intraOpNumThreads: 1`): several spin and fight for the cores, and workers do better.
  */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 
 export type RuntimeName = 'onnxruntime-node' | 'onnxruntime-web'
 export type RuntimeWanted = 'auto' | 'node' | 'web'

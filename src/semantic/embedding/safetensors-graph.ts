@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { bytes, float, integer, message, type Message, text, whole } from './protobuf.ts'
 import { Safetensors, type Tensor } from './safetensors.ts'
 

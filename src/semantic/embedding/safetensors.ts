@@ -1,6 +1,6 @@
 /** Reads tensors of half precision out of a safetensors file, as numbers of single precision. */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 
 export interface Tensor {
   readonly shape: readonly number[]

@@ -6,7 +6,7 @@
  * gets the model's prefix and the marks of beginning and end.
  */
 
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 
 /** What is used of `@huggingface/tokenizers`. */
 export interface Encoder {

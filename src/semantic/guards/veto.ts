@@ -8,7 +8,7 @@
 
 import * as v from 'valibot'
 
-import { flag, readOptions } from '../../options.ts'
+import { flag, readOptions } from '../../platform/options.ts'
 import { type NamePair, replacedNames, swapped, swappedNames } from './names.ts'
 import { type Reading, readingOf } from './reading.ts'
 

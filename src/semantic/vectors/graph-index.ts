@@ -5,8 +5,8 @@
  * Removals really remove: from the graph, and from the vectors. A key of the graph is never given twice.
  */
 
-import type { Bytes } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import type { Bytes } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { GraphOptions } from './options.ts'
 import {
   Best,

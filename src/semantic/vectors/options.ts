@@ -5,8 +5,8 @@
 
 import * as v from 'valibot'
 
-import { PrestigeError } from '../../errors.ts'
-import { oneOf, readOptions } from '../../options.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { oneOf, readOptions } from '../../platform/options.ts'
 
 const whole = (least: number, most: number, help: string) =>
   v.pipe(

@@ -10,7 +10,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 
-import type { Bytes } from '../../bytes.ts'
+import type { Bytes } from '../../platform/bytes.ts'
 import { CODE_MAX, type CodeRows, codeRows } from '../../fingerprint/code-rows.ts'
 import { float32Rows, rowInPage } from '../../fingerprint/paged-rows.ts'
 import type { KernelsName } from '../../fingerprint/kernels.ts'

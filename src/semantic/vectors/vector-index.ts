@@ -7,8 +7,8 @@
  * An index is a view of stored vectors. It may be lost at any time, and is made again from them.
  */
 
-import type { Bytes } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import type { Bytes } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { DOTS_MAX } from '../../fingerprint/code-rows.ts'
 import { float32Rows, float64Rows, rowInPage } from '../../fingerprint/paged-rows.ts'
 import { SlotIds } from '../../fingerprint/slot-ids.ts'

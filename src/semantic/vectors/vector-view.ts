@@ -8,7 +8,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 
-import type { Bytes } from '../../bytes.ts'
+import type { Bytes } from '../../platform/bytes.ts'
 import { openGraph, GraphIndex } from './graph-index.ts'
 import { engineFor, loadIndex, type SavableIndex, saveIndex, type Unusable } from './index-file.ts'
 import { type IndexInput, type IndexOptions, readIndexOptions } from './options.ts'

@@ -2,9 +2,9 @@
 
 import { createHash, type Hash } from 'node:crypto'
 
-import { type Bytes, endOfPrefix, equalBytes } from '../../bytes.ts'
+import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/ids.ts'
+import { ID_BYTES } from '../../backends/kit/ids.ts'
 import { digestOf } from '../../fingerprint/digest.ts'
 import { formOf } from '../prepare.ts'
 import { partCount, partKey } from '../rows.ts'

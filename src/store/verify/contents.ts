@@ -5,7 +5,7 @@
  * Contents and references are both ordered by content id, so they are walked side by side.
  */
 
-import { asBuffer, type Bytes, equalBytes, startsWith } from '../../bytes.ts'
+import { asBuffer, type Bytes, equalBytes, startsWith } from '../../platform/bytes.ts'
 import {
   cell,
   type Cell,
@@ -16,7 +16,7 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/ids.ts'
+import { ID_BYTES } from '../../backends/kit/ids.ts'
 import { hex } from '../receipt.ts'
 import { digests, Known, memberKey, members, released } from '../rows.ts'
 import { type Content, hasDigest, Joiner, partOf, readContent } from './content.ts'

@@ -5,7 +5,7 @@
  * is wrong or was written meanwhile, are contents read once more.
  */
 
-import { type Bytes, equalBytes } from '../../bytes.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
 import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
 import { hex } from '../receipt.ts'

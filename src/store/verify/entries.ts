@@ -1,6 +1,6 @@
 /** Checks the keys: each points at its content, is among its references, and expires as it says. */
 
-import { type Bytes, EMPTY, equalBytes } from '../../bytes.ts'
+import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import {
   cell,
   type Cell,

@@ -1,6 +1,6 @@
 /** Checks the canonical forms: every member has the form, and one of them stands for all. */
 
-import { type Bytes, equalBytes } from '../../bytes.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
   cell,
   type Cell,
@@ -10,10 +10,10 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/ids.ts'
+import { ID_BYTES } from '../../backends/kit/ids.ts'
 import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
 import { hex } from '../receipt.ts'
-import { heirOf } from '../release.ts'
+import { heirOf } from '../transactions/release.ts'
 import { type Form, forms, type Known, memberKey } from '../rows.ts'
 import { formRowOf, knownOf, raw } from './raw.ts'
 import { rowName, type Walk } from './walk.ts'

@@ -1,6 +1,6 @@
 /** Checks rows that depend on others: references, expiries, released notes, staged uploads. */
 
-import { type Bytes, equalBytes } from '../../bytes.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
   cell,
   read,
@@ -10,7 +10,7 @@ import {
   type Space,
   type Transaction,
 } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/ids.ts'
+import { ID_BYTES } from '../../backends/kit/ids.ts'
 import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
 import { type Entry, staged } from '../rows.ts'
 import { type Content, readContent } from './content.ts'

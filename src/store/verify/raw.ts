@@ -3,11 +3,11 @@
  * and does not end the check.
  */
 
-import type { Bytes } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import type { Bytes } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { type Codec, rows, type Space } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/ids.ts'
-import type { SealedCodec } from '../../backends/sealed.ts'
+import { ID_BYTES } from '../../backends/kit/ids.ts'
+import type { SealedCodec } from '../../backends/kit/sealed.ts'
 import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
 import { VALUE_BYTES_MAX } from '../prepare.ts'
 import {

@@ -1,8 +1,8 @@
 /** What verify is asked for, what it reports, and the list of what it has found so far. */
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
-import type { StoreNear } from '../near.ts'
-import type { StoreSemantic } from '../semantic.ts'
+import type { StoreNear } from '../near/store-near.ts'
+import type { StoreSemantic } from '../semantic/store-semantic.ts'
 
 export interface VerifyOptions {
   /** Mend what can be mended. One at a time: two repairs at once could both correct the same tally. */

@@ -5,9 +5,9 @@
  * "not found", and the key can be put again, which an unreadable row would not allow.
  */
 
-import { type Bytes, EMPTY, equalBytes, latin1 } from '../../bytes.ts'
+import { type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/ids.ts'
+import { ID_BYTES } from '../../backends/kit/ids.ts'
 import { entries, Entry, refKey, refs } from '../rows.ts'
 import { type Content, readContent } from './content.ts'
 import { entryOf, knownOf, NOWHERE, raw } from './raw.ts'

@@ -5,9 +5,9 @@
  * Bytes that a key can rightly claim are never removed: its entry names the content and has its digest.
  */
 
-import { type Bytes, endOfPrefix, equalBytes } from '../../bytes.ts'
+import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
 import { cell, type Scope, type Transaction } from '../../backends/contract.ts'
-import { ID_BYTES, idTime } from '../../backends/ids.ts'
+import { ID_BYTES, idTime } from '../../backends/kit/ids.ts'
 import { hex } from '../receipt.ts'
 import { digests, Known, memberKey, members } from '../rows.ts'
 import { type Content, findContent, hasDigest, removeContent } from './content.ts'

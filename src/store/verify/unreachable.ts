@@ -1,6 +1,6 @@
 /** Rows that a scan finds and a lookup does not, because a page above them leads elsewhere. */
 
-import { type Bytes, equalBytes } from '../../bytes.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import type { Space } from '../../backends/contract.ts'
 import { rowName, type Walk } from './walk.ts'
 

@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest'
 
 import { type Backend, cell, read, type Scope, type Space } from '../../backends/contract.ts'
 import { openLmdb } from '../../backends/lmdb/backend.ts'
-import { MemoryBackend, MemoryEngine } from '../../backends/memory.ts'
-import { seededRandom, SimulatedWorld } from '../../backends/simulated.ts'
-import { type Bytes, EMPTY } from '../../bytes.ts'
+import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
+import { seededRandom, SimulatedWorld } from '../../backends/simulated/backend.ts'
+import { type Bytes, EMPTY } from '../../platform/bytes.ts'
 import { digestOf } from '../../fingerprint/digest.ts'
 import { openStore, type Store, type StoreInput, type VerifyReport } from '../../index.ts'
 import {

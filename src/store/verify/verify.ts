@@ -12,7 +12,7 @@
  */
 
 import type { Backend } from '../../backends/contract.ts'
-import { PrestigeError } from '../../errors.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { type Counts, readCounts } from '../tallies.ts'
 import { walkContents } from './contents.ts'
 import { DigestSums } from './digest-sums.ts'
@@ -20,7 +20,7 @@ import { walkDigests } from './digests.ts'
 import { walkEntries } from './entries.ts'
 import { walkForms, walkMembers } from './forms.ts'
 import { walkExpiries, walkReferences, walkReleased, walkStaged } from './leftovers.ts'
-import { walkNear } from './near.ts'
+import { walkNear } from './near/near.ts'
 import type { VerifyHow, VerifyOptions, VerifyReport } from './report.ts'
 import { compareTallies } from './tallies.ts'
 import { Unlisted } from './unlisted.ts'
@@ -54,7 +54,7 @@ export async function verify(
   await walk.step('near', () => walkNear(walk))
   const { semantic } = how
   if (semantic) {
-    const { walkSemantic } = await import('./semantic.ts')
+    const { walkSemantic } = await import('./semantic/semantic.ts')
     await walk.step('semantic', () => walkSemantic(walk, semantic))
   }
   const tallies = before

@@ -8,8 +8,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { type Bytes, endOfPrefix } from '../../bytes.ts'
-import { PrestigeError } from '../../errors.ts'
+import { type Bytes, endOfPrefix } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import {
   type Backend,
   cell,

@@ -10,8 +10,8 @@ import {
   subject,
   temporaryDirectory,
 } from '../../../../test/subjects.ts'
-import { type Bytes, latin1 } from '../../../bytes.ts'
-import { describeBackend } from '../../conformance.ts'
+import { type Bytes, latin1 } from '../../../platform/bytes.ts'
+import { describeBackend } from '../../conformance/index.ts'
 import {
   type Backend,
   cell,
@@ -22,7 +22,7 @@ import {
   rowsOf,
   type Space,
 } from '../../contract.ts'
-import { seededRandom } from '../../simulated.ts'
+import { seededRandom } from '../../simulated/backend.ts'
 import { openLmdb } from '../backend.ts'
 import { openLmdbFile } from './backend.ts'
 

@@ -7,8 +7,8 @@
 import { existsSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { type Bytes, concat, copyOf } from '../../../bytes.ts'
-import { PrestigeError } from '../../../errors.ts'
+import { type Bytes, concat, copyOf } from '../../../platform/bytes.ts'
+import { PrestigeError } from '../../../platform/errors.ts'
 import type {
   Backend,
   BackendLimits,
@@ -18,11 +18,11 @@ import type {
   Row,
   Space,
 } from '../../contract.ts'
-import { ReadDraft } from '../../draft.ts'
-import { Gate } from '../../gate.ts'
-import { checkedClock } from '../../ids.ts'
-import { namespacePrefix, within } from '../../namespace.ts'
-import { drive, type RawRow, type SerialReader } from '../../serial.ts'
+import { ReadDraft } from '../../kit/draft.ts'
+import { Gate } from '../../kit/gate.ts'
+import { checkedClock } from '../../kit/ids.ts'
+import { namespacePrefix, within } from '../../kit/namespace.ts'
+import { drive, type RawRow, type SerialReader } from '../../kit/serial.ts'
 import { dataFile, storeMissing } from '../files.ts'
 import {
   CELLS_MAX,

@@ -6,7 +6,7 @@
  * two cases the neighbouring leaf is looked at as well. That leaves follow each other in order is checked on the way.
  */
 
-import type { Bytes } from '../../../bytes.ts'
+import type { Bytes } from '../../../platform/bytes.ts'
 import type { DataFile } from './data-file.ts'
 import { DamagedPage, NO_PAGE, type Page, type TreeRecord } from './format.ts'
 import { levelFault } from './free-list.ts'

@@ -7,8 +7,8 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-import { copyOf, EMPTY } from '../../../bytes.ts'
-import { PrestigeError } from '../../../errors.ts'
+import { copyOf, EMPTY } from '../../../platform/bytes.ts'
+import { PrestigeError } from '../../../platform/errors.ts'
 import { dataFile, storeMissing } from '../files.ts'
 import {
   DamagedPage,

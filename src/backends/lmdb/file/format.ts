@@ -6,8 +6,8 @@
  * order is a check of its own (`orderFault`): the free list is ordered by other rules, and salvage reads on without it.
  */
 
-import type { Bytes } from '../../../bytes.ts'
-import { PrestigeError } from '../../../errors.ts'
+import type { Bytes } from '../../../platform/bytes.ts'
+import { PrestigeError } from '../../../platform/errors.ts'
 
 export const PAGE_HEADER_BYTES = 24
 export const META_PAGES = 2

@@ -7,7 +7,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { concat } from '../../../bytes.ts'
+import { concat } from '../../../platform/bytes.ts'
 import { DataFile } from './data-file.ts'
 import { DamagedPage, type Page, type TreeRecord, orDamage } from './format.ts'
 import { type KeyBounds, pagesOf } from './traversal.ts'

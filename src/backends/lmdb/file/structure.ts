@@ -7,7 +7,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { PrestigeError } from '../../../errors.ts'
+import { PrestigeError } from '../../../platform/errors.ts'
 import { DataFile, missingPages, truncatedText } from './data-file.ts'
 import {
   DamagedPage,

@@ -1,0 +1,25 @@
+/**
+ * The module that measures similarity: what two texts share, how they align, and which threshold separates
+ * duplicates from the rest.
+ *
+ * Invariant: pure. Nothing here reads a file or a store, and the same input gives the same answer everywhere.
+ */
+
+export { alignTexts } from './align.ts'
+export type { Alignment, Span } from './align.ts'
+export { compareTexts } from './compare-texts.ts'
+export type { Comparison } from './compare-texts.ts'
+export type { AlignOptions, CompareOptions, TuneOptions } from './options.ts'
+export { chooseThreshold, scoreThresholds, tune } from './tune.ts'
+export type {
+  Goal,
+  HistogramBin,
+  LabelledPair,
+  MeasuredPair,
+  TextTuning,
+  ThresholdScore,
+  ThresholdTuning,
+  Tuning,
+} from './tune.ts'
+export { thresholdSvg } from './threshold-svg.ts'
+export type { Rate } from './wilson.ts'

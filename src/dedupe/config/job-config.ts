@@ -1,0 +1,155 @@
+/**
+ * All settings of a job over files, in one schema: those of the corpus job itself, and how its inputs are
+ * read. Settings come in layers (a file, the environment, options), of which the last one wins; the whole is then
+ * read once, and unknown names are refused with what may be meant.
+ */
+
+import * as v from 'valibot'
+
+import { PrestigeError } from '../../platform/errors.ts'
+import {
+  type ListingInput,
+  listingOptions,
+  type ReadingInput,
+  readingOptions,
+} from '../../input/index.ts'
+import { nearest } from '../../platform/did-you-mean.ts'
+import { flag, readOptions } from '../../platform/options.ts'
+import { type DedupeConfig, dedupeSchema, readConfig } from './config.ts'
+import { isRaw, mergeRaw, nested, type Raw } from './raw.ts'
+import { entriesOf, fieldsOf, type SchemaField, unwrapped } from './schema-fields.ts'
+import { seedNames } from './seed-names.ts'
+import { readValue } from './values.ts'
+
+const { format, root, followSymlinks, shardBytes } = listingOptions.entries
+const { source, fields, lineBytesMax } = readingOptions.entries
+
+export const jobSchema = v.strictObject({
+  ...dedupeSchema.entries,
+  strict: v.optional(flag('The first piece of input that is no document stops the run.'), false),
+  input: v.optional(
+    v.strictObject({
+      format,
+      root,
+      followSymlinks,
+      source,
+      fields,
+      lineBytesMax,
+      shardBytes,
+    }),
+    {},
+  ),
+})
+
+export interface JobConfig {
+  readonly config: DedupeConfig
+  readonly listing: ListingInput
+  readonly reading: ReadingInput
+  readonly strict: boolean
+  /** What was said and has no counterpart here. */
+  readonly warnings: readonly string[]
+}
+
+/** One layer of settings, and where it is from: `dedupe.yaml`, `the environment`. */
+export interface Layer {
+  readonly from: string
+  readonly values: Raw
+}
+
+export function readJobConfig(layers: readonly Layer[]): JobConfig {
+  const warnings: string[] = []
+  let merged: Raw = {}
+  for (const { from, values } of layers) {
+    const understood = seedNames(values, (warning) => warnings.push(`${from}: ${warning}`))
+    requireNames(jobSchema, understood, from, [])
+    merged = mergeRaw(merged, withUnits(understood, from))
+  }
+  // safe: readOptions looks at everything in it
+  const read = readOptions(jobSchema, merged as v.InferInput<typeof jobSchema>, 'The config')
+  const { strict, input, ...dedupe } = read
+  const listing = {
+    format: input.format,
+    root: input.root,
+    followSymlinks: input.followSymlinks,
+    shardBytes: input.shardBytes,
+  }
+  const reading = {
+    source: input.source,
+    fields: input.fields,
+    lineBytesMax: input.lineBytesMax,
+  }
+  return { config: readConfig(dedupe), listing, reading, strict, warnings }
+}
+
+function requireNames(
+  schema: v.GenericSchema,
+  values: Raw,
+  from: string,
+  path: readonly string[],
+): void {
+  const entries = entriesOf(schema) ?? {}
+  for (const [name, value] of Object.entries(values)) {
+    const entry = Object.hasOwn(entries, name) ? entries[name] : undefined
+    const at = [...path, name]
+    if (!entry) throw unknownName(from, at, Object.keys(entries))
+    const inner = unwrapped(entry)
+    if (entriesOf(inner) && isRaw(value)) requireNames(inner, value, from, at)
+  }
+}
+
+function unknownName(
+  from: string,
+  path: readonly string[],
+  known: readonly string[],
+): PrestigeError {
+  const all = fieldsOf(jobSchema).map((field) => field.path.join('.'))
+  const last = path.at(-1) ?? ''
+  const beside = nearest(last, known)
+  const elsewhere = all.find((name) => name.endsWith(`.${last}`)) ?? nearest(path.join('.'), all)
+  const meant = beside ? [...path.slice(0, -1), beside].join('.') : elsewhere
+  const hint = meant ? ` Did you mean ${meant}?` : ` There are: ${known.join(', ')}.`
+  return new PrestigeError('INVALID_OPTIONS', `${from}: ${path.join('.')} is no setting.${hint}`)
+}
+
+/** Numbers that are written as people write them: `60%`, `10MB`. */
+function withUnits(values: Raw, from: string): Raw {
+  let read: Raw = values
+  for (const field of fieldsOf(jobSchema)) {
+    const found = valueAt(values, field.path)
+    if (typeof found !== 'string' || field.kind === 'text' || field.kind === 'choice') continue
+    read = mergeRaw(read, nested(field.path, readValue(field, found, from)))
+  }
+  return read
+}
+
+function valueAt(values: Raw, path: readonly string[]): unknown {
+  let found: unknown = values
+  for (const name of path) found = isRaw(found) ? found[name] : undefined
+  return found
+}
+
+const ENVIRONMENT = 'PRESTIGE_DEDUPE_'
+
+/** `PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN`. */
+export function environmentName({ path }: SchemaField): string {
+  const words = path.map((name) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
+  )
+  return ENVIRONMENT + words.join('_')
+}
+
+export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): Layer {
+  const known = new Map(fieldsOf(jobSchema).map((field) => [environmentName(field), field]))
+  let values: Raw = {}
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith(ENVIRONMENT) || value === undefined) continue
+    const field = known.get(name)
+    if (!field) {
+      const meant = nearest(name, [...known.keys()])
+      const hint = meant ? ` Did you mean ${meant}?` : ''
+      throw new PrestigeError('INVALID_OPTIONS', `The environment: ${name} is no setting.${hint}`)
+    }
+    values = mergeRaw(values, nested(field.path, value))
+  }
+  return { from: 'the environment', values }
+}

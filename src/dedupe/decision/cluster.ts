@@ -1,0 +1,68 @@
+/**
+ * How clusters end. A document leaves its cluster: what it had superseded is the survivor again. A centre gets another
+ * text: the cluster is no more, and its members are re-evaluated when they are met again.
+ */
+
+import { concat, equalBytes } from '../../platform/bytes.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { documentKey } from '../../ledger/names.ts'
+import { takeBack } from '../../ledger/undo.ts'
+import type { Named } from './decision.ts'
+import { fromHex, hex, named } from '../names.ts'
+import { clusters, documents, type DocumentRow, members } from '../rows.ts'
+
+export function* leaveCluster(
+  scope: Scope,
+  centre: Buffer,
+  key: Buffer,
+  row: DocumentRow,
+): Transaction<void> {
+  scope.remove(cell(members, concat(centre, key)))
+  const place = cell(clusters, centre)
+  const [cluster, centreRow] = yield* read(place, cell(documents, centre))
+  // What is there now has gathered around another text.
+  if (!cluster || isLeftBehind(row, centreRow)) return
+  const size = cluster.size - 1
+  const isSurvivor = cluster.survivor === hex(key)
+  const [before = hex(centre)] = row.supersedes ?? []
+  const [restored] = isSurvivor ? yield* read(cell(documents, fromHex(before))) : []
+  if (restored) {
+    const { supersededBy: _by, ...kept } = restored
+    scope.write(cell(documents, fromHex(before)), { ...kept, action: 'keep' })
+    yield* takeBack(scope, row.run, documentKey(restored.id))
+  }
+  if (size <= 1) scope.remove(place)
+  else if (isSurvivor) {
+    scope.write(place, { size, survivor: before, rank: restored?.rank ?? cluster.rank })
+  } else scope.write(place, { ...cluster, size })
+}
+
+/** Whether the document that a duplicate was measured against is gone, or has another text by now. */
+export function isLeftBehind(row: DocumentRow, centre: DocumentRow | undefined): boolean {
+  if (row.centreDigest === undefined) return false
+  return centre === undefined || !equalBytes(centre.digest, row.centreDigest)
+}
+
+/** The cluster around a text that is no more. Returns how many have no kept copy now. */
+export function* dissolve(scope: Scope, key: Buffer): Transaction<number> {
+  const place = cell(clusters, key)
+  const [cluster] = yield* read(place)
+  if (!cluster) return 0
+  scope.rely(place)
+  scope.remove(place)
+  return cluster.survivor === hex(key) ? cluster.size - 1 : 0
+}
+
+/** Duplicates of texts that are no more: given again, they are re-evaluated. */
+export async function* orphansOf(backend: Backend): AsyncGenerator<Named> {
+  for await (const { value: row } of backend.scan(documents)) {
+    const isOut = row.action === 'drop' || row.action === 'superseded'
+    if (!isOut || row.cluster === undefined) continue
+    const centre = await backend.read(rowAt, fromHex(row.cluster))
+    if (isLeftBehind(row, centre)) yield named(row)
+  }
+}
+
+function* rowAt(_scope: unknown, key: Buffer): Transaction<DocumentRow | undefined> {
+  return (yield* read(cell(documents, key)))[0]
+}

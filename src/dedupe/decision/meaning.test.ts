@@ -1,0 +1,190 @@
+/** The step of the cascade that compares meanings: what is linked, told, kept, and taken back. */
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, describe, expect, it } from 'vitest'
+
+import { sentence, vectorOf, wordEmbedder } from '../../../test/texts/meanings.ts'
+import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
+import { SimulatedWorld } from '../../backends/simulated/backend.ts'
+import { type Decision, type DedupeOptions, openDedupe } from '../../index.ts'
+import { vectorCosine } from '../../semantic/index.ts'
+
+const opened: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close()
+})
+
+const OPTIONS = (): DedupeOptions => ({
+  near: { enabled: false },
+  semantic: { enabled: true, similarityMin: 0.8 },
+  embedder: wordEmbedder(),
+})
+
+async function open(options: DedupeOptions = OPTIONS(), engine = new MemoryEngine()) {
+  const deduper = await openDedupe(new MemoryBackend({}, engine), options)
+  opened.push(() => deduper.close())
+  return deduper
+}
+
+const A = sentence(1)
+const A_ONE = sentence(1, 1)
+const A_TWO = sentence(1, 2)
+
+async function all(decisions: AsyncIterable<Decision>): Promise<Decision[]> {
+  const found: Decision[] = []
+  for await (const decision of decisions) found.push(decision)
+  return found
+}
+
+const documents = (...texts: readonly string[]) => texts.map((text, at) => ({ id: `d${at}`, text }))
+
+describe.each(['memory', 'simulated'] as const)('meanings in the cascade on %s', (engine) => {
+  const openHere = async (options = OPTIONS()) => {
+    if (engine === 'memory') return open(options)
+    const deduper = await openDedupe(new SimulatedWorld(3).open('one'), options)
+    opened.push(() => deduper.close())
+    return deduper
+  }
+
+  it('are linked, never dropped; copies of what is linked are dropped as any', async () => {
+    const deduper = await openHere()
+    // One by one: an engine that is shared takes fewer rows at a time than a batch has.
+    const decisions: Decision[] = []
+    for (const document of documents(A, A_ONE, sentence(2), A_ONE, A, A_TWO)) {
+      decisions.push(await deduper.decide(document))
+    }
+    expect(decisions.map(({ action, method, of }) => [action, method, of?.id])).toEqual([
+      ['keep', undefined, undefined],
+      ['link', 'semantic', 'd0'],
+      ['keep', undefined, undefined],
+      ['drop', 'exact', 'd1'],
+      ['drop', 'exact', 'd0'],
+      ['link', 'semantic', 'd0'],
+    ])
+    expect(decisions[1]).toMatchObject({
+      similarity: vectorCosine(vectorOf(A), vectorOf(A_ONE)),
+      threshold: 0.8,
+    })
+    expect(await deduper.look({ id: 'x', text: sentence(2, 1) })).toMatchObject({
+      action: 'link',
+      method: 'semantic',
+      of: { id: 'd2' },
+    })
+  })
+})
+
+describe('meanings in the cascade', () => {
+  it('are not compared unless that is asked for, and then need a threshold', async () => {
+    const embedder = wordEmbedder()
+    const deduper = await open({ near: { enabled: false }, embedder })
+    const decisions = await all(deduper.dedupe(documents(A, A_ONE)))
+    expect(decisions.map(({ action }) => action)).toEqual(['keep', 'keep'])
+    expect(embedder.asked).toEqual([])
+    await expect(open({ semantic: { enabled: true }, embedder })).rejects.toThrow(
+      /similarityMin is missing.*prestige tune --semantic/,
+    )
+  })
+
+  it('are kept apart by guards, and where a text is too long or has no word', async () => {
+    const options = {
+      ...OPTIONS(),
+      semantic: { enabled: true, similarityMin: 0.8, textBytesMax: 200 },
+    }
+    const deduper = await open(options)
+    const bill = (sum: string) => `the bill for the whole house comes to ${sum} euros`
+    const long = `${sentence(3)} `.repeat(3)
+    const texts = [bill('1,500'), bill('1,600'), long, `${long} more`, '!', '?']
+    const decisions = await all(deduper.dedupe(documents(...texts)))
+    expect(decisions.map(({ action }) => action)).toEqual(Array(6).fill('keep'))
+  })
+
+  it('come after near duplicates, which are dropped', async () => {
+    const deduper = await open({ ...OPTIONS(), near: { similarityMin: 0.8 } })
+    const words = Array.from(
+      { length: 60 },
+      (_, at) => `word${'abcdefghij'[at % 10]}${'klmnopqrst'[Math.floor(at / 10)]}`,
+    )
+    const texts = [words.join(' '), [...words, 'end'].join(' '), words.toReversed().join(' ')]
+    const decisions = await all(deduper.dedupe(documents(...texts)))
+    expect(decisions.map(({ action, method }) => [action, method])).toEqual([
+      ['keep', undefined],
+      ['drop', 'near'],
+      ['link', 'semantic'],
+    ])
+  })
+
+  it('are of one embedder: a state refuses another by name', async () => {
+    const engine = new MemoryEngine()
+    await open(OPTIONS(), engine)
+    const other = { ...OPTIONS(), embedder: wordEmbedder('other') }
+    await expect(open(other, engine)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
+    await expect(open({ near: { enabled: false } }, engine)).rejects.toMatchObject({
+      code: 'SETTINGS_MISMATCH',
+    })
+  })
+
+  it('fail by name with the embedder, and nothing of the batch is kept', async () => {
+    const engine = new MemoryEngine()
+    let isDown = true
+    const words = wordEmbedder()
+    const embed: typeof words.embed = (texts, options) =>
+      isDown ? Promise.reject(new Error('down')) : words.embed(texts, options)
+    const deduper = await open({ ...OPTIONS(), embedder: { ...words, embed } }, engine)
+    await expect(all(deduper.dedupe(documents(A, A_ONE)))).rejects.toThrow('down')
+    isDown = false
+    const decisions = await all(deduper.dedupe(documents(A, A_ONE)))
+    expect(decisions.map(({ action }) => action)).toEqual(['keep', 'link'])
+  })
+
+  it('decide in the order of the input, however long a text takes', async () => {
+    const words = wordEmbedder()
+    let calls = 0
+    const embed: typeof words.embed = async (texts, options) => {
+      const wait = calls++ === 0 ? 50 : 0
+      await new Promise((done) => setTimeout(done, wait))
+      return words.embed(texts, options)
+    }
+    const deduper = await open({ ...OPTIONS(), embedder: { ...words, embed } })
+    const texts = Array.from({ length: 96 }, (_, at) => sentence((at % 3) + 1, Math.floor(at / 3)))
+    const decisions = await all(deduper.dedupe(documents(...texts)))
+    expect(decisions.flatMap(({ action }, at) => (action === 'keep' ? [at] : []))).toEqual([
+      0, 1, 2,
+    ])
+    expect(decisions.slice(3).every(({ of }, at) => of?.id === `d${at % 3}`)).toBe(true)
+  })
+})
+
+describe('a job that compares meanings', () => {
+  const LINES = [A, A_ONE, sentence(2), A_ONE].map((text, at) =>
+    JSON.stringify({ id: `d${at}`, text }),
+  )
+
+  async function place() {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-meaning-'))
+    opened.push(() => rm(directory, { recursive: true }))
+    const input = join(directory, 'input.jsonl')
+    await writeFile(input, LINES.join('\n'))
+    return { directory, input, out: join(directory, 'out') }
+  }
+
+  it.each([false, true])(
+    'plans, runs, tells and takes back (order independent: %s)',
+    async (orderIndependent) => {
+      const { input, out } = await place()
+      const deduper = await open({ ...OPTIONS(), orderIndependent })
+      const planned = await deduper.plan({ inputs: [input], out })
+      const expected = { kept: 2, linked: 1, dropped: 1, linkedByMethod: { semantic: 1 } }
+      expect(planned.summary).toMatchObject(expected)
+      const done = await deduper.run({ inputs: [input], out, run: 'one' })
+      expect(done.summary).toMatchObject(expected)
+      const duplicates = await readFile(join(out, 'duplicates.jsonl'), 'utf8')
+      expect(duplicates).toContain('"semantic"')
+      await deduper.undo('one')
+      const again = await deduper.run({ inputs: [input], out: `${out}-2`, run: 'two' })
+      expect(again.summary).toMatchObject(expected)
+    },
+  )
+})

@@ -1,0 +1,228 @@
+/**
+ * From a document to all that decisions are made by. Pure, so it runs in any thread; what goes from one thread to
+ * another is plain data.
+ */
+
+import { hash } from 'node:crypto'
+
+import { asBuffer, type Bytes, Slab } from '../../platform/bytes.ts'
+import { canonicalProfile, type CanonicalProfile } from '../../canonical/index.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import {
+  chunkEnds,
+  profilesOf,
+  type ShingleProfile,
+  type SimilaritySketch,
+  simHashOf,
+  sketchOf,
+  lentSketch,
+} from '../../fingerprint/index.ts'
+import { utf8Of } from '../../input/document.ts'
+import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../../match/evidence.ts'
+import { type TextNearSettings, textNearSettings } from '../../match/settings.ts'
+import { NAME_BYTES_MAX } from '../../ledger/names.ts'
+import type { DedupeConfig } from '../config/config.ts'
+import type { PreparedMeaning } from './meaning.ts'
+
+export interface PreparedLook {
+  readonly profile: ShingleProfile
+  readonly slots: Uint16Array
+  /** Of the canonical text, by this profile. */
+  readonly evidence: Uint8Array
+}
+
+export interface PreparedChunk {
+  readonly start: number
+  readonly end: number
+  /** The first sixteen bytes of its SHA-256. */
+  readonly hash: Uint8Array
+}
+
+export interface PreparedDocument {
+  readonly id: string
+  /** The file it is of; absent where it was given by itself. */
+  readonly place: string | undefined
+  readonly source: string
+  readonly time: number | undefined
+  readonly quality: number | undefined
+  readonly type: string | undefined
+  /** Bytes of the text. */
+  readonly bytes: number
+  /** The first sixteen bytes of the SHA-256 of the text, and of its canonical form. */
+  readonly digest: Uint8Array
+  readonly form: Uint8Array
+  /** Its own look first. */
+  readonly looks: readonly PreparedLook[]
+  readonly simhash: { readonly bits: Uint8Array; readonly profile: string } | undefined
+  readonly chunks: readonly PreparedChunk[]
+  /** Bytes of the canonical text. */
+  readonly formBytes: number
+  /** Where meanings are compared, and it is not too long for that. */
+  readonly text?: string | undefined
+  /** What it means, found out before its transaction. */
+  readonly meaning?: PreparedMeaning | undefined
+}
+
+/** What of a document is looked at. */
+export interface DocumentLike {
+  readonly id: string
+  readonly source?: string | undefined
+  readonly text: string
+  readonly time?: number | undefined
+  readonly quality?: number | undefined
+  readonly type?: string | undefined
+}
+
+/** What a preparer is made of, for other threads. */
+export interface Preparing {
+  readonly config: DedupeConfig
+  /** The largest row that the engine keeps. */
+  readonly valueBytesMax: number
+  /** How many rows a transaction takes. */
+  readonly cellsMax: number
+}
+
+export const DIGEST_BYTES = 16
+/**
+ * Very long texts are measured by a sketch of theirs: a row of an engine has a limit. Of two texts on either side of
+ * it, similar as they are, neither is found by the other.
+ */
+const EVIDENCE_BYTES_MAX = 1.5 * 1024 * 1024
+/** Passages are looked for in so many chunks of a text, some 16 MB of it: what a transaction takes has a limit too. */
+const CHUNKS_MAX = 65_536
+/** Rows that a document takes besides those of its passages. */
+const OTHER_ROWS = 64
+const DEFAULT_SOURCE = 'default'
+
+export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
+  const { similarityMin, profile, slots, bands, rows, evidence } = near
+  return textNearSettings({ similarityMin, profile, slots, bands, rows, evidence })
+}
+
+export class Preparer {
+  readonly #config: DedupeConfig
+  readonly #near: TextNearSettings
+  readonly #canonical: CanonicalProfile
+  readonly #chunksMax: number
+  readonly #evidenceBytesMax: number
+
+  constructor(config: DedupeConfig, valueBytesMax = Infinity, cellsMax = Infinity) {
+    this.#chunksMax = Math.min(CHUNKS_MAX, Math.max(0, cellsMax - OTHER_ROWS))
+    this.#evidenceBytesMax = Math.min(EVIDENCE_BYTES_MAX, valueBytesMax)
+    this.#config = config
+    this.#near = nearSettingsOf(config)
+    this.#canonical = canonicalProfile(config.canonical.profile)
+  }
+
+  prepare(document: DocumentLike, place?: string): PreparedDocument {
+    const { id, source = DEFAULT_SOURCE, time, quality, type } = document
+    const known = utf8Of(document)
+    requireNames(document, source, known !== undefined)
+    const text = known ?? Buffer.from(document.text)
+    // Nothing that is kept lies in it.
+    const form = asBuffer(this.#canonical.canonicalise(text, scratch))
+    const looks = this.#looks(form)
+    const { simhash, semantic } = this.#config
+    const isCompared = semantic.enabled && text.byteLength <= semantic.textBytesMax
+    return {
+      id,
+      place,
+      source,
+      time,
+      quality,
+      type,
+      bytes: text.byteLength,
+      digest: shortDigest(text),
+      form: shortDigest(form),
+      looks,
+      simhash: simhash.enabled ? simHashBits(form, simhash.profile) : undefined,
+      chunks: this.#chunks(form),
+      formBytes: form.byteLength,
+      ...(isCompared && { text: document.text }),
+    }
+  }
+
+  #looks(form: Bytes): PreparedLook[] {
+    const { profile, similarityMin, slots, evidence } = this.#near
+    const looks: PreparedLook[] = []
+    if (!this.#config.near.enabled) return looks
+    for (const one of profilesOf(form, profile, similarityMin)) {
+      const { sketch, whole } = sketchAndEvidence(form, { profile: one, slots }, evidence)
+      if (sketch.isEmpty) continue
+      const own = slotsIn(sketch)
+      const fits = whole.byteLength <= this.#evidenceBytesMax
+      const kept = fits ? whole : evidenceOf('sketch', form, one)
+      looks.push({ profile: one, slots: own, evidence: kept })
+    }
+    return looks
+  }
+
+  #chunks(form: Buffer): PreparedChunk[] {
+    const { enabled, bytes } = this.#config.chunks
+    const chunks: PreparedChunk[] = []
+    if (!enabled || this.#chunksMax === 0) return chunks
+    let start = 0
+    for (const end of chunkEnds(form, { averageBytes: bytes })) {
+      chunks.push({ start, end, hash: shortDigest(form.subarray(start, end)) })
+      start = end
+      if (chunks.length >= this.#chunksMax) break
+    }
+    return chunks
+  }
+}
+
+/** Canonical forms of all but very long texts come here, one after the other. */
+const scratch = Buffer.allocUnsafeSlow(256 * 1024)
+/** Of the documents of a batch, which are gone when it is decided about. */
+const slab = new Slab()
+
+function sketchAndEvidence(
+  form: Bytes,
+  options: { readonly profile: ShingleProfile; readonly slots: number },
+  kind: EvidenceKind,
+): { readonly sketch: SimilaritySketch; readonly whole: Buffer } {
+  if (kind === 'hashes') {
+    const { sketch, hashes } = lentSketch(form, options)
+    return { sketch, whole: evidenceOfHashes(hashes, slab) }
+  }
+  return { sketch: sketchOf(form, options), whole: evidenceOf(kind, form, options.profile) }
+}
+
+/** In memory of the batch. */
+function slotsIn({ slots }: SimilaritySketch): Uint16Array {
+  const { buffer, byteOffset } = slab.take(slots.byteLength)
+  const own = new Uint16Array(buffer, byteOffset, slots.length)
+  own.set(slots)
+  return own
+}
+
+/** The one-shot hash with text output costs less than any form that makes a Buffer itself. */
+function shortDigest(bytes: Bytes): Uint8Array {
+  return Buffer.from(hash('sha256', bytes, 'binary').slice(0, DIGEST_BYTES), 'latin1')
+}
+
+function simHashBits(
+  form: Bytes,
+  profile: ShingleProfile,
+): { bits: Uint8Array; profile: string } | undefined {
+  const print = simHashOf(form, profile)
+  if (print.isEmpty) return undefined
+  const bits = Buffer.allocUnsafe(8)
+  bits.writeUInt32LE(print.low >>> 0, 0)
+  bits.writeUInt32LE(print.high >>> 0, 4)
+  return { bits, profile: print.profile }
+}
+
+function requireNames(document: DocumentLike, source: string, hasText: boolean): void {
+  const { id } = document
+  const isId = typeof id === 'string' && id.length > 0 && Buffer.byteLength(id) <= 900
+  if (!isId) throw refusal('A document has an id of 1 to 900 bytes.')
+  if (!hasText && typeof document.text !== 'string')
+    throw refusal(`The text of document ${id} is no string.`)
+  if (typeof source === 'string' && Buffer.byteLength(source) <= NAME_BYTES_MAX) return
+  throw refusal(`The source of document ${id} is no text of at most ${NAME_BYTES_MAX} bytes.`)
+}
+
+function refusal(message: string): PrestigeError {
+  return new PrestigeError('INVALID_VALUE', message)
+}

@@ -1,0 +1,43 @@
+/**
+ * Files that a run which was killed had begun to write aside. Only names that the outputs of the run would have had
+ * while they were written: whatever else lies there is not ours.
+ */
+
+import { readdir, rm } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+
+import type { Shard } from '../../input/document.ts'
+import { OUTPUTS_FILE, RECORDS, RUNS_FOLDER } from './records.ts'
+
+const ASIDE = /^(.+)\.tmp-[0-9a-f]{1,12}$/
+const OWN: ReadonlySet<string> = new Set([...RECORDS, OUTPUTS_FILE, 'report.html', 'report.json'])
+
+export async function removeLeftovers(
+  out: string,
+  shards: readonly Shard[],
+  run: string,
+): Promise<void> {
+  const kept = new Set<string>()
+  for (const shard of shards) {
+    for (const { path } of shard.files ?? [shard]) {
+      kept.add(path)
+      kept.add(path.replace(/\.(?:gz|zst)$/, ''))
+    }
+  }
+  for (const directory of [out, join(out, RUNS_FOLDER, run)]) {
+    await removeAside(directory, (name) => OWN.has(name), false)
+  }
+  await removeAside(join(out, 'kept'), (name) => kept.has(name), true)
+}
+
+async function removeAside(
+  directory: string,
+  isOurs: (name: string) => boolean,
+  recursive: boolean,
+): Promise<void> {
+  const names = await readdir(directory, { recursive, encoding: 'utf8' }).catch(() => [])
+  for (const name of names) {
+    const whole = ASIDE.exec(name.split(sep).join('/'))?.[1]
+    if (whole !== undefined && isOurs(whole)) await rm(join(directory, name), { force: true })
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * The second half of a run: what is kept is written in the format of its input, what is not is listed line by line,
+ * and at last the manifest, which says that all of it is there.
+ *
+ * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.
+ */
+
+import { join } from 'node:path'
+
+import type { Backend } from '../../backends/contract.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import type { Shard } from '../../input/document.ts'
+import { type KeptWriter, openWriter, type ReadingInput } from '../../input/index.ts'
+import { removeLeftovers } from './leftovers.ts'
+import { outputLines, requireNoLinks } from './output-names.ts'
+import type { Outcome } from '../phases/outcome.ts'
+import { OUTPUTS_FILE, recordPath } from './records.ts'
+import { rejectsIn } from '../phases/rejects.ts'
+import type { RunRow } from '../runs.ts'
+import { type Line, linesOf, type Wanted } from './lines.ts'
+import { supersededLines } from './superseded.ts'
+import { WholeFile } from './whole-file.ts'
+
+/** A line of `duplicates.jsonl`. */
+export interface DuplicateLine {
+  readonly id: string
+  readonly source: string
+  readonly action: string
+  readonly method: string
+  readonly similarity?: number
+  readonly of?: { readonly id: string; readonly source: string }
+  readonly representative?: { readonly id: string; readonly source: string }
+  readonly cluster?: string
+  readonly spans?: DuplicateSpan[]
+  readonly file: string
+}
+
+interface DuplicateSpan {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Published {
+  readonly files: string[]
+  readonly notes: string[]
+}
+
+/** `before` is asked before every file: whether it is still ours to write. */
+export async function publish(
+  backend: Backend,
+  run: RunRow,
+  outcome: Outcome,
+  before: () => Promise<void>,
+): Promise<Published> {
+  const directory = join(run.out, 'kept')
+  const positions = async ({ index }: Shard) => {
+    await before()
+    return outcome.kept(index)
+  }
+  await requireNoLinks(run.out, run.shards)
+  await removeLeftovers(run.out, run.shards, run.id)
+  const record = (name: string) => recordPath(run.out, run.id, name)
+  await writeLines(record(OUTPUTS_FILE), outputLines(run))
+  const published = await writeKept(run.shards, directory, positions, run.reading)
+  await before()
+  await writeLines(record('duplicates.jsonl'), duplicatesOf(backend, run, outcome))
+  await writeLines(record('rejects.jsonl'), rejectsOf(backend, run))
+  await writeLines(record('superseded.jsonl'), supersededLines(backend, run, outcome))
+  return published
+}
+
+export async function writeKept(
+  shards: readonly Shard[],
+  directory: string,
+  positionsOf: (shard: Shard) => Promise<readonly number[]>,
+  { lineBytesMax, hasQuotes }: ReadingInput = {},
+): Promise<Published> {
+  // Positions are those that reading gave, so what makes them must be the same.
+  const options = {
+    directory,
+    ...(lineBytesMax !== undefined && { lineBytesMax }),
+    ...(hasQuotes !== undefined && { hasQuotes }),
+  }
+  const notes: string[] = []
+  const files: string[] = []
+  let writer: KeptWriter | undefined
+  let last: Shard | undefined
+  const finish = async () => {
+    await writer?.close()
+    if (writer) files.push(writer.path)
+    if (writer?.note) notes.push(writer.note)
+  }
+  try {
+    for (const shard of shards) {
+      const isSameFile = last?.file === shard.file && shard.format !== 'files'
+      const positions = await positionsOf(shard)
+      if (!isSameFile) {
+        await finish()
+        writer = undefined
+        writer = await openWriter(shard, options).catch((error: unknown) => {
+          notes.push(noteOf(error, shard, positions))
+          return undefined
+        })
+      }
+      last = shard
+      await writer?.writeKept(positions, shard)
+    }
+    await finish()
+    return { files: [...new Set(files)], notes: [...new Set(notes)] }
+  } catch (error) {
+    await writer?.abort()
+    throw error
+  }
+}
+
+/** A file that cannot be read at all has nothing that is kept: it holds up no others. Throws all else again. */
+function noteOf(error: unknown, { path, format }: Shard, positions: readonly number[]): string {
+  const isUnreadable = error instanceof PrestigeError && error.code === 'FORMAT_UNSUPPORTED'
+  if (!isUnreadable || format !== 'parquet' || positions.length > 0) throw error
+  return `Nothing is written for ${path}, of which nothing is kept: it cannot be read as Parquet.`
+}
+
+/** The lines of `duplicates.jsonl`. */
+export async function* duplicatesOf(
+  backend: Backend,
+  run: RunRow,
+  outcome: Outcome,
+): AsyncGenerator<DuplicateLine> {
+  let last = -1
+  let told: ReadonlySet<number> = new Set()
+  const wanted: Wanted = (shard, entries) => {
+    if (shard !== last) [last, told] = [shard, outcome.told(shard)]
+    return entries.filter(({ position }) => told.has(position))
+  }
+  for await (const page of linesOf(backend, run.id, wanted)) {
+    for (const line of page) yield duplicateLine(line, run.shards[line.shard])
+  }
+}
+
+function duplicateLine({ entry, row, of, centre }: Line, shard: Shard | undefined): DuplicateLine {
+  const { id, source, action, method, similarity, cluster, spans } = row
+  if (entry.isRepeated) {
+    const file = shard?.path ?? ''
+    return { id, source, action: 'drop', method: 'exact', similarity: 1, of: { id, source }, file }
+  }
+  return {
+    id,
+    source,
+    action,
+    method: method ?? 'superseded',
+    ...(similarity !== undefined && { similarity }),
+    ...(of && { of }),
+    ...(centre && { representative: centre }),
+    ...(cluster && { cluster }),
+    ...(spans && { spans: spans.map(([start, end]) => ({ start, end })) }),
+    file: shard?.path ?? '',
+  }
+}
+
+async function* rejectsOf(backend: Backend, run: RunRow): AsyncGenerator<object> {
+  for await (const { shard, reject } of rejectsIn(backend, run.id)) {
+    if (reject) yield { file: run.shards[shard]?.path, ...reject }
+  }
+}
+
+/** Written aside, on the disk, then moved into place. */
+export async function writeLines(
+  path: string,
+  lines: AsyncIterable<unknown> | Iterable<unknown>,
+): Promise<void> {
+  await writeWhole(path, encoded(lines))
+}
+
+async function* encoded(lines: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${JSON.stringify(line)}\n`
+}
+
+export async function writeWhole(
+  path: string,
+  parts: AsyncIterable<string> | Iterable<string>,
+): Promise<void> {
+  const file = await WholeFile.open(path)
+  try {
+    for await (const part of parts) await file.write(part)
+  } catch (error) {
+    await file.abort()
+    throw error
+  }
+  await file.close()
+}

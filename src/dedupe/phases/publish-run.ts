@@ -1,0 +1,231 @@
+/**
+ * The end of a run: once everything is decided about and below the ceilings, one worker publishes, and the others
+ * wait for it; if it is not heard of any more, the next one publishes. All end with the same result.
+ *
+ * What is published follows from the decisions alone, so a worker that was only slow writes what is there already.
+ */
+
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+
+import { type Backend, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { finishRun, runCell } from '../../ledger/runs.ts'
+import { finishShard, noteProgress } from '../../ledger/shards.ts'
+import type { DedupeConfig } from '../config/config.ts'
+import { ClusterCounter } from './cluster-sizes.ts'
+import { stopped, violations } from './guards.ts'
+import type { Watcher } from './decide-run.ts'
+import { type Held, isLost, type Leases, publishing, requireGoingOn } from './leases.ts'
+import { Outcome } from './outcome.ts'
+import { publish, writeWhole } from '../output/publish.ts'
+import { recordPath, showRecords } from '../output/records.ts'
+import {
+  changeRun,
+  keepFiles,
+  keepRun,
+  readHead,
+  type RunHead,
+  type RunRow,
+  type RunStatus,
+} from '../runs.ts'
+import { type Summary, summarise } from './summary.ts'
+
+export interface JobResult {
+  readonly run: string
+  /** `nothing`: every input was done by earlier runs. */
+  readonly status: 'finished' | 'nothing'
+  /** This worker wrote the outputs; else another one did. */
+  readonly isPublisher: boolean
+  readonly summary: Summary
+  readonly files: readonly string[]
+  readonly notes: readonly string[]
+  readonly skipped: readonly string[]
+  /** Set if an input could not be read, or if most of it was rejected: what was, and why. */
+  readonly rejection?: string | undefined
+}
+
+export interface Manifest {
+  readonly format: 1
+  readonly run: string
+  readonly version: string
+  readonly startedAt: string
+  readonly finishedAt: string
+  readonly config: DedupeConfig
+  readonly inputs: readonly { path: string; bytes: number; format: string }[]
+  readonly skipped: readonly string[]
+  readonly outputs: readonly string[]
+  readonly notes: readonly string[]
+  readonly rejection?: string | undefined
+  readonly summary: Summary
+}
+
+export interface PublishOptions {
+  readonly watcher?: Watcher | undefined
+  readonly version?: string | undefined
+}
+
+/** Publishes, or waits until another worker has. */
+export async function publishRun(
+  backend: Backend,
+  run: RunRow,
+  leases: Leases,
+  options: PublishOptions,
+): Promise<JobResult> {
+  const { signal } = options.watcher ?? {}
+  for (;;) {
+    signal?.throwIfAborted()
+    const head = await readHead(backend, run.id)
+    if (!head || head.status === 'finished' || head.status.startsWith('undo')) {
+      return resultOf(backend, run.id)
+    }
+    if (head.status === 'stopped') await tellStopped(backend, head)
+    const held = await leases.take(publishing(run.shards.length))
+    if (typeof held === 'string') {
+      await leases.wait(signal)
+      continue
+    }
+    try {
+      return await publishAs(backend, { ...run, ...head }, leases, held, options)
+    } catch (error) {
+      if (isLost(error)) leases.lose(held)
+      // What another has taken over may go wrong in any way: it took away what was being written.
+      else if (await leases.renew(held).catch(() => true)) throw error
+    }
+  }
+}
+
+/** Another worker has found that a ceiling was passed. */
+async function tellStopped(backend: Backend, { id, config }: RunHead): Promise<void> {
+  const found = violations(await summarise(backend, id), config)
+  if (found.length > 0) throw stopped(found, id)
+}
+
+async function publishAs(
+  backend: Backend,
+  run: RunRow,
+  leases: Leases,
+  held: Held,
+  { watcher, version = '' }: PublishOptions,
+): Promise<JobResult> {
+  const outcome = new Outcome()
+  const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
+  const found = violations(summary, run.config)
+  if (found.length > 0) {
+    await backend.run(setStatus, held, 'stopped')
+    throw stopped(found, run.id)
+  }
+  await backend.run(setStatus, held, 'publishing')
+  watcher?.onPhase?.('publishing', run.id)
+  const { files, notes } = await publish(backend, run, outcome, () => requireLease(leases, held))
+  const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
+  const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
+  const rejection = outcome.rejected.message(run.shards)
+  const written = { summary, outputs, notes, rejection, version }
+  const manifest = manifestOf(finished, written)
+  await requireLease(leases, held)
+  await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
+  await showRecords(run.out, run.id)
+  await keepFiles(backend, finished)
+  await backend.run(finish, held, finished)
+  leases.lose(held)
+  const { id, skipped } = run
+  const result = { summary, files, notes, skipped, rejection }
+  return { run: id, status: 'finished', isPublisher: true, ...result }
+}
+
+async function requireLease(leases: Leases, held: Held): Promise<void> {
+  if (await leases.renew(held)) return
+  throw new PrestigeError('CLAIM_LOST', `Another worker publishes run ${held.run} by now.`)
+}
+
+function* setStatus(scope: Scope, held: Held, status: RunStatus): Transaction<void> {
+  yield* requireGoingOn(held)
+  yield* noteProgress(scope, held, '')
+  yield* changeRun(scope, held.run, (head) => ({ ...head, status }))
+}
+
+function* finish(scope: Scope, held: Held, run: RunRow): Transaction<void> {
+  yield* requireGoingOn(held)
+  yield* finishShard(scope, held, '')
+  yield* endRun(scope, run.id, 'finished')
+  yield* keepRun(scope, run)
+}
+
+/** The ledger takes no more lines of it. A run without a document was never there. */
+export function* endRun(
+  scope: Scope,
+  run: string,
+  status: 'finished' | 'undone',
+): Transaction<void> {
+  const [known] = yield* read(runCell(run))
+  if (known) yield* finishRun(scope, run, status)
+}
+
+export function hasEnded(error: unknown): boolean {
+  if (!(error instanceof PrestigeError)) return false
+  return error.code === 'RUN_ENDED' || error.code === 'RUN_NOT_FOUND'
+}
+
+/** What came of a run that another worker has ended. */
+export async function resultOf(backend: Backend, id: string): Promise<JobResult> {
+  const run = await readHead(backend, id)
+  if (run?.refused !== undefined) throw new PrestigeError('INPUT_REJECTED', run.refused)
+  if (run?.status !== 'finished') {
+    throw new PrestigeError('RUN_ENDED', `Run ${id} was taken back while it went on.`)
+  }
+  const { outputs = [], notes = [], skipped = [], rejection, summary } = await manifestIn(run)
+  return {
+    run: id,
+    status: 'finished',
+    isPublisher: false,
+    summary: summary ?? (await summarise(backend, id)),
+    files: outputs.map((name) => join(run.out, name)),
+    notes,
+    skipped,
+    rejection,
+  }
+}
+
+async function manifestIn(run: RunHead): Promise<Partial<Manifest>> {
+  try {
+    // safe: whatever else it is has another run, or none
+    const manifest = JSON.parse(await readFile(manifestPath(run), 'utf8')) as Partial<Manifest>
+    return manifest.run === run.id ? manifest : {}
+  } catch {
+    return {}
+  }
+}
+
+function manifestPath({ out, id }: RunHead): string {
+  return recordPath(out, id, 'manifest.json')
+}
+
+type WrittenResults = Pick<Manifest, 'summary' | 'outputs' | 'notes' | 'rejection' | 'version'>
+
+function manifestOf(run: RunRow, written: WrittenResults): Manifest {
+  const { summary, outputs, notes, rejection, version } = written
+  const { id, startedAt, finishedAt = startedAt, config, shards, skipped } = run
+  const inputs = shards.flatMap((shard) =>
+    (shard.files ?? [shard]).map(({ path, fileBytes }) => ({
+      path,
+      bytes: fileBytes,
+      format: shard.format,
+    })),
+  )
+  const byPath = new Map(inputs.map((input) => [input.path, input]))
+  return {
+    format: 1,
+    run: id,
+    version,
+    startedAt: new Date(startedAt).toISOString(),
+    finishedAt: new Date(finishedAt).toISOString(),
+    config,
+    inputs: [...byPath.values()],
+    skipped,
+    outputs,
+    notes,
+    ...(rejection !== undefined && { rejection }),
+    summary,
+  }
+}

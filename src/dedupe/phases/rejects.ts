@@ -1,0 +1,127 @@
+/**
+ * Pieces of input that are no documents. All are counted; so many are recorded, of each shard and of a run, because
+ * input that is nothing but broken lines would else make records many times its size.
+ */
+
+import { endOfPrefix } from '../../platform/bytes.ts'
+import { type Backend, cell, type Scope } from '../../backends/contract.ts'
+import type { Reject, Shard } from '../../input/document.ts'
+import { count, countOf } from '../../platform/units.ts'
+import { type Counts, countIn, emptyRecord } from './bounded.ts'
+import { rejects, runPrefix, shardKey } from '../rows.ts'
+
+/** So many of a shard are recorded in the state. */
+export const SHARD_REJECTS_MAX = 1000
+/** So many of a run are written to `rejects.jsonl`, and so many characters of them. */
+const REJECTS_MAX = 100_000
+const CHARACTERS_MAX = 32 * 1024 * 1024
+
+/** In place of rejects that are only counted, at the position of the first. */
+interface Unrecorded {
+  readonly unrecorded: Counts
+}
+
+/** `recorded`: how many of the shard are recorded already. */
+export function keepRejects(
+  scope: Scope,
+  { run, shard }: { readonly run: string; readonly shard: number },
+  rejected: readonly Reject[],
+  recorded: number,
+): void {
+  const left = Math.max(0, SHARD_REJECTS_MAX - recorded)
+  for (const reject of rejected.slice(0, left)) {
+    scope.write(cell(rejects, shardKey(run, shard, reject.position)), reject)
+  }
+  const [first, ...others] = rejected.slice(left)
+  if (!first) return
+  const unrecorded: Counts = emptyRecord()
+  for (const { reason } of [first, ...others]) countIn(unrecorded, reason)
+  scope.write(cell(rejects, shardKey(run, shard, first.position)), { unrecorded })
+}
+
+/** Which of the rejects that are met are written: the first ones, in the order of the input. */
+export class RejectBudget {
+  #left = REJECTS_MAX
+  #charactersLeft = CHARACTERS_MAX
+
+  allows(reject: object): boolean {
+    this.#left--
+    if (this.#left < 0) return false
+    this.#charactersLeft -= JSON.stringify(reject).length
+    return this.#charactersLeft >= 0
+  }
+}
+
+/** One reject, or a number of the same reason that are only counted. */
+export interface FoundReject {
+  readonly shard: number
+  readonly reason: string
+  readonly count: number
+  /** `undefined` where it is only counted. */
+  readonly reject: Reject | undefined
+}
+
+/** In the order of the input. */
+export async function* rejectsIn(backend: Backend, run: string): AsyncGenerator<FoundReject> {
+  const prefix = runPrefix(run)
+  const budget = new RejectBudget()
+  const range = { start: prefix, end: endOfPrefix(prefix) }
+  for await (const { key, value } of backend.scan(rejects, range)) {
+    const shard = key.readUInt32BE(prefix.byteLength)
+    const row = value as Reject | Unrecorded // safe: only keepRejects writes these
+    if ('unrecorded' in row) {
+      for (const [reason, number] of Object.entries(row.unrecorded)) {
+        yield { shard, reason, count: number, reject: undefined }
+      }
+    } else {
+      const reject = budget.allows(row) ? row : undefined
+      yield { shard, reason: row.reason, count: 1, reject }
+    }
+  }
+}
+
+/** Documents and rejects of each shard: identifies inputs of which most was no document. */
+export class RejectedShards {
+  readonly #shards = new Map<number, { documents: number; rejected: number; isCutShort: boolean }>()
+  #first: { readonly shard: number; readonly reject: Reject } | undefined
+
+  addDocument(shard: number): void {
+    this.#of(shard).documents++
+  }
+
+  addReject(shard: number, reason: string, number: number, reject: Reject | undefined): void {
+    const counts = this.#of(shard)
+    counts.rejected += number
+    if (reason === 'truncated' || reason === 'unreadable') counts.isCutShort = true
+    if (reject) this.#first ??= { shard, reject }
+  }
+
+  /** What to say of them; `undefined` if there are none. */
+  message(shards: readonly Shard[]): string | undefined {
+    const bad = [...this.#shards].filter(
+      ([, { documents, rejected, isCutShort }]) => rejected > documents || isCutShort,
+    )
+    const [worst] = bad
+    if (!worst || !this.#first) return undefined
+    const [rejected, documents] = [sum(bad, 'rejected'), sum(bad, 'documents')]
+    const { shard, reject } = this.#first
+    const file = reject.path ?? shards[shard]?.path ?? ''
+    const inputs = new Set(bad.map(([index]) => shards[index]?.file)).size
+    return `${countOf(inputs, 'input')} could not be read, or most of it was rejected: ${count(rejected)} of ${countOf(rejected + documents, 'piece')}. The first reject: ${file}, line ${reject.line} (${reject.reason}): ${reject.message}`
+  }
+
+  #of(shard: number): { documents: number; rejected: number; isCutShort: boolean } {
+    const known = this.#shards.get(shard)
+    if (known) return known
+    const made = { documents: 0, rejected: 0, isCutShort: false }
+    this.#shards.set(shard, made)
+    return made
+  }
+}
+
+function sum(
+  shards: readonly [number, { documents: number; rejected: number }][],
+  name: 'documents' | 'rejected',
+): number {
+  return shards.reduce((all, [, counts]) => all + counts[name], 0)
+}

@@ -1,0 +1,108 @@
+/** A shard, read and prepared, batch by batch: what is decided about in one transaction. */
+
+import { resolve } from 'node:path'
+
+import { isReject, type Reject, type Shard } from '../../input/document.ts'
+import { readLendingTexts, type ReadingInput } from '../../input/index.ts'
+import { BatchSize } from './batch-size.ts'
+import type { PreparedDocument, Preparer } from '../decision/prepare.ts'
+import { refusedReject } from './rejected.ts'
+
+export interface Placed {
+  readonly document: PreparedDocument
+  readonly position: number
+}
+
+/** A batch of one shard, ready to be decided about. Plain data, so that it can come from another thread. */
+export interface Batch {
+  readonly shard: number
+  readonly placed: readonly Placed[]
+  readonly rejected: readonly Reject[]
+  /** Positions done when it is. */
+  readonly upTo: number
+  readonly isLast: boolean
+  /** Positions done before it. */
+  readonly from: number
+}
+
+export async function* batchesOf(
+  preparer: Pick<Preparer, 'prepare'>,
+  shard: Shard,
+  reading: ReadingInput,
+  strict: boolean,
+): AsyncGenerator<Batch> {
+  const whole = resolve(shard.file)
+  let upTo = reading.resume ?? 0
+  let from = upTo
+  let placed: Placed[] = []
+  let rejected: Reject[] = []
+  const size = new BatchSize()
+  const take = (isLast: boolean): Batch => {
+    const batch = { shard: shard.index, placed, rejected, upTo, isLast, from }
+    from = upTo
+    placed = []
+    rejected = []
+    size.clear()
+    return batch
+  }
+  for await (const items of readLendingTexts(shard, reading)) {
+    for (const item of items) {
+      upTo = item.position + 1
+      let bytes = 0
+      if (isReject(item)) {
+        if (strict) throw refusedReject(shard, item)
+        rejected.push(item)
+      } else {
+        const file = shard.files?.[item.position]?.file
+        const place = file === undefined ? whole : resolve(file)
+        const document = preparer.prepare(item, place)
+        placed.push({ document, position: item.position })
+        bytes = weightOf(document)
+      }
+      if (size.add(bytes)) yield take(false)
+    }
+  }
+  yield take(true)
+}
+
+/**
+ * A batch in smaller ones, in the same order: of so many bytes, as `bytesOf` has it, or of one document. What was no
+ * document is apart.
+ */
+export function partsOf(
+  batch: Batch,
+  bytesOf: (document: PreparedDocument) => number,
+  bytesMax: number,
+): Batch[] {
+  const items = [...batch.placed, ...batch.rejected].toSorted(
+    (one, other) => one.position - other.position,
+  )
+  const parts: { placed: Placed[]; rejected: Reject[]; bytes: number; upTo: number }[] = []
+  for (const item of items) {
+    const isRejected = !('document' in item)
+    const bytes = isRejected ? 0 : bytesOf(item.document)
+    let part = parts.at(-1)
+    const isOther = part && (isRejected ? part.placed.length > 0 : part.rejected.length > 0)
+    if (!part || isOther || (!isRejected && part.bytes + bytes > bytesMax)) {
+      part = { placed: [], rejected: [], bytes: 0, upTo: 0 }
+      parts.push(part)
+    }
+    if (isRejected) part.rejected.push(item)
+    else part.placed.push(item)
+    part.bytes += bytes
+    part.upTo = item.position + 1
+  }
+  const last = parts.at(-1) ?? { placed: [], rejected: [], upTo: batch.upTo }
+  let { from } = batch
+  return [...parts.slice(0, -1), last].map(({ placed, rejected, upTo }, at) => {
+    const isLast = batch.isLast && at >= parts.length - 1
+    const made = { shard: batch.shard, placed, rejected, upTo, isLast, from }
+    from = upTo
+    return made
+  })
+}
+
+/** Most of what is kept of a document until it is decided about. */
+export function weightOf({ looks, chunks }: PreparedDocument): number {
+  return looks.reduce((sum, { evidence }) => sum + evidence.byteLength, chunks.length * 128)
+}

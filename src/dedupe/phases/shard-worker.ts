@@ -1,0 +1,53 @@
+/** A thread that reads and prepares one shard after another. It stays a few batches ahead, and no more. */
+
+import { parentPort } from 'node:worker_threads'
+
+import type { Shard } from '../../input/document.ts'
+import type { ReadingInput } from '../../input/index.ts'
+import { Preparer, type Preparing } from '../decision/prepare.ts'
+import { batchesOf } from './shard-batches.ts'
+
+export interface ShardRequest {
+  readonly preparing: Preparing
+  readonly shard: Shard
+  readonly reading: ReadingInput
+  readonly strict: boolean
+}
+
+/** `taken`: one batch was taken, so there is room for another. */
+export type ToWorker = ShardRequest | 'taken'
+
+const AHEAD = 8
+
+let room = AHEAD
+let hasRoom: (() => void) | undefined
+
+parentPort?.on('message', (message: ToWorker) => {
+  if (message === 'taken') {
+    room++
+    hasRoom?.()
+    return
+  }
+  void work(message)
+})
+
+async function work({ preparing, shard, reading, strict }: ShardRequest): Promise<void> {
+  try {
+    for await (const batch of batchesOf(
+      new Preparer(preparing.config, preparing.valueBytesMax, preparing.cellsMax),
+      shard,
+      reading,
+      strict,
+    )) {
+      while (room <= 0) {
+        await new Promise<void>((resolve) => {
+          hasRoom = resolve
+        })
+      }
+      room--
+      parentPort?.postMessage({ batch }, [])
+    }
+  } catch (failure) {
+    parentPort?.postMessage({ failure }, [])
+  }
+}

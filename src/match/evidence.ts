@@ -1,0 +1,137 @@
+/**
+ * What is kept of a representative to measure others by: its text, the sorted hashes of its shingles, or a
+ * sketch of 512 slots. The first two measure exactly; with the last, similarities are estimates, and say so.
+ *
+ * `10` canonical text; `11` shingle hashes (4 each, little endian); `12` slots (2 each, little endian).
+ */
+
+import { type Bytes, concat, type Slab } from '../platform/bytes.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import {
+  equalSlots,
+  jaccard,
+  shingleHashes,
+  type ShingleProfile,
+  sketchOf,
+} from '../fingerprint/index.ts'
+import { jaccardFrom } from '../fingerprint/exact-similarity.ts'
+
+export type EvidenceKind = 'text' | 'hashes' | 'sketch'
+
+const TEXT = 0x10
+const HASHES = 0x11
+const SKETCH = 0x12
+const SKETCH_SLOTS = 512
+/** Sets of fewer shingles are the same only if they are equal: one shingle more or less would be most of it. */
+const SMALL_SET = 4
+
+export function evidenceOf(kind: EvidenceKind, text: Bytes, profile: ShingleProfile): Buffer {
+  if (kind === 'text') return concat(Buffer.of(TEXT), text)
+  if (kind === 'hashes') return evidenceOfHashes(shingleHashes(text, profile))
+  const { slots } = sketchOf(text, { profile, slots: SKETCH_SLOTS })
+  return concat(Buffer.of(SKETCH), littleEndian(slots, 2))
+}
+
+/** Where the hashes of the shingles are known already. In memory of its own, or of a slab. */
+export function evidenceOfHashes(hashes: Uint32Array, slab?: Slab): Buffer {
+  const bytes = 1 + hashes.byteLength
+  const evidence = slab?.take(bytes) ?? Buffer.allocUnsafe(bytes)
+  evidence[0] = HASHES
+  evidence.set(littleEndian(hashes, 4), 1)
+  return evidence
+}
+
+/** One side of a comparison, made of a text or of evidence. What it needs is computed once. */
+export class Measured {
+  readonly #profile: ShingleProfile
+  readonly #kind: number
+  readonly #body: Bytes
+  #hashes: Uint32Array | undefined
+  #slots: Uint16Array | undefined
+
+  private constructor(kind: number, body: Bytes, profile: ShingleProfile) {
+    this.#kind = kind
+    this.#body = body
+    this.#profile = profile
+  }
+
+  static ofText(text: Bytes, profile: ShingleProfile): Measured {
+    return new Measured(TEXT, text, profile)
+  }
+
+  static ofEvidence(evidence: Bytes, profile: ShingleProfile): Measured {
+    const kind = evidence[0] ?? 0
+    if (kind === TEXT || kind === HASHES || kind === SKETCH) {
+      return new Measured(kind, evidence.subarray(1), profile)
+    }
+    throw new PrestigeError('CONTENT_CORRUPT', 'The evidence of a representative cannot be read.')
+  }
+
+  /** The canonical text, where it is kept. */
+  get text(): Bytes | undefined {
+    return this.#kind === TEXT ? this.#body : undefined
+  }
+
+  /** Similarities with it are estimates. */
+  get isSketch(): boolean {
+    return this.#kind === SKETCH
+  }
+
+  /** Bytes it holds on to. */
+  get weight(): number {
+    return this.#body.byteLength + (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
+  }
+
+  /** Exactly, where it is at least `least`; what is less may be returned as anything less. */
+  similarityTo(other: Measured, least = 0): number {
+    if (this.isSketch || other.isSketch) {
+      return equalSlots(this.#sketch(), other.#sketch()) / SKETCH_SLOTS
+    }
+    const own = this.hashes()
+    const others = other.hashes()
+    const similarity = least > 0 ? jaccardFrom(least, own, others) : jaccard(own, others)
+    const isSmall = Math.min(own.length, others.length) < SMALL_SET
+    return isSmall && similarity < 1 ? 0 : similarity
+  }
+
+  hashes(): Uint32Array {
+    this.#hashes ??=
+      this.#kind === TEXT ? shingleHashes(this.#body, this.#profile) : uint32s(this.#body)
+    return this.#hashes
+  }
+
+  #sketch(): Uint16Array {
+    this.#slots ??=
+      this.#kind === SKETCH
+        ? uint16s(this.#body)
+        : sketchOf(this.#body, { profile: this.#profile, slots: SKETCH_SLOTS }).slots
+    return this.#slots
+  }
+}
+
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
+function littleEndian(numbers: Uint32Array | Uint16Array, size: 2 | 4): Buffer {
+  const bytes = Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+  if (IS_LITTLE_ENDIAN) return bytes
+  return size === 4 ? Buffer.from(bytes).swap32() : Buffer.from(bytes).swap16()
+}
+
+function uint32s(bytes: Bytes): Uint32Array {
+  const numbers = new Uint32Array(bytes.byteLength >>> 2)
+  copyInto(numbers, bytes)
+  if (!IS_LITTLE_ENDIAN) Buffer.from(numbers.buffer).swap32()
+  return numbers
+}
+
+function uint16s(bytes: Bytes): Uint16Array {
+  const numbers = new Uint16Array(bytes.byteLength >>> 1)
+  copyInto(numbers, bytes)
+  if (!IS_LITTLE_ENDIAN) Buffer.from(numbers.buffer).swap16()
+  return numbers
+}
+
+/** Evidence begins at an odd place, so its numbers cannot be used where they are. */
+function copyInto(numbers: Uint32Array | Uint16Array, bytes: Bytes): void {
+  new Uint8Array(numbers.buffer).set(bytes.subarray(0, numbers.byteLength))
+}

@@ -1,0 +1,357 @@
+/**
+ * The near-duplicate index: finds the representatives a signature may be similar to.
+ *
+ * Where bodies run one after another, candidates come from tables in memory (view.ts), and no band is kept on
+ * disk. Elsewhere they come from bucket cells, which a transaction that finds nothing relies on: two that both
+ * think a text is new have read the same buckets, so one commits and the other runs again and finds it.
+ * A bucket that is full is not used any more; pairs that share only full buckets can be missed, and `find`
+ * says how many it passed over.
+ *
+ * Groups never meet: a group is sixteen bytes that its owner makes of everything that must be the same.
+ */
+
+import { type Bytes, concat, EMPTY, equalBytes, latin1 } from '../platform/bytes.ts'
+import {
+  type Backend,
+  type Cell,
+  cell,
+  glance,
+  read,
+  type Scope,
+  type Transaction,
+} from '../backends/contract.ts'
+import type { Candidate, TableStats } from '../fingerprint/index.ts'
+import type { Likeness } from './scheme.ts'
+import {
+  type Bucket,
+  bucketKey,
+  ID_BYTES,
+  type NearSpaces,
+  type Representative,
+  sequenceKey,
+  sequenceOf,
+} from './rows.ts'
+import { keepSnapshot, snapshotSequence, withdrawSnapshot } from './snapshot.ts'
+import { HEAD_KEY, NearView } from './view.ts'
+
+export interface IndexOptions {
+  /** Bodies run one after another, so tables in memory decide. */
+  readonly serial: boolean
+  /** The most that one search measures. */
+  readonly candidatesMax: number
+  /** Buckets of more representatives are passed over. */
+  readonly bucketMax: number
+}
+
+export interface Found {
+  /** The highest estimate first; of equals, the oldest id. */
+  readonly candidates: readonly Candidate[]
+  /** Buckets that were full, and candidates there was no room for: what they hide was not found. */
+  readonly passedOver: number
+  /** What "nothing similar is there" relies on. */
+  readonly relied: readonly Cell<unknown>[]
+}
+
+/** Views that are this many changes behind are rebuilt rather than catch up. */
+const JOURNAL_KEPT = 10_000
+const TRIM_PAGE = 500
+/** Fewer are read from the journal in no time. */
+const SNAPSHOT_CHANGES_MIN = 256
+/** Of all changes: keeping a snapshot costs a few times what reading so many from the journal does. */
+const SNAPSHOT_SHARE = 1 / 8
+
+export class NearIndex<Signature> {
+  readonly likeness: Likeness<Signature>
+  readonly #spaces: NearSpaces
+  readonly #options: IndexOptions
+  readonly #view: NearView<Signature>
+
+  constructor(spaces: NearSpaces, likeness: Likeness<Signature>, options: IndexOptions) {
+    this.#spaces = spaces
+    this.likeness = likeness
+    this.#options = options
+    this.#view = new NearView(spaces, likeness)
+  }
+
+  /** To be called once, before the first search. */
+  async load(backend: Backend): Promise<void> {
+    if (this.#options.serial) await this.#view.load(backend)
+  }
+
+  /**
+   * Keeps the tables as they are, for whoever opens the index next, if enough has changed since they were kept
+   * last. Whether it did.
+   */
+  async keepSnapshot(
+    backend: Backend,
+    changesMin: number = SNAPSHOT_CHANGES_MIN,
+  ): Promise<boolean> {
+    if (!this.#options.serial) return false
+    const view = this.#view
+    const spaces = this.#spaces
+    const { shape } = this.likeness
+    const changes = await backend.read(function* () {
+      yield* view.catchUp(true)
+      return view.sequence - (yield* snapshotSequence(spaces, shape))
+    })
+    if (changes < Math.max(changesMin, view.sequence * SNAPSHOT_SHARE)) return false
+    try {
+      return await keepSnapshot(backend, spaces, shape, view)
+    } catch (error) {
+      view.doubt()
+      throw error
+    }
+  }
+
+  /** To be called when a transaction that used the index was not committed. */
+  doubt(): void {
+    this.#view.doubt()
+  }
+
+  /** `scope` is given by those who may write. */
+  *find(
+    group: Bytes,
+    signature: Signature,
+    estimateMin: number,
+    scope: Scope | undefined,
+  ): Transaction<Found> {
+    if (!this.#options.serial) return yield* this.#findInCells(group, signature, estimateMin)
+    if (scope) yield* this.#view.catchUpIn(scope)
+    else yield* this.#view.catchUp(true)
+    const { candidatesMax: limit, bucketMax } = this.#options
+    const query = { estimateMin, limit, bucketMax }
+    const { candidates, bucketsPassedOver } = this.#view.query(group, signature, query)
+    return { candidates, passedOver: bucketsPassedOver, relied: [] }
+  }
+
+  representative(group: Bytes, id: Bytes): Cell<Representative> {
+    return cell(this.#spaces.representatives, concat(group, id))
+  }
+
+  *insert(
+    scope: Scope,
+    group: Buffer,
+    id: Buffer,
+    signature: Signature,
+    payload: Buffer,
+  ): Transaction<void> {
+    const bytes = this.likeness.toBytes(signature)
+    if (!this.#options.serial) {
+      yield* this.#fillBuckets(scope, group, id, signature)
+      scope.write(this.representative(group, id), { sequence: 0, signature: bytes, payload })
+      return
+    }
+    const nonce = scope.id()
+    const { sequence, before } = yield* this.#nextSequence(scope, nonce)
+    const change = { kind: 'insert', nonce, group, id, signature: bytes } as const
+    scope.write(cell(this.#spaces.journal, sequenceKey(sequence)), change)
+    scope.write(this.representative(group, id), { sequence, signature: EMPTY, payload })
+    this.#view.expect({ scope, sequence, nonce, before, group, id, signature })
+  }
+
+  /** Keeps a representative that is like nothing but itself: no search finds it. */
+  keep(scope: Scope, group: Bytes, id: Bytes, payload: Buffer): void {
+    scope.write(this.representative(group, id), { sequence: 0, signature: EMPTY, payload })
+  }
+
+  /** No search finds it any more, but its row stays, with another payload. */
+  *retire(scope: Scope, group: Buffer, id: Buffer, payload: Buffer): Transaction<void> {
+    yield* this.remove(scope, group, id)
+    this.keep(scope, group, id, payload)
+  }
+
+  /** Gives a representative another payload. */
+  update(scope: Scope, group: Bytes, id: Bytes, old: Representative, payload: Buffer): void {
+    scope.write(this.representative(group, id), { ...old, payload })
+  }
+
+  /** Whether it was there. */
+  *remove(scope: Scope, group: Buffer, id: Buffer): Transaction<boolean> {
+    const place = this.representative(group, id)
+    const [row] = yield* read(place)
+    if (!row) return false
+    scope.remove(place)
+    if (row.sequence === 0 && row.signature.byteLength === 0) return true
+    if (!this.#options.serial) {
+      const signature = this.likeness.fromBytes(row.signature)
+      yield* this.#leaveBuckets(scope, group, id, signature)
+      return true
+    }
+    this.#view.changed()
+    const nonce = scope.id()
+    const { sequence } = yield* this.#nextSequence(scope, nonce)
+    const { journal } = this.#spaces
+    const change = { kind: 'remove', nonce, group, id } as const
+    scope.write(cell(journal, sequenceKey(sequence)), change)
+    const inserted = cell(journal, sequenceKey(row.sequence))
+    const [insert] = yield* read(inserted)
+    scope.write(cell(this.#spaces.dead, sequenceKey(sequence)), EMPTY)
+    // In a damaged index, another's row, or none, may be there.
+    if (insert?.kind !== 'insert' || !equalBytes(insert.id, id)) return true
+    // What was there keeps its nonce: a view that has seen nothing behind it must recognise it.
+    scope.write(inserted, { kind: 'gone', nonce: insert.nonce })
+    scope.write(cell(this.#spaces.dead, sequenceKey(row.sequence)), EMPTY)
+    return true
+  }
+
+  /** The signature a representative was found by. */
+  *signatureOf(group: Bytes, id: Bytes): Transaction<Signature | undefined> {
+    const [row] = yield* read(this.representative(group, id))
+    if (!row) return undefined
+    if (row.sequence === 0) return this.likeness.fromBytes(row.signature)
+    const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
+    return insert?.kind === 'insert' ? this.likeness.fromBytes(insert.signature) : undefined
+  }
+
+  /** Whether every search that should find it can: its row, and the journal or the buckets, agree. */
+  *isWhole(group: Bytes, id: Bytes, signature: Signature, payload: Bytes): Transaction<boolean> {
+    const [row] = yield* read(this.representative(group, id))
+    if (!row || !equalBytes(row.payload, payload)) return false
+    const bytes = this.likeness.toBytes(signature)
+    if (this.#options.serial) {
+      const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
+      if (insert?.kind !== 'insert' || !equalBytes(insert.signature, bytes)) return false
+      return equalBytes(insert.group, group) && equalBytes(insert.id, id)
+    }
+    if (!equalBytes(row.signature, bytes)) return false
+    const buckets = yield* read(...this.bucketsOf(group, signature))
+    const isIn = (bucket: Bucket | undefined) => idsOf(bucket).some((one) => equalBytes(one, id))
+    return buckets.every((bucket) => bucket?.isFull || isIn(bucket))
+  }
+
+  /** Of the tables in memory; `undefined` where there are none, or nothing of the group is in them. */
+  *stats(group: Bytes): Transaction<TableStats | undefined> {
+    if (!this.#options.serial) return undefined
+    yield* this.#view.catchUp(true)
+    return this.#view.stats(group)
+  }
+
+  /** Takes journal rows of what has gone away, but for the last ones. */
+  async trim(backend: Backend, kept: number = JOURNAL_KEPT): Promise<number> {
+    if (!this.#options.serial) return 0
+    const { heads, dead } = this.#spaces
+    const head = await backend.read(function* () {
+      return (yield* read(cell(heads, HEAD_KEY)))[0]
+    })
+    const end = sequenceKey(Math.max(0, (head?.sequence ?? 0) - kept))
+    let trimmed = 0
+    let page: number[] = []
+    const take = async () => {
+      await backend.run((scope, numbers: readonly number[]) => this.#bury(scope, numbers), page)
+      trimmed += page.length
+      page = []
+    }
+    for await (const { key } of backend.scan(dead, { end })) {
+      page.push(sequenceOf(key))
+      if (page.length === TRIM_PAGE) await take()
+    }
+    if (page.length > 0) await take()
+    return trimmed
+  }
+
+  *#bury(scope: Scope, numbers: readonly number[]): Transaction<void> {
+    yield* withdrawSnapshot(scope, this.#spaces, numbers)
+    for (const number of numbers) {
+      scope.remove(cell(this.#spaces.journal, sequenceKey(number)))
+      scope.remove(cell(this.#spaces.dead, sequenceKey(number)))
+    }
+  }
+
+  *#nextSequence(
+    scope: Scope,
+    nonce: Buffer,
+  ): Transaction<{ readonly sequence: number; readonly before: Bytes }> {
+    const head = cell(this.#spaces.heads, HEAD_KEY)
+    const [last] = yield* read(head)
+    const sequence = (last?.sequence ?? 0) + 1
+    scope.write(head, { sequence, nonce })
+    return { sequence, before: last?.nonce ?? EMPTY }
+  }
+
+  *#findInCells(group: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {
+    const cells = this.bucketsOf(group, signature)
+    const buckets = yield* glance(...cells)
+    // A full bucket names nobody for ever, so nothing can rest on it.
+    const relied = cells.filter((_, at) => !buckets[at]?.isFull)
+    const { ids, passedOver } = mostShared(buckets, this.#options.candidatesMax)
+    const rows = yield* glance(...ids.map((id) => this.representative(group, id)))
+    const candidates: Candidate[] = []
+    for (const [at, row] of rows.entries()) {
+      const id = ids[at]
+      if (!row || !id) continue
+      const estimate = this.likeness.estimate(signature, this.likeness.fromBytes(row.signature))
+      if (estimate >= estimateMin) candidates.push({ id, estimate })
+    }
+    candidates.sort((one, other) => other.estimate - one.estimate || one.id.compare(other.id))
+    return { candidates, passedOver, relied }
+  }
+
+  /** Where it is, or would be, found where there is no journal. */
+  bucketsOf(group: Bytes, signature: Signature): Cell<Bucket>[] {
+    const keys = this.likeness.bandKeys(signature)
+    return Array.from(keys, (hash, band) =>
+      cell(this.#spaces.buckets, bucketKey(group, band, hash)),
+    )
+  }
+
+  *#fillBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
+    const cells = this.bucketsOf(group, signature)
+    const buckets = yield* glance(...cells)
+    for (const [at, bucketCell] of cells.entries()) {
+      const { isFull, ids } = buckets[at] ?? { isFull: false, ids: EMPTY }
+      if (isFull) continue
+      scope.rely(bucketCell)
+      const hasRoom = ids.byteLength < this.#options.bucketMax * ID_BYTES
+      const next = hasRoom ? { isFull, ids: concat(ids, id) } : { isFull: true, ids: EMPTY }
+      scope.write(bucketCell, next)
+    }
+  }
+
+  *#leaveBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
+    const cells = this.bucketsOf(group, signature)
+    const buckets = yield* glance(...cells)
+    for (const [at, bucketCell] of cells.entries()) {
+      // A full bucket names nobody for ever. Of any other, what others have added since must not be written
+      // over; and one read before this id was added to it does not name it yet.
+      if (!buckets[at]?.isFull) scope.rely(bucketCell)
+      const ids = idsOf(buckets[at])
+      const left = ids.filter((other) => !equalBytes(other, id))
+      if (left.length === ids.length) continue
+      if (left.length === 0) scope.remove(bucketCell)
+      else scope.write(bucketCell, { isFull: false, ids: Buffer.concat(left) })
+    }
+  }
+}
+
+function idsOf(bucket: Bucket | undefined): Buffer[] {
+  const ids: Buffer[] = []
+  if (!bucket) return ids
+  for (let at = 0; at < bucket.ids.byteLength; at += ID_BYTES) {
+    ids.push(bucket.ids.subarray(at, at + ID_BYTES))
+  }
+  return ids
+}
+
+/** Signatures are read of so many; those that share most bands, of equals the oldest. */
+function mostShared(
+  buckets: readonly (Bucket | undefined)[],
+  max: number,
+): { readonly ids: readonly Buffer[]; readonly passedOver: number } {
+  const shared = new Map<string, { readonly id: Buffer; count: number }>()
+  let passedOver = 0
+  for (const bucket of buckets) {
+    if (bucket?.isFull) passedOver++
+    for (const id of idsOf(bucket)) {
+      const known = shared.get(latin1(id))
+      if (known) known.count++
+      else shared.set(latin1(id), { id, count: 1 })
+    }
+  }
+  const ranked = [...shared.values()].toSorted(
+    (one, other) => other.count - one.count || one.id.compare(other.id),
+  )
+  return {
+    ids: ranked.slice(0, max).map(({ id }) => id),
+    passedOver: passedOver + Math.max(0, ranked.length - max),
+  }
+}

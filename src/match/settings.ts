@@ -1,0 +1,97 @@
+/** What decides which texts are near duplicates. It is recorded beside what was decided by it. */
+
+import { createHash } from 'node:crypto'
+
+import { PrestigeError } from '../platform/errors.ts'
+import {
+  type Banding,
+  chooseBands,
+  hashVersion,
+  NearTable,
+  profilesOf,
+  type ShingleProfile,
+} from '../fingerprint/index.ts'
+import type { EvidenceKind } from './evidence.ts'
+
+export interface TextNearSettings {
+  /** Texts of at least this Jaccard similarity are near duplicates. */
+  readonly similarityMin: number
+  readonly profile: ShingleProfile
+  readonly slots: number
+  readonly bands: number
+  readonly rows: number
+  readonly evidence: EvidenceKind
+  readonly hashVersion: string
+}
+
+export interface TextNearWanted {
+  readonly similarityMin: number
+  readonly profile?: ShingleProfile | undefined
+  readonly slots?: number | undefined
+  readonly bands?: number | undefined
+  readonly rows?: number | undefined
+  readonly evidence: EvidenceKind
+}
+
+/** At low thresholds 128 slots leave too few rows a band to be selective. */
+const LOW_THRESHOLD = 0.6
+const SLOTS = 128
+const SLOTS_STEP = 16
+
+/** Fills in what was not asked for. */
+export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
+  const { similarityMin, profile: asked = 'auto', evidence } = wanted
+  if (!(similarityMin > 0 && similarityMin <= 1)) {
+    throw refusal(`similarityMin is greater than 0 and at most 1, not ${String(similarityMin)}.`)
+  }
+  const [named] = profilesOf('', asked, similarityMin) // refuses what is none
+  const banding = bandingOf(wanted)
+  const needed = banding ? roundUp(banding.bands * banding.rows) : 0
+  const slots = wanted.slots ?? Math.max(needed, similarityMin <= LOW_THRESHOLD ? 2 * SLOTS : SLOTS)
+  const chosen = banding ?? chooseBands({ slots, threshold: similarityMin })
+  if (chosen.bands * chosen.rows > slots) {
+    throw refusal(`${chosen.bands} bands of ${chosen.rows} rows do not fit in ${slots} slots.`)
+  }
+  const { bands, rows } = chosen
+  void new NearTable({ slots, bands, rows }) // refuses what no table can have, before anything is kept
+  // One spelling of one profile: `chars` is `chars-3`.
+  const profile = asked === 'auto' ? asked : named
+  return { similarityMin, profile, slots, bands, rows, evidence, hashVersion: hashVersion() }
+}
+
+function bandingOf({ bands, rows }: TextNearWanted): Banding | undefined {
+  if (bands === undefined && rows === undefined) return undefined
+  if (bands !== undefined && rows !== undefined) return { bands, rows }
+  throw refusal('Give both bands and rows, or neither: they are chosen by similarityMin then.')
+}
+
+function roundUp(slots: number): number {
+  return Math.ceil(slots / SLOTS_STEP) * SLOTS_STEP
+}
+
+function refusal(why: string): PrestigeError {
+  return new PrestigeError('INVALID_OPTIONS', why)
+}
+
+const GROUP_KEYS_MAX = 10_000
+const groupKeys = new Map<string, Buffer>()
+
+/**
+ * Sixteen bytes of everything that must be the same for two signatures to meet. Those asked for lately are
+ * remembered: hashing a name again for every text costs as much as looking it up.
+ */
+export function groupKey(...parts: readonly string[]): Buffer {
+  let name = ''
+  for (const part of parts) name += `${part.length}:${part}`
+  const known = groupKeys.get(name)
+  if (known) return known
+  const hash = createHash('sha256')
+  for (const part of parts) {
+    hash.update(`${Buffer.byteLength(part)}:`)
+    hash.update(part)
+  }
+  const key = hash.digest().subarray(0, 16)
+  if (groupKeys.size >= GROUP_KEYS_MAX) groupKeys.clear()
+  groupKeys.set(name, key)
+  return key
+}

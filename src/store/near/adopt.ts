@@ -1,0 +1,77 @@
+/**
+ * Contents whose representative is gone: each is looked at again, linked to what it is like now, or made a
+ * representative. Noted in the transaction that took the representative away, so a crash delays it at most until
+ * the next collection.
+ */
+
+import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { findParts } from '../transactions/get.ts'
+import { linked, orphaned } from './rows.ts'
+import { meantPending } from '../semantic/rows.ts'
+import type { Keeping } from '../transactions/release.ts'
+import { digests, type Known, partCount } from '../rows.ts'
+import type { StoreNear } from './store-near.ts'
+
+/** Returns how many were re-evaluated. */
+export async function adoptOrphans(backend: Backend, keeping: Keeping): Promise<number> {
+  const { semantic } = keeping
+  const adopted = await adoptNear(backend, keeping)
+  if (!semantic) return adopted
+  const { adoptMeanings } = await import('../semantic/adopt.ts')
+  return adopted + (await adoptMeanings(backend, semantic))
+}
+
+async function adoptNear(backend: Backend, keeping: Keeping): Promise<number> {
+  const { near } = keeping
+  let adopted = 0
+  if (!near?.canCompare) return adopted
+  for await (const { key: gone } of backend.scan(orphaned)) {
+    const range = { start: gone, end: endOfPrefix(gone) }
+    for await (const { key, value: digest } of backend.scan(linked, range)) {
+      const id = key.subarray(gone.byteLength)
+      if (await adopt(backend, near, keeping, gone, id, Buffer.from(digest))) adopted++
+    }
+    await backend.run(dropNote, gone)
+  }
+  return adopted
+}
+
+async function adopt(
+  backend: Backend,
+  near: StoreNear,
+  { partBytes, semantic }: Keeping,
+  gone: Buffer,
+  id: Buffer,
+  digest: Buffer,
+): Promise<boolean> {
+  const known = await backend.read(findKnown, digest)
+  // Swept meanwhile, and its link with it.
+  if (!known || !equalBytes(known.id, id)) return false
+  const parts = await backend.read(findParts, id, 0, partCount(known.bytes, partBytes))
+  if (!parts) return false
+  const value = near.prepare(Buffer.concat(parts))
+  const looks = typeof value === 'string' ? { looks: [] } : value
+  const content = { id, digest, bytes: known.bytes }
+  const body = function* (scope: Scope) {
+    const isAdopted = yield* near.adopt(scope, gone, content, looks)
+    // What is like nothing any more may still mean the same as something.
+    if (isAdopted && semantic) scope.write(cell(meantPending, id), digest)
+    return isAdopted
+  }
+  try {
+    return await backend.run(body)
+  } catch (error) {
+    near.index.doubt()
+    throw error
+  }
+}
+
+function* findKnown(_scope: unknown, digest: Bytes): Transaction<Known | undefined> {
+  return (yield* read(cell(digests, digest)))[0]
+}
+
+/** Nothing can be linked any more to what is gone, so what was to be decided has been. */
+function* dropNote(scope: Scope, gone: Buffer): Transaction<void> {
+  scope.remove(cell(orphaned, gone))
+}

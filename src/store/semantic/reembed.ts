@@ -1,0 +1,177 @@
+/**
+ * Another embedder for a store: every text that is compared gets vectors of the new one, then everything is
+ * re-evaluated by them, the oldest first. Bytes and keys are never touched.
+ *
+ * It can be cut off at any point and run again: vectors that are there are not computed twice, and a store on its way
+ * is refused to everybody else by name. Nobody else should have the store open meanwhile.
+ */
+
+import { equalBytes } from '../../platform/bytes.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { CALLBACK_TIMEOUT_MS } from '../../semantic/deadline.ts'
+import type { Embedder } from '../../semantic/embedding/embedder.ts'
+import { adoptMeanings } from './adopt.ts'
+import { StoreEmbedder } from '../../semantic/embedding/lazy-embedder.ts'
+import { readSemantic } from './options.ts'
+import { meant, meantPending, meantVectors } from './rows.ts'
+import { SemanticOpening, settingsOf } from './settings.ts'
+import { type MeantContent, type StoreSemantic } from './store-semantic.ts'
+import {
+  findSettings,
+  replaceSettings,
+  type SemanticSettings,
+  type StoreSettings,
+} from '../settings.ts'
+import { digests } from '../rows.ts'
+
+export interface ReembedInput {
+  /** The new one; without it, the model the store names, as it is installed now. */
+  readonly embedder?: Embedder | string | undefined
+  /** Another model has other cosines. Without it, the threshold stays as it was. */
+  readonly similarityMin?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((progress: { readonly texts: number }) => void) | undefined
+}
+
+export interface Reembedded {
+  readonly from: string
+  readonly to: string
+  readonly similarityMin: number
+  /** Texts that were compared again, and how many of them had to be embedded. */
+  readonly texts: number
+  readonly embedded: number
+}
+
+export async function reembed(backend: Backend, input: ReembedInput): Promise<Reembedded> {
+  const found = await backend.read(findSettings)
+  if (!found?.semantic) {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      "This store compares no meanings, so it has no vectors. Only one with dedup: 'semantic' or 'hybrid' can be embedded anew.",
+    )
+  }
+  const { semantic: old } = found
+  const embedder = new StoreEmbedder(input.embedder ?? old.model, CALLBACK_TIMEOUT_MS)
+  try {
+    const wanted = await wantedOf(old, input, embedder)
+    const semantic = semanticOf(backend, found, wanted, embedder)
+    const { texts, embedded } = await embedAll(backend, semantic, input)
+    const moving = { ...found, semantic: { ...wanted, isMigrating: true } }
+    await backend.run(replaceSettings, found, moving)
+    for await (const { key } of backend.scan(meant)) {
+      input.signal?.throwIfAborted()
+      await backend.run(setAside, semantic, key)
+    }
+    await adoptMeanings(backend, semantic)
+    await dropOthers(backend, semantic)
+    await backend.run(replaceSettings, moving, { ...found, semantic: wanted })
+    return {
+      from: old.embedder,
+      to: wanted.embedder,
+      similarityMin: wanted.similarityMin,
+      texts,
+      embedded,
+    }
+  } finally {
+    await embedder.close()
+  }
+}
+
+async function wantedOf(
+  { similarityMin: before, guards, textBytesMax, model }: SemanticSettings,
+  { embedder: given, similarityMin = before }: ReembedInput,
+  embedder: StoreEmbedder,
+): Promise<SemanticSettings> {
+  const options = readSemantic({ similarityMin, guards, textBytesMax })
+  return settingsOf(options, embedder, given === undefined ? model : embedder.model)
+}
+
+function semanticOf(
+  backend: Backend,
+  { partBytes }: StoreSettings,
+  wanted: SemanticSettings,
+  embedder: StoreEmbedder,
+): StoreSemantic {
+  const opening = new SemanticOpening(readSemantic({}), embedder, undefined)
+  return opening.make(backend, wanted, partBytes, undefined)
+}
+
+/** Every text that is compared has vectors of the new embedder when it resolves. */
+async function embedAll(
+  backend: Backend,
+  semantic: StoreSemantic,
+  { signal, onProgress }: ReembedInput,
+): Promise<{ readonly texts: number; readonly embedded: number }> {
+  let texts = 0
+  let embedded = 0
+  for (const space of [meant, meantPending] as const) {
+    for await (const { key: id, value } of backend.scan<unknown>(space)) {
+      signal?.throwIfAborted()
+      const digest = digestOf(value)
+      const content = digest && (await contentOf(backend, id, digest))
+      if (!content) continue
+      texts++
+      if (await embedOne(backend, semantic, content)) embedded++
+      onProgress?.({ texts })
+    }
+  }
+  return { texts, embedded }
+}
+
+/** Of a link, or of what is to be decided about. */
+function digestOf(value: unknown): Buffer | undefined {
+  if (value instanceof Uint8Array) return Buffer.from(value)
+  if (typeof value !== 'object' || value === null || !('digest' in value)) return undefined
+  return value.digest instanceof Uint8Array ? Buffer.from(value.digest) : undefined
+}
+
+async function contentOf(
+  backend: Backend,
+  id: Buffer,
+  digest: Buffer,
+): Promise<MeantContent | undefined> {
+  const known = await backend.read(function* () {
+    return (yield* read(cell(digests, digest)))[0]
+  })
+  return known && equalBytes(known.id, id) ? { id, digest, bytes: known.bytes } : undefined
+}
+
+async function embedOne(
+  backend: Backend,
+  semantic: StoreSemantic,
+  content: MeantContent,
+): Promise<boolean> {
+  if (await backend.read(() => semantic.vectors.read(content.id))) return false
+  const text = await semantic.textIn(content)
+  const vectors = text === undefined ? undefined : await semantic.vectorsFor(text)
+  if (!vectors || vectors === 'too-large') return false
+  await backend.run(function* (scope: Scope): Transaction<void> {
+    const [known] = yield* read(cell(digests, content.digest))
+    // Swept meanwhile: what nobody refers to gets no vectors.
+    if (known && equalBytes(known.id, content.id))
+      semantic.vectors.write(scope, content.id, vectors)
+  })
+  return true
+}
+
+/** What was decided by the old vectors is removed, and noted to be re-evaluated. */
+function* setAside(scope: Scope, semantic: StoreSemantic, id: Buffer): Transaction<void> {
+  const [row] = yield* read(cell(meant, id))
+  if (!row) return
+  yield* semantic.takeOut(scope, id, row)
+  scope.write(cell(meantPending, id), row.digest)
+}
+
+/** Vectors of other embedders. */
+async function dropOthers(backend: Backend, { vectors }: StoreSemantic): Promise<void> {
+  for await (const { key } of backend.scan(meantVectors)) {
+    if (equalBytes(key.subarray(0, vectors.scope.byteLength), vectors.scope)) continue
+    await backend.run(removeVectors, key)
+  }
+}
+
+// oxlint-disable-next-line require-yield -- a body that reads nothing is one too
+function* removeVectors(scope: Scope, key: Buffer): Transaction<void> {
+  scope.remove(cell(meantVectors, key))
+}

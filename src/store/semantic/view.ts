@@ -1,0 +1,283 @@
+/**
+ * The index of representatives by meaning: in memory, and in a file beside the store where there is a directory.
+ *
+ * A view, never a second truth: it follows the journal of changes, and is rebuilt from links and vectors where the
+ * journal does not reach back. It only ever reads what is committed. What has changed since it caught up is looked at
+ * by the transaction that decides.
+ */
+
+import type { Bytes } from '../../platform/bytes.ts'
+import {
+  type Backend,
+  cell,
+  glance,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../../backends/contract.ts'
+import { openVectorView, type VectorView } from '../../semantic/vectors/vector-view.ts'
+import type {
+  StoredVector,
+  VectorChange,
+  VectorSource,
+} from '../../semantic/vectors/vector-view.ts'
+import type { IndexInput } from '../../semantic/vectors/options.ts'
+import type { VectorMatch } from '../../semantic/vectors/vector-index.ts'
+import {
+  changeKey,
+  meant,
+  type MeantChange,
+  type MeantHead,
+  meantHeads,
+  meantJournal,
+  meantTallies,
+} from './rows.ts'
+import type { VectorRows } from './vectors.ts'
+
+export const MEANT_HEAD = cell(meantHeads, Buffer.from('journal'))
+export const REPRESENTATIVES = cell(meantTallies, Buffer.from('representatives'))
+/** Indexes that are this many changes behind are rebuilt. */
+const JOURNAL_KEPT = 10_000
+const PAGE = 100
+const NO_NONCE = Buffer.alloc(16)
+
+/** Up to where in the journal something is known. */
+export type Position = MeantHead
+
+export const START: Position = { sequence: 0, nonce: NO_NONCE }
+
+interface News {
+  readonly changes: readonly VectorChange[]
+  readonly end: string
+}
+
+export interface ViewWanted {
+  readonly embedder: string
+  readonly dimensions: number
+  readonly index: IndexInput
+  readonly path: string | undefined
+}
+
+export class SemanticView implements VectorSource {
+  readonly embedder: string
+  readonly dimensions: number
+  readonly #backend: Backend
+  readonly #vectors: VectorRows
+  readonly #wanted: ViewWanted
+  #view: VectorView | undefined
+  #saved: string | undefined
+  #busy: Promise<unknown> = Promise.resolve()
+
+  constructor(backend: Backend, vectors: VectorRows, wanted: ViewWanted) {
+    this.embedder = wanted.embedder
+    this.dimensions = wanted.dimensions
+    this.#backend = backend
+    this.#vectors = vectors
+    this.#wanted = wanted
+  }
+
+  /** Everything committed before the call is known when it resolves. */
+  async catchUp(): Promise<VectorView> {
+    const task = this.#busy.then(() => this.#follow())
+    this.#busy = task.catch(() => undefined)
+    return task
+  }
+
+  async #follow(): Promise<VectorView> {
+    const { index, path } = this.#wanted
+    const view = this.#view
+    if (view) {
+      const news = await this.#backend.read((scope) => this.#news(scope, view.position))
+      if (news) {
+        await view.follow(news.changes, news.end)
+        return view
+      }
+      const end = await this.position()
+      const changes = await this.since(view.position)
+      if (changes) {
+        await view.follow(changes, end)
+        return view
+      }
+    }
+    this.#view = await openVectorView(this, { ...index, ...(path !== undefined && { path }) })
+    return this.#view
+  }
+
+  /** The most similar, and up to where in the journal the answer is whole. */
+  async search(
+    vector: Float32Array,
+    k: number,
+    similarityMin: number,
+  ): Promise<{ readonly matches: readonly VectorMatch[]; readonly seen: Position }> {
+    const view = await this.catchUp()
+    const seen = positionOf(view.position)
+    return { matches: await view.search(vector, k, { similarityMin }), seen }
+  }
+
+  /** Whether something was written. */
+  async save(): Promise<boolean> {
+    const view = this.#view
+    if (!view || this.#wanted.path === undefined || this.#saved === view.position) return false
+    const { position } = view
+    await view.save()
+    this.#saved = position
+    return true
+  }
+
+  async count(): Promise<number> {
+    return this.#backend.read(countRepresentatives)
+  }
+
+  async position(): Promise<string> {
+    return nameOf(await this.#backend.read(findHead))
+  }
+
+  async *all(): AsyncGenerator<StoredVector> {
+    let page: Buffer[] = []
+    for await (const { key, value } of this.#backend.scan(meant)) {
+      if (value.role !== 'representative') continue
+      page.push(key)
+      if (page.length < PAGE) continue
+      yield* await this.#stored(page)
+      page = []
+    }
+    yield* await this.#stored(page)
+  }
+
+  async #stored(ids: readonly Buffer[]): Promise<StoredVector[]> {
+    const changes = await this.#backend.read(() => this.#changesOf(ids))
+    return changes.flatMap(({ id, vector }) => (vector ? [{ id, vector }] : []))
+  }
+
+  /** What has become of these contents. */
+  *#changesOf(ids: readonly Buffer[]): Transaction<VectorChange[]> {
+    const rows = yield* glance(...ids.map((id) => cell(meant, id)))
+    const changes: VectorChange[] = []
+    for (const [at, id] of ids.entries()) {
+      const isThere = rows[at]?.role === 'representative'
+      const vectors = isThere ? yield* this.#vectors.read(id) : undefined
+      changes.push({ id, vector: vectors?.pooled })
+    }
+    return changes
+  }
+
+  async since(position: string): Promise<AsyncIterable<VectorChange> | undefined> {
+    const { sequence, nonce } = positionOf(position)
+    const head = await this.#backend.read(findHead)
+    if (head.sequence < sequence || head.sequence - sequence > JOURNAL_KEPT) return undefined
+    if (sequence > 0) {
+      const [last] = await this.#backend.read(readChanges, sequence, sequence)
+      if (!last?.nonce.equals(nonce)) return undefined
+    }
+    const ids: Buffer[] = []
+    for (let from = sequence + 1; from <= head.sequence; from += PAGE) {
+      const to = Math.min(head.sequence, from + PAGE - 1)
+      for (const change of await this.#backend.read(readChanges, from, to)) {
+        if (change === undefined) return undefined
+        ids.push(change.id)
+      }
+    }
+    return this.#changes(ids)
+  }
+
+  /** The same in one read, where it is little; `undefined` where it is more, or cannot be determined. */
+  *#news(scope: ReadScope, position: string): Transaction<News | undefined> {
+    const { sequence, nonce } = positionOf(position)
+    const head = yield* findHead(scope)
+    const end = nameOf(head)
+    if (end === position) return { changes: [], end }
+    if (head.sequence <= sequence || head.sequence - sequence > PAGE) return undefined
+    const [last, ...changes] = yield* readChanges(scope, sequence, head.sequence)
+    if (sequence > 0 && !last?.nonce.equals(nonce)) return undefined
+    const ids = changes.flatMap((change) => (change ? [change.id] : []))
+    if (ids.length < changes.length) return undefined
+    return { changes: yield* this.#changesOf(ids), end }
+  }
+
+  async *#changes(ids: readonly Buffer[]): AsyncGenerator<VectorChange> {
+    for (let from = 0; from < ids.length; from += PAGE) {
+      const some = ids.slice(from, from + PAGE)
+      yield* await this.#backend.read(() => this.#changesOf(some))
+    }
+  }
+
+  /** Takes journal rows away that no index needs which is not far behind. */
+  async trim(kept: number = JOURNAL_KEPT): Promise<number> {
+    const { sequence } = await this.#backend.read(findHead)
+    const end = changeKey(Math.max(0, sequence - kept))
+    let page: Buffer[] = []
+    let trimmed = 0
+    const take = async () => {
+      await this.#backend.run(removeChanges, page)
+      trimmed += page.length
+      page = []
+    }
+    for await (const { key } of this.#backend.scan(meantJournal, { end })) {
+      page.push(key)
+      if (page.length === PAGE) await take()
+    }
+    if (page.length > 0) await take()
+    return trimmed
+  }
+}
+
+/** To be called in the transaction that makes a content a representative, or takes it away. */
+export function* noteChange(scope: Scope, id: Buffer): Transaction<void> {
+  const [head] = yield* read(MEANT_HEAD)
+  const sequence = (head?.sequence ?? 0) + 1
+  const nonce = scope.id()
+  scope.write(MEANT_HEAD, { sequence, nonce })
+  scope.write(cell(meantJournal, changeKey(sequence)), { nonce, id })
+}
+
+/** What changed between a position and now; `undefined` where that cannot be determined. Relies on the head. */
+export function* changesSince(
+  seen: Position,
+  changesMax: number,
+): Transaction<readonly Buffer[] | undefined> {
+  const [head = START] = yield* read(MEANT_HEAD)
+  const behind = head.sequence - seen.sequence
+  if (behind === 0) return head.nonce.equals(seen.nonce) ? [] : undefined
+  if (behind < 0 || behind > changesMax) return undefined
+  const changes = yield* glance(
+    ...Array.from({ length: behind }, (_, at) =>
+      cell(meantJournal, changeKey(seen.sequence + 1 + at)),
+    ),
+  )
+  const found = changes.filter((change) => change !== undefined)
+  return found.length === behind ? found.map(({ id }) => id) : undefined
+}
+
+function* findHead(_scope: ReadScope): Transaction<Position> {
+  return (yield* read(MEANT_HEAD))[0] ?? START
+}
+
+function* countRepresentatives(_scope: ReadScope): Transaction<number> {
+  return (yield* read(REPRESENTATIVES))[0] ?? 0
+}
+
+function* readChanges(
+  _scope: ReadScope,
+  from: number,
+  to: number,
+): Transaction<readonly (MeantChange | undefined)[]> {
+  const cells = Array.from({ length: to - from + 1 }, (_, at) =>
+    cell(meantJournal, changeKey(from + at)),
+  )
+  return yield* glance(...cells)
+}
+
+// oxlint-disable-next-line require-yield -- a body that reads nothing is one too
+function* removeChanges(scope: Scope, keys: readonly Bytes[]): Transaction<void> {
+  for (const key of keys) scope.remove(cell(meantJournal, key))
+}
+
+function nameOf({ sequence, nonce }: Position): string {
+  return `${sequence}:${nonce.toString('hex')}`
+}
+
+function positionOf(name: string): Position {
+  const [sequence = '', nonce = ''] = name.split(':')
+  return { sequence: Number(sequence), nonce: Buffer.from(nonce, 'hex') }
+}

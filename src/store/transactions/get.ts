@@ -1,0 +1,109 @@
+/** The transactions that only look: a key's entry, its bytes, and why it points where it points. */
+
+import type { Bytes } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { cell, read, type ReadScope, type Transaction } from '../../backends/contract.ts'
+import type { ContentCheck } from '../content-check.ts'
+import { decodeSimilarity, type Link, links } from '../near/rows.ts'
+import { decodeReference, type Meant, meant } from '../semantic/rows.ts'
+import {
+  contents,
+  digests,
+  entries,
+  type Entry,
+  type Form,
+  forms,
+  type Known,
+  partKey,
+  refKey,
+  refs,
+} from '../rows.ts'
+
+/** The key's entry, unless it has expired. */
+export function* findEntry(scope: ReadScope, key: Bytes): Transaction<Entry | undefined> {
+  const [entry] = yield* read(cell(entries, key))
+  return entry?.isLive(scope.now()) ? entry : undefined
+}
+
+/** How values are read. */
+export interface Reading {
+  /** Longer ones are in parts. */
+  readonly partBytes: number
+  /** Absent: bytes are returned as they are found. */
+  readonly check: ContentCheck | undefined
+}
+
+/**
+ * The bytes of a key; or its entry, when the bytes are in parts and have to be read part by part. Both rows
+ * are read in one transaction: an overwrite in between can never look like a missing key.
+ */
+export function* findValue(
+  scope: ReadScope,
+  key: Bytes,
+  { partBytes, check }: Reading,
+  noted?: () => void,
+): Transaction<Bytes | Entry | undefined> {
+  const [entry] = yield* read(cell(entries, key))
+  noted?.()
+  if (entry === undefined || !entry.isLive(scope.now())) return undefined
+  if (entry.bytes > partBytes) return entry
+  const [bytes] = yield* read(cell(contents, entry.id))
+  if (bytes === undefined || bytes.byteLength !== entry.bytes) throw damaged(key)
+  if (check && !check.isRight(bytes, entry)) throw damaged(key)
+  return bytes
+}
+
+/** Some parts of a content; `undefined` when one of them is gone. */
+export function* findParts(
+  _scope: ReadScope,
+  id: Bytes,
+  from: number,
+  to: number,
+): Transaction<readonly Bytes[] | undefined> {
+  const cells = Array.from({ length: to - from }, (_, at) => cell(contents, partKey(id, from + at)))
+  const parts = yield* read(...cells)
+  const found = parts.filter((part) => part !== undefined)
+  return found.length === cells.length ? found : undefined
+}
+
+export interface Story {
+  readonly entry: Entry
+  readonly known: Known
+  readonly form: Form | undefined
+  /** How it is linked to what it is like. */
+  readonly link: Link | undefined
+  /** How it is linked to what it means the same as. */
+  readonly meant?: Meant | undefined
+  /** To what it shares the bytes of. */
+  readonly similarity: number | undefined
+  /** The same, where meanings were compared. */
+  readonly meantSimilarity?: number | undefined
+}
+
+/** `has`: whether near duplicates, and texts of like meaning, are linked in this store. */
+export function* findStory(
+  scope: ReadScope,
+  key: Bytes,
+  has: { readonly near: boolean; readonly semantic: boolean },
+): Transaction<Story | undefined> {
+  const entry = yield* findEntry(scope, key)
+  if (entry === undefined) return undefined
+  const [known] = yield* read(cell(digests, entry.digest))
+  if (known === undefined) throw damaged(key)
+  const form = known.form && (yield* read(cell(forms, known.form)))[0]
+  if (!has.near && !has.semantic)
+    return { entry, known, form, link: undefined, similarity: undefined }
+  const [link, ref] = yield* read(cell(links, entry.id), cell(refs, refKey(entry.id, key)))
+  const story = { entry, known, form, link, similarity: decodeSimilarity(ref) }
+  if (!has.semantic) return story
+  const [row] = yield* read(cell(meant, entry.id))
+  return { ...story, meant: row, meantSimilarity: decodeReference(ref)?.similarity }
+}
+
+export function damaged(key: Bytes): PrestigeError {
+  const shown = JSON.stringify(Buffer.from(key).toString('utf8'))
+  return new PrestigeError(
+    'CONTENT_CORRUPT',
+    `The content of key ${shown} is damaged or missing: it does not match the SHA-256 that was stored. Put the value again, or run prestige verify --repair.`,
+  )
+}

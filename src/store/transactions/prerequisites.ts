@@ -1,0 +1,114 @@
+/**
+ * What a put does around its transaction: writing parts, making sure of a large content, or finding out what a text
+ * means, where the transaction asks for it; and cleaning up afterwards.
+ */
+
+import type { Backend } from '../../backends/contract.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { removeParts } from '../collect.ts'
+import type { NotCompared } from '../near/store-near.ts'
+import type { Notes } from '../observe.ts'
+import { confirmLarge } from './heal.ts'
+import { isEnd, type Prepared, type PutEnd, type putValue, type PutWish } from './put.ts'
+import type { Meaning, StoreSemantic } from '../semantic/store-semantic.ts'
+import { stage } from './staging.ts'
+
+/** Each has a commit of somebody else for its reason. */
+const WISHES_MAX = 1000
+
+/** Does what a transaction wishes for, and runs it again, until it has ended. */
+export async function grant(
+  backend: Backend,
+  prepared: Prepared,
+  wish: PutWish,
+  body: typeof putValue,
+  notes: Notes | undefined,
+): Promise<PutEnd> {
+  let ready = prepared
+  let end: PutEnd | PutWish = wish
+  const looking = new Looking(prepared.keeping.semantic, notes)
+  try {
+    for (let wishes = 0; !isEnd(end); wishes++) {
+      if (wishes > WISHES_MAX) throw endless(end)
+      // Asking what has to be done first was no attempt to store it.
+      if (notes) notes.attempts--
+      ready = await granted(backend, ready, end, looking)
+      end = await backend.run(body, ready)
+    }
+    return end
+  } finally {
+    looking.end()
+    const { staged } = ready
+    const isInVain = !isEnd(end) || end.stagedInVain
+    if (staged && isInVain) await cleanUp(() => removeParts(backend, staged))
+  }
+}
+
+async function granted(
+  backend: Backend,
+  prepared: Prepared,
+  wish: PutWish,
+  looking: Looking,
+): Promise<Prepared> {
+  if (typeof wish === 'object') return confirmLarge(backend, prepared, wish)
+  if (wish === 'stage' && !prepared.staged) return stage(backend, prepared)
+  if (wish === 'stage') throw endless(wish)
+  return { ...prepared, meaning: await looking.look(prepared) }
+}
+
+/**
+ * Finds out what a text means, as often as it takes. Whoever has to look again takes a turn until its put has ended:
+ * otherwise each of many puts would make all others look again. Embedding, which may take long, is done before.
+ */
+class Looking {
+  readonly #semantic: StoreSemantic | undefined
+  readonly #notes: Notes | undefined
+  #endTurn: (() => void) | undefined
+
+  constructor(semantic: StoreSemantic | undefined, notes: Notes | undefined) {
+    this.#semantic = semantic
+    this.#notes = notes
+  }
+
+  async look({ meaning: before, value }: Prepared): Promise<Meaning | NotCompared> {
+    const semantic = this.#semantic
+    if (!semantic) throw endless('embed')
+    const notes = this.#notes
+    if (before !== undefined) notes?.count('prestige.semantic.stale_match_total')
+    const known = before ?? (await semantic.vectorsOf(value, notes))
+    if (typeof known === 'string') return known
+    const isContended = before !== undefined || semantic.looksInTurn
+    if (isContended) this.#endTurn ??= await semantic.turns.take()
+    return semantic.meaningOf(value, known, notes)
+  }
+
+  end(): void {
+    this.#endTurn?.()
+  }
+}
+
+function endless(wish: PutWish): PrestigeError {
+  if (wish === 'stage') {
+    const message = 'A value in parts cannot be asked to be put in parts.'
+    return new PrestigeError('BODY_MISUSE', message)
+  }
+  if (typeof wish === 'object') {
+    const message = 'The content of this value was replaced every time it was read. Try again.'
+    return new PrestigeError('CONTENDED', message)
+  }
+  const message = 'Texts of like meaning came too fast for this one to be decided about. Try again.'
+  return new PrestigeError('CONTENDED', message)
+}
+
+/**
+ * The verb has been done; what is left to clean up is noted in the store, and the next `collect` finds it. A
+ * failure that may pass must not make what was done look undone.
+ */
+export async function cleanUp<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof PrestigeError && error.retryable) return undefined
+    throw error
+  }
+}

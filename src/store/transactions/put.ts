@@ -1,0 +1,379 @@
+/**
+ * The transaction behind `put`: look up the key, the bytes and their canonical form; share, link or keep;
+ * point the key at the content; release what it pointed at before. All of it, or none.
+ */
+
+import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
+import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import type { ContentCheck } from '../content-check.ts'
+import { type CheckWish, confirm, type Confirmed } from './heal.ts'
+import { hex, type KeyOutcome, type Receipt } from '../receipt.ts'
+import type { Hit } from '../../match/search.ts'
+import type { NearValue, NotCompared } from '../near/store-near.ts'
+import { decodePayload, encodeSimilarity } from '../near/rows.ts'
+import { type Gc, type Keeping, forgetReference, release } from './release.ts'
+import {
+  contents,
+  type ContentOutcome,
+  digests,
+  entries,
+  Entry,
+  expiries,
+  expiryKey,
+  Form,
+  forms,
+  Known,
+  memberKey,
+  members,
+  refKey,
+  refs,
+  staged,
+} from '../rows.ts'
+import type { Meaning } from '../semantic/store-semantic.ts'
+import { encodeReference } from '../semantic/rows.ts'
+import { requireStaged } from './staging.ts'
+import { count } from '../tallies.ts'
+
+/** A value made ready: everything that can be computed without looking at the store. */
+export interface Prepared {
+  readonly key: Buffer
+  /** A copy of the caller's bytes that nobody else can change. */
+  readonly value: Buffer
+  /** What identifies the content: the digest of its bytes or, with shared representatives, of its form. */
+  readonly digest: Buffer
+  /** The digest of the canonical form, where links are wanted. */
+  readonly form: Buffer | undefined
+  /** The digest of the bytes, where `digest` is that of their form. */
+  readonly exact: Buffer | undefined
+  /** How a known content is made sure of, unless it is taken as it is. */
+  readonly check: ContentCheck | undefined
+  /** A known content that was made sure of already. */
+  readonly confirmed: Confirmed | undefined
+  readonly ttlMs: number | undefined
+  /** The value is in parts already, under this id, and the transaction makes them visible. */
+  readonly staged: Buffer | undefined
+  readonly gc: Gc
+  readonly partBytes: number
+  readonly keeping: Keeping
+  /** Content counts as the same by its canonical form, and the first bytes win. */
+  readonly sharesForms: boolean
+  /** What near duplicates are looked for by, or why they are not: computed only for a value that is new. */
+  readonly near: (() => NearValue | NotCompared) | undefined
+  /** A near duplicate is not kept: the key gets the bytes of what it is like. */
+  readonly sharesNear: boolean
+  /** What its text means, or why that was not asked: found out when a transaction has asked for it. */
+  readonly meaning: Meaning | NotCompared | undefined
+}
+
+export interface PutEnd {
+  readonly receipt: Receipt
+  /** The digest of a content that lost a reference, for the collector to look at. */
+  readonly released: Buffer | undefined
+  /** The staged parts were not needed: the content was there. */
+  readonly stagedInVain: boolean
+  readonly swept: boolean
+}
+
+interface Scene {
+  readonly entry: Entry | undefined
+  /** The content this value is the same as. */
+  readonly known: Known | undefined
+  /** What that content is, or will be, known by. */
+  readonly digest: Buffer
+  readonly form: Form | undefined
+  readonly near: NearScene | undefined
+  readonly meant?: MeantScene
+  readonly notCompared?: NotCompared
+}
+
+/** What a search for near duplicates has found. */
+interface NearScene {
+  readonly value: NearValue
+  readonly hit: Hit<Uint16Array> | undefined
+  /** The content of the hit. */
+  readonly known: Known | undefined
+  readonly passedOver: number
+}
+
+/** What a text means, and that it still stands. */
+interface MeantScene {
+  readonly meaning: Meaning
+  /** The content it means the same as. */
+  readonly known: Known | undefined
+}
+
+/** What has to be done before a transaction can end. */
+export type PutWish =
+  /** The value is large and not known: write its parts first, then come again. */
+  | 'stage'
+  /** The text is not known, or what was known of it does not stand any more: find out what it means. */
+  | 'embed'
+  /** The value is large and known: make sure of its content first. */
+  | CheckWish
+
+export function isEnd(end: PutEnd | PutWish): end is PutEnd {
+  return typeof end === 'object' && 'receipt' in end
+}
+
+export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd | PutWish> {
+  const scene = yield* look(scope, prepared)
+  if (scene === 'embed') return scene
+  const now = scope.now()
+  const { entry, known } = scene
+  const state = known ? yield* confirm(scope, prepared, scene.digest, known) : 'right'
+  if (typeof state === 'object') return state
+  const needsParts = !known && !prepared.staged && prepared.value.byteLength > prepared.partBytes
+  if (needsParts) return 'stage'
+  const expiresAt = prepared.ttlMs === undefined ? undefined : now + prepared.ttlMs
+  const isSame = entry !== undefined && known !== undefined && entry.pointsAt(known)
+  const keyOutcome = keyOutcomeOf(entry, isSame, now)
+  const stagedInVain = prepared.staged !== undefined && known !== undefined
+  const content = keepContent(scope, prepared, scene)
+  if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
+  if (prepared.meaning !== undefined) yield* keepMeaning(scope, prepared, scene, content)
+  const made = receiptOf(prepared, scene, content, keyOutcome, expiresAt)
+  const receipt = state === 'healed' ? { ...made, healed: true as const } : made
+  const isAsItWas = keyOutcome === 'unchanged' && !scene.near && !scene.meant
+  if (isAsItWas && entry?.expiresAt === undefined && expiresAt === undefined) {
+    return { receipt, released: undefined, stagedInVain, swept: false }
+  }
+  const { semantic } = prepared.keeping
+  if (entry && semantic && prepared.sharesNear) {
+    const text = scene.meant?.meaning.text
+    yield* forgetReference(scope, entry.id, prepared.key, semantic, text)
+  }
+  pointKey(scope, prepared, scene, content, expiresAt)
+  if (!entry || isSame) return { receipt, released: undefined, stagedInVain, swept: false }
+  scope.remove(cell(refs, refKey(entry.id, prepared.key)))
+  const end = yield* release(scope, entry, prepared.gc, prepared.keeping)
+  const old = end === 'released' ? entry.digest : undefined
+  return { receipt, released: old, stagedInVain, swept: end === 'swept' }
+}
+
+function* look(scope: Scope, prepared: Prepared): Transaction<Scene | 'embed'> {
+  const { key, digest, form, staged: id, near } = prepared
+  const { semantic } = prepared.keeping
+  const [entry, known] = yield* read(cell(entries, key), cell(digests, digest))
+  const formRow = form && (yield* read(cell(forms, form)))[0]
+  if (id !== undefined && known === undefined) yield* requireStaged(id)
+  const scene = { entry, known, digest, form: formRow, near: undefined }
+  if (known !== undefined || (near === undefined && semantic === undefined)) return scene
+  const value = near?.()
+  if (typeof value === 'string') return { ...scene, notCompared: value }
+  const compared = value ? yield* lookNear(scope, prepared, value, scene) : scene
+  if (semantic === undefined || compared.near?.hit) return compared
+  return yield* lookMeaning(prepared, compared)
+}
+
+function* lookMeaning(
+  { meaning, keeping: { semantic }, sharesNear }: Prepared,
+  scene: Scene,
+): Transaction<Scene | 'embed'> {
+  if (meaning === undefined || semantic === undefined) return 'embed'
+  if (typeof meaning === 'string') return { ...scene, notCompared: meaning }
+  const known = yield* semantic.settle(meaning)
+  if (known === 'again') return 'embed'
+  const meant = { meaning, known }
+  if (!known || !meaning.hit || !sharesNear) return { ...scene, meant }
+  return { ...scene, known, digest: meaning.hit.digest, meant }
+}
+
+/** A text that is kept is linked, or stands for those like it; of one that is not, the vectors are. */
+function* keepMeaning(
+  scope: Scope,
+  { keeping: { semantic }, digest, meaning }: Prepared,
+  { known: same, near, meant, notCompared }: Scene,
+  { id, bytes }: KeptContent,
+): Transaction<void> {
+  if (!semantic || near?.hit) return
+  if (same) {
+    const { text, vectors } = meant?.meaning ?? {}
+    if (text && vectors) semantic.vectors.write(scope, text, vectors)
+    return
+  }
+  const content = { id, digest, bytes }
+  const hit = meant?.known && meant.meaning.hit
+  if (meant?.known && hit) semantic.link(scope, content, meant.meaning, hit, meant.known)
+  else if (meaning && notCompared !== 'not-text') yield* semantic.begin(scope, content, meaning)
+}
+
+function* lookNear(
+  scope: Scope,
+  { keeping, sharesNear }: Prepared,
+  value: NearValue,
+  scene: Scene,
+): Transaction<Scene> {
+  const { near } = keeping
+  if (!near) return scene
+  const { hits, relied, passedOver } = yield* near.search(value, scope)
+  const [hit] = hits
+  if (hit === undefined) {
+    scope.rely(...relied)
+    return { ...scene, near: { value, hit, known: undefined, passedOver } }
+  }
+  scope.rely(near.relied(hit))
+  const known = yield* near.knownOf(hit)
+  const found = { value, hit, known, passedOver }
+  if (!sharesNear) return { ...scene, near: found }
+  const shared = decodePayload(hit.row.payload).digest
+  scope.rely(cell(digests, shared))
+  return { ...scene, known, digest: shared, near: found }
+}
+
+function* keepNear(
+  scope: Scope,
+  { keeping: { near }, digest }: Prepared,
+  { value, hit, known, passedOver }: NearScene,
+  { id, bytes }: KeptContent,
+): Transaction<void> {
+  if (!near) return
+  if (hit && known) near.link(scope, value, { id, digest }, hit, known)
+  else yield* near.begin(scope, value, id, { digest, bytes }, passedOver)
+}
+
+function keyOutcomeOf(entry: Entry | undefined, isSame: boolean, now: number): KeyOutcome {
+  if (!entry?.isLive(now)) return 'created'
+  return isSame ? 'unchanged' : 'replaced'
+}
+
+interface KeptContent {
+  readonly id: Buffer
+  readonly bytes: number
+  readonly exact: Buffer | undefined
+  readonly outcome: ContentOutcome
+}
+
+/** Makes sure the content is there and live. */
+function keepContent(scope: Scope, prepared: Prepared, scene: Scene): KeptContent {
+  const { known, digest } = scene
+  if (known === undefined) return keepNew(scope, prepared, scene)
+  // Linking to a marked content without taking the mark away would let the collector sweep it.
+  if (known.mark) scope.write(cell(digests, digest), known.marked(undefined))
+  return { id: known.id, bytes: known.bytes, exact: known.exact, outcome: 'duplicate' }
+}
+
+function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene): KeptContent {
+  const { key, value, digest } = prepared
+  const id = prepared.staged ?? scope.id()
+  if (prepared.staged) scope.remove(cell(staged, id))
+  else scope.write(cell(contents, id), value)
+  const bytes = value.byteLength
+  const storedAt = scope.now()
+  const known = Known.of({
+    id,
+    bytes,
+    storedAt,
+    form: prepared.form,
+    exact: prepared.exact,
+    mark: undefined,
+    firstKey: key,
+  })
+  scope.write(cell(digests, digest), known)
+  count(scope, { contents: 1, contentBytes: bytes })
+  if (prepared.form) joinForm(scope, prepared.form, form, { id, digest, storedAt, firstKey: key })
+  return {
+    id,
+    bytes,
+    exact: prepared.exact,
+    outcome: form || near?.hit || meant?.known ? 'linked' : 'new',
+  }
+}
+
+function joinForm(
+  scope: Scope,
+  canonical: Bytes,
+  form: Form | undefined,
+  content: { id: Bytes; digest: Bytes; storedAt: number; firstKey: Bytes },
+): void {
+  scope.write(cell(members, memberKey(canonical, content.id)), content.digest)
+  if (!form) scope.write(cell(forms, canonical), Form.of(content))
+  else if (form.mark) scope.write(cell(forms, canonical), form.marked(undefined))
+}
+
+function pointKey(
+  scope: Scope,
+  { key, sharesNear }: Prepared,
+  { entry: old, digest, near, meant }: Scene,
+  { id, bytes, exact, outcome }: KeptContent,
+  expiresAt: number | undefined,
+): void {
+  const isSame = old !== undefined && equalBytes(old.id, id)
+  // A key that is put again keeps its story: its content is no duplicate of itself.
+  const told = isSame ? old.outcome : outcome
+  const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome: told, exact })
+  scope.write(cell(entries, key), entry)
+  const reference = sharesNear ? referenceOf(near, meant) : EMPTY
+  if (!isSame || reference.byteLength > 0) scope.write(cell(refs, refKey(id, key)), reference)
+  const oldExpiry = old?.expiresAt
+  if (oldExpiry !== undefined) scope.remove(cell(expiries, expiryKey(oldExpiry, key)))
+  if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, key)), EMPTY)
+  count(scope, {
+    keys: old ? 0 : 1,
+    keysWithExpiry: (expiresAt === undefined ? 0 : 1) - (oldExpiry === undefined ? 0 : 1),
+    valueBytes: bytes - (old?.bytes ?? 0),
+  })
+}
+
+/** What the reference of a key records if it shares the bytes of what its value is like. */
+function referenceOf(near: NearScene | undefined, meant: MeantScene | undefined): Buffer {
+  if (near?.hit) return encodeSimilarity(near.hit.similarity)
+  if (!meant?.known || !meant.meaning.hit) return EMPTY
+  const { hit, text } = meant.meaning
+  return encodeReference({ similarity: hit.similarity, text })
+}
+
+function receiptOf(
+  prepared: Prepared,
+  scene: Scene,
+  { id, outcome }: KeptContent,
+  key: KeyOutcome,
+  expiresAt: number | undefined,
+): Receipt {
+  const { known, form, near, meant, notCompared } = scene
+  const refused = meant?.meaning.refused
+  const contentId = hex(id)
+  const bytes = prepared.value.byteLength
+  const of = known ?? form ?? near?.known ?? meant?.known
+  const receipt: Receipt =
+    outcome === 'new' || of === undefined
+      ? { key, content: 'new', contentId, bytes, bytesSaved: 0 }
+      : {
+          key,
+          content: outcome,
+          contentId,
+          of: {
+            content: known ? contentId : hex(of.id),
+            firstKey: of.firstKey,
+            storedAt: of.storedAt,
+          },
+          ...methodOf(prepared, scene, outcome),
+          bytes,
+          bytesSaved: known ? bytes : 0,
+        }
+  if (expiresAt === undefined && notCompared === undefined && !refused) return receipt
+  return {
+    ...receipt,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(notCompared !== undefined && { notCompared }),
+    ...(refused && { refused }),
+  }
+}
+
+type Because = Pick<Receipt, 'method' | 'similarity' | 'threshold' | 'embedder'>
+
+function methodOf(
+  { sharesForms, keeping: { near: comparing, semantic } }: Prepared,
+  { form, near, meant }: Scene,
+  outcome: ContentOutcome,
+): Because {
+  if (near?.hit && !form) {
+    const { similarity } = near.hit
+    return { method: 'near', similarity, threshold: comparing?.settings.similarityMin ?? 0 }
+  }
+  const hit = meant?.known && meant.meaning.hit
+  if (hit && semantic && !form) {
+    const { similarityMin: threshold, embedder } = semantic.settings
+    return { method: 'semantic', similarity: hit.similarity, threshold, embedder }
+  }
+  return { method: outcome === 'linked' || sharesForms ? 'canonical' : 'digest' }
+}

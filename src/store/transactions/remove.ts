@@ -1,0 +1,57 @@
+/** The transactions that take a key away: `delete`, and the collector's removal of an expired key. */
+
+import type { Bytes } from '../../platform/bytes.ts'
+import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Gc, type Keeping, forgetReference, release } from './release.ts'
+import { entries, type Entry, expiries, expiryKey, refKey, refs } from '../rows.ts'
+import { count } from '../tallies.ts'
+
+export interface RemoveEnd {
+  /** The key was there, as far as a reader could see: an expired one was not. */
+  readonly existed: boolean
+  readonly released: Buffer | undefined
+  readonly swept: boolean
+}
+
+const NOTHING: RemoveEnd = { existed: false, released: undefined, swept: false }
+
+export interface Removal {
+  readonly key: Bytes
+  readonly gc: Gc
+  readonly keeping: Keeping
+}
+
+export function* removeKey(scope: Scope, removal: Removal): Transaction<RemoveEnd> {
+  const [entry] = yield* read(cell(entries, removal.key))
+  return entry ? yield* removeEntry(scope, entry, removal) : NOTHING
+}
+
+/** Removes the key if it is (still) expired. */
+export function* removeExpired(scope: Scope, removal: Removal): Transaction<RemoveEnd> {
+  const [entry] = yield* read(cell(entries, removal.key))
+  if (!entry || entry.isLive(scope.now())) return NOTHING
+  return { ...(yield* removeEntry(scope, entry, removal)), existed: true }
+}
+
+function* removeEntry(
+  scope: Scope,
+  entry: Entry,
+  { key, gc, keeping }: Removal,
+): Transaction<RemoveEnd> {
+  const { expiresAt } = entry
+  scope.remove(cell(entries, key))
+  if (keeping.semantic) yield* forgetReference(scope, entry.id, key, keeping.semantic)
+  scope.remove(cell(refs, refKey(entry.id, key)))
+  if (expiresAt !== undefined) scope.remove(cell(expiries, expiryKey(expiresAt, key)))
+  count(scope, {
+    keys: -1,
+    keysWithExpiry: expiresAt === undefined ? 0 : -1,
+    valueBytes: -entry.bytes,
+  })
+  const end = yield* release(scope, entry, gc, keeping)
+  return {
+    existed: entry.isLive(scope.now()),
+    released: end === 'released' ? entry.digest : undefined,
+    swept: end === 'swept',
+  }
+}
