@@ -7,85 +7,61 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const FOUNDATION = new Set([
-  'abandoned',
-  'bytes',
-  'display-width',
-  'errors',
-  'harmless',
-  'makeable',
-  'model',
-  'nearest',
-  'options',
-  'sinks',
-  'units',
-  'web-assembly',
-])
-const CONTRACT = ['backends/contract', 'backends/gate', 'backends/ids', 'backends/sealed']
+/** A folder with an entrance, `index.ts`, by which all others use it. The innermost folder counts. */
+const MODULES = [
+  'backends/conformance',
+  'backends/dynamodb',
+  'backends/lmdb',
+  'backends/memory',
+  'backends/redis',
+  'backends/simulated',
+  'backends',
+  'canonical',
+  'cli',
+  'compare',
+  'dedupe',
+  'exports',
+  'fingerprint',
+  'input',
+  'ledger',
+  'match',
+  'report',
+  'resolve',
+  'semantic',
+  'store',
+]
 
-/** Room → what its files may import besides their own room and the foundation. A name with `/` is one file. */
+/** Module → those it may import, besides itself and platform/, whose files each serve everybody. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  abandoned: [],
-  bytes: ['errors'],
-  'display-width': ['harmless'],
-  harmless: [],
-  makeable: ['errors'],
-  errors: [],
-  model: [],
-  nearest: [],
-  options: ['errors'],
-  sinks: ['model'],
-  units: [],
-  'web-assembly': [],
+  platform: [],
   canonical: [],
   input: [],
   fingerprint: ['canonical'],
-  decide: ['canonical', 'fingerprint'],
-  near: ['canonical', 'fingerprint', ...CONTRACT],
-  semantic: ['fingerprint', 'decide', ...CONTRACT],
-  store: ['canonical', 'fingerprint', 'near', 'semantic', ...CONTRACT],
-  resolve: ['canonical', 'fingerprint', 'decide', 'near', 'store', ...CONTRACT],
-  dedupe: ['canonical', 'fingerprint', 'near', 'semantic', 'store', 'input', 'ledger', ...CONTRACT],
-  report: ['canonical', 'fingerprint', 'decide', 'input', 'dedupe', ...CONTRACT],
-  ledger: [...CONTRACT],
-  backends: [],
-  'open-store': ['store', 'backends'],
-  'verify-store': ['store', 'backends', 'open-store'],
-  'open-resolver': ['resolve', 'backends'],
-  'open-dedupe': ['dedupe', 'semantic', 'backends'],
-  'open-ledger': ['ledger', 'backends'],
-  index: [
-    'store',
-    'canonical',
-    'fingerprint',
-    'decide',
-    'resolve',
-    'ledger',
-    'open-ledger',
-    'open-store',
-    'open-resolver',
-    'open-dedupe',
-    'dedupe',
-    'input',
-    'backends/contract',
+  compare: ['canonical', 'fingerprint'],
+  backends: [
+    'backends/dynamodb',
+    'backends/lmdb',
+    'backends/memory',
+    'backends/redis',
+    'backends/simulated',
   ],
+  'backends/conformance': ['backends/simulated'],
+  'backends/dynamodb': ['backends/redis'],
+  'backends/lmdb': [],
+  'backends/memory': [],
+  'backends/redis': [],
+  'backends/simulated': [],
+  match: ['canonical', 'fingerprint', 'backends'],
+  semantic: ['fingerprint', 'compare', 'backends'],
+  store: ['canonical', 'fingerprint', 'match', 'semantic', 'backends', 'backends/lmdb'],
+  resolve: ['canonical', 'fingerprint', 'compare', 'match', 'backends'],
+  ledger: ['backends'],
+  dedupe: ['canonical', 'fingerprint', 'match', 'semantic', 'input', 'ledger', 'backends'],
+  report: ['canonical', 'fingerprint', 'compare', 'input', 'dedupe', 'backends'],
+  index: ['store', 'canonical', 'compare', 'resolve', 'ledger', 'dedupe', 'input', 'backends'],
+  exports: MODULES.filter((name) => name !== 'cli' && name !== 'exports'),
   // A command loads what it needs: a store without the comparing of texts, or that without a store.
-  cli: [
-    'index',
-    'open-ledger',
-    'open-store',
-    'verify-store',
-    'open-resolver',
-    'open-dedupe',
-    'report',
-    'decide',
-    'semantic',
-    'dedupe/job-config',
-    'dedupe/config-text',
-    'dedupe/records',
-    'backends/dynamodb/index',
-    'backends/secrets',
-  ],
+  cli: [...MODULES.filter((name) => name !== 'exports'), 'index'],
 }
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
@@ -93,24 +69,53 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
 
 const textOf = (path: string) => readFileSync(join(ROOT, 'src', path), 'utf8')
-const roomOf = (path: string) => path.split('/')[0]!.replace(/\.ts$/, '')
 
-function importsOf(path: string): string[] {
-  const found = textOf(path).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)
-  return [...found].map(([, to]) => posix.join(posix.dirname(path), to!).replace(/\.ts$/, ''))
+function moduleOf(path: string): string {
+  const known = MODULES.find((name) => path.startsWith(`${name}/`))
+  return known ?? path.split('/')[0]!.replace(/\.ts$/, '')
+}
+
+interface Import {
+  readonly target: string
+  /** Loads the file at once: no type, and not `await import()`. */
+  readonly isEager: boolean
+}
+
+function importsOf(path: string): Import[] {
+  const statements =
+    /(?:(?:import|export)\s+(?<kind>type\s)?[^'();=]*?from\s*|(?<lazy>import\())'(?<to>\.[^']+)'/g
+  return [...textOf(path).matchAll(statements)].map(({ groups }) => ({
+    target: posix.join(posix.dirname(path), groups!['to']!),
+    isEager: !groups!['kind'] && !groups!['lazy'],
+  }))
 }
 
 describe('the architecture', () => {
-  it.each(sources)('src/%s imports only what its room may', (path) => {
-    const room = roomOf(path)
-    const allowed = MAY_IMPORT[room]
-    expect(allowed, `room ${room} has no rule`).toBeDefined()
-    for (const target of importsOf(path)) {
-      const own = roomOf(target) === room
-      const base = room in MAY_IMPORT && !FOUNDATION.has(room) && FOUNDATION.has(target)
-      const named = allowed!.some((name) => target === name || roomOf(target) === name)
-      expect(own || base || named, `${path} imports ${target}`).toBe(true)
+  it.each(sources)('src/%s imports only what its module may, by entrances', (path) => {
+    const own = moduleOf(path)
+    const allowed = MAY_IMPORT[own]
+    expect(allowed, `module ${own} has no rule`).toBeDefined()
+    for (const { target } of importsOf(path)) {
+      const other = moduleOf(target)
+      if (other === own || (other === 'platform' && own !== 'platform')) continue
+      // An engine is part of its family: it shares the contract and the kit.
+      if (own.startsWith(`${other}/`)) continue
+      expect(allowed, `${path} imports ${target}`).toContain(other)
+      if (other in MAY_IMPORT && MODULES.includes(other))
+        expect(target, `${path} imports past the entrance`).toBe(`${other}/index.ts`)
     }
+  })
+
+  it('has no cycle of files that load one another', () => {
+    const done = new Set<string>()
+    const visit = (path: string, trail: readonly string[]) => {
+      expect(trail, 'a cycle').not.toContain(path)
+      if (done.has(path)) return
+      for (const { target, isEager } of importsOf(path))
+        if (isEager) visit(target, [...trail, path])
+      done.add(path)
+    }
+    for (const path of sources) visit(path, [])
   })
 
   it.each(sources)('src/%s says why its casts are safe, and uses no escape hatch', (path) => {

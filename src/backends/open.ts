@@ -2,7 +2,7 @@
 
 import { PrestigeError } from '../platform/errors.ts'
 import type { Backend, BackendOptions } from './contract.ts'
-import type { Durability } from './lmdb/environment.ts'
+import type { Durability } from './lmdb/index.ts'
 import type { Tappable } from './kit/optimistic.ts'
 import { withoutSecrets } from './kit/secrets.ts'
 
@@ -23,11 +23,11 @@ export async function openBackend(location: string, options: LocationOptions): P
         'A store in memory begins empty: there is none yet.',
       )
     }
-    const { MemoryBackend } = await import('./memory/backend.ts')
+    const { MemoryBackend } = await import('./memory/index.ts')
     return new MemoryBackend(options)
   }
   if (/^rediss?(\+cluster)?:/i.test(location)) {
-    const { openRedis } = await import('./redis/backend.ts')
+    const { openRedis } = await import('./redis/index.ts')
     return openRedis(location, options)
   }
   if (/^dynamodb:/i.test(location)) {
@@ -41,9 +41,9 @@ export async function openBackend(location: string, options: LocationOptions): P
     )
   }
   if (options.readOnly) {
-    const { openReadOnly } = await import('./lmdb/file/backend.ts')
+    const { openReadOnly } = await import('./lmdb/index.ts')
     return openReadOnly(location, options)
   }
-  const { openLmdb } = await import('./lmdb/backend.ts')
+  const { openLmdb } = await import('./lmdb/index.ts')
   return openLmdb(location, options)
 }

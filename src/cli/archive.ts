@@ -19,7 +19,7 @@ export async function exportArchive(invocation: Invocation): Promise<number> {
   refuseMisplaced(invocation)
   const file = invocation.operand(0)
   const location = locationOf(invocation)
-  const { archiveStore } = await import('../store/open.ts')
+  const { archiveStore } = await import('../store/index.ts')
   const pieces = archiveStore(location, { namespace: invocation.text('namespace') })
   const bytes = file === '-' ? await toStdout(pieces) : await toFile(invocation, file, pieces)
   // With - the archive is what stdout is for.
@@ -76,7 +76,7 @@ export async function importArchive(invocation: Invocation): Promise<number> {
   refuseMisplaced(invocation)
   const file = invocation.operand(0)
   const progress = Progress.of(invocation, 'key')
-  const { restoreStore } = await import('../store/open.ts')
+  const { restoreStore } = await import('../store/index.ts')
   let source: Readable | undefined
   // It would wait for ever for what a pipe does not give.
   const stop = () => source?.destroy(invocation.signal.reason)

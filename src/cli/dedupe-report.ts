@@ -1,6 +1,6 @@
 /** Results of a run of `dedupe`, for the terminal. */
 
-import { withoutSecrets } from '../backends/kit/secrets.ts'
+import { withoutSecrets } from '../backends/index.ts'
 import { harmless } from '../platform/harmless.ts'
 import type { Summary } from '../index.ts'
 import { paint } from './output.ts'

@@ -3,12 +3,7 @@
 import { stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 
-import {
-  environmentLayer,
-  type JobConfig,
-  type Layer,
-  readJobConfig,
-} from '../dedupe/config/job-config.ts'
+import { environmentLayer, type JobConfig, type Layer, readJobConfig } from '../dedupe/index.ts'
 import type { OptionName } from './declarations/index.ts'
 import { fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'

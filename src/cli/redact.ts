@@ -5,7 +5,7 @@
  * call was given, because a key or a document may be a URL itself and has to be printed as it is stored.
  */
 
-import { withoutSecrets, withoutSecretsInText } from '../backends/kit/secrets.ts'
+import { withoutSecrets, withoutSecretsInText } from '../backends/index.ts'
 
 /** Each with how it is shown. */
 type Hidden = readonly (readonly [given: string, shown: string])[]

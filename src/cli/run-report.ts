@@ -2,7 +2,7 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 
-import { asideOf, removeAbandoned } from '../dedupe/output/records.ts'
+import { asideOf, removeAbandoned } from '../dedupe/index.ts'
 import type { Deduper, Summary } from '../index.ts'
 import type { Report } from '../report/index.ts'
 import { fileFailure } from './failure.ts'

@@ -5,8 +5,7 @@
  * as `[-in A-]` and `{+in B+}` where there is none. Long stretches are cut short and said to be.
  */
 
-import type { Span } from '../compare/index.ts'
-import { type Tokens, tokensOf, tokenText } from '../compare/tokens.ts'
+import { type Span, type Tokens, tokensOf, tokenText } from '../compare/index.ts'
 import { displayWidth, graphemes, shortened } from '../platform/display-width.ts'
 import { harmless } from '../platform/harmless.ts'
 import { countOf } from './units.ts'

@@ -23,7 +23,7 @@ export async function withStore<T>(
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const location = locationOf(invocation)
-  const { openStore } = await import('../store/open.ts')
+  const { openStore } = await import('../store/index.ts')
   const how =
     readOnly && isDirectory(location)
       ? { readOnly }

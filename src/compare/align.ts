@@ -8,12 +8,11 @@
  */
 
 import { type CanonicalInput, canonicalProfile } from '../canonical/index.ts'
-import type { TextInput } from '../fingerprint/kernels.ts'
-import { requireText } from '../fingerprint/similarity-sketch.ts'
+import { requireText, type TextInput } from '../fingerprint/index.ts'
 import { readOptions } from '../platform/options.ts'
 import { canonicalText } from './compare-texts.ts'
 import { matchSequences, type Run } from './matching.ts'
-import { type AlignOptions, alignOptions } from './options.ts'
+import { alignOptions, type AlignOptions } from './options.ts'
 import { type Tokens, tokensOf, tokenText } from './tokens.ts'
 
 export type Span =

@@ -6,33 +6,32 @@
  * and how the answer looks on a screen.
  */
 
-import { canonicalProfile, type CanonicalInput } from '../canonical/index.ts'
+import { type CanonicalInput, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
+  allShingleHashes,
+  automaticShape,
   type Banding,
   chooseBands,
   collisionProbability,
   computeBands,
-} from '../fingerprint/bands.ts'
-import { containment, jaccard, sharedCount } from '../fingerprint/exact-similarity.ts'
-import { hashVersion } from '../fingerprint/hash-version.ts'
-import type { TextInput } from '../fingerprint/kernels.ts'
-import {
-  automaticShape,
+  containment,
+  estimateSimilarity,
+  hashVersion,
+  inspect,
+  jaccard,
+  requireText,
   shapeOf,
+  sharedCount,
+  shingleHashes,
   type ShingleProfile,
   type ShingleShape,
-} from '../fingerprint/shingle-profile.ts'
-import {
-  estimateSimilarity,
-  requireText,
-  shingleHashes,
   type SimilaritySketch,
   sketchOf,
-} from '../fingerprint/similarity-sketch.ts'
-import { allShingleHashes, inspect } from '../fingerprint/twin-text.ts'
+  type TextInput,
+} from '../fingerprint/index.ts'
 import { readOptions } from '../platform/options.ts'
-import { type CompareOptions, compareOptions } from './options.ts'
+import { compareOptions, type CompareOptions } from './options.ts'
 import { shingleTexts } from './shingle-texts.ts'
 
 export interface Comparison {

@@ -23,3 +23,5 @@ export type {
 } from './tune.ts'
 export { thresholdSvg } from './threshold-svg.ts'
 export type { Rate } from './wilson.ts'
+export { type Tokens, tokenText, tokensOf } from './tokens.ts'
+export type { Wanted } from './tune.ts'

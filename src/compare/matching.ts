@@ -6,7 +6,7 @@
  * what lies between is compared. A part that is still too different counts as having nothing in common.
  */
 
-import { mix } from '../fingerprint/mix.ts'
+import { mix } from '../fingerprint/index.ts'
 
 /** So many numbers are the same, from these places on. */
 export interface Run {

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 
 import type { CanonicalInput } from '../canonical/index.ts'
-import type { ShingleProfile } from '../fingerprint/shingle-profile.ts'
+import type { ShingleProfile } from '../fingerprint/index.ts'
 import { given } from '../platform/options.ts'
 
 const isShare = (value: unknown) => typeof value === 'number' && value > 0 && value <= 1

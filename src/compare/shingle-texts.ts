@@ -6,9 +6,7 @@
  * marks that `chars` puts at both ends of a text.
  */
 
-import type { ShingleShape } from '../fingerprint/shingle-profile.ts'
-import { textClasses } from '../fingerprint/text-classes.ts'
-import { decode, isIn, UNIT_BITS } from '../fingerprint/twin-text.ts'
+import { decode, isIn, type ShingleShape, textClasses, UNIT_BITS } from '../fingerprint/index.ts'
 
 const START_MARK = '␂'
 const END_MARK = '␃'

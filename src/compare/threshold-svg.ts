@@ -6,7 +6,7 @@
  * tuning gives the same bytes.
  */
 
-import { type Banding, collisionProbability } from '../fingerprint/bands.ts'
+import { type Banding, collisionProbability } from '../fingerprint/index.ts'
 import type { ThresholdScore, ThresholdTuning } from './tune.ts'
 
 const WIDTH = 720

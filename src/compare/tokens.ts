@@ -5,8 +5,7 @@
  * What joins to the character before it (marks, joiners, skin tones, the second half of a flag) is never cut off.
  */
 
-import { textClasses } from '../fingerprint/text-classes.ts'
-import { isIn } from '../fingerprint/twin-text.ts'
+import { isIn, textClasses } from '../fingerprint/index.ts'
 
 export interface Tokens {
   readonly text: string

@@ -8,10 +8,15 @@
  */
 
 import { PrestigeError } from '../platform/errors.ts'
-import { type Banding, chooseBands, collisionProbability } from '../fingerprint/bands.ts'
-import { jaccard } from '../fingerprint/exact-similarity.ts'
-import type { TextInput } from '../fingerprint/kernels.ts'
-import { requireSlots, shingleHashes } from '../fingerprint/similarity-sketch.ts'
+import {
+  type Banding,
+  chooseBands,
+  collisionProbability,
+  jaccard,
+  requireSlots,
+  shingleHashes,
+  type TextInput,
+} from '../fingerprint/index.ts'
 import { readOptions } from '../platform/options.ts'
 import { canonicalText, commonShape, profileOf } from './compare-texts.ts'
 import { type TuneOptions, tuneOptions } from './options.ts'

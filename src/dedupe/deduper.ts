@@ -2,10 +2,10 @@
 
 import { randomBytes } from 'node:crypto'
 
-import type { Backend } from '../backends/contract.ts'
+import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { InputFile } from '../input/document.ts'
 import {
+  type InputFile,
   LEADS_OUTSIDE,
   type Listing,
   type ListingInput,

@@ -7,14 +7,13 @@
 
 import { resolve } from 'node:path'
 
-import type { Backend } from '../backends/contract.ts'
+import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { runName } from '../ledger/names.ts'
-import { dropRun } from '../ledger/undo.ts'
+import { dropRun, runName } from '../ledger/index.ts'
 import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
-import type { Embedder } from '../semantic/embedding/embedder.ts'
+import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
-import { decideRun, type DecideOptions, type Watcher } from './phases/decide-run.ts'
+import { type DecideOptions, decideRun, type Watcher } from './phases/decide-run.ts'
 import { violations } from './phases/guards.ts'
 import { Leases, openLeases, publishing, type Sharing } from './phases/leases.ts'
 import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
@@ -38,7 +37,7 @@ import {
   type RunRow,
 } from './runs.ts'
 import { State } from './state.ts'
-import { type Summary, summarise } from './phases/summary.ts'
+import { summarise, type Summary } from './phases/summary.ts'
 import { requireTarget } from './output/target.ts'
 import { clearRun, reliedOnBy, undoRun } from './phases/undo.ts'
 

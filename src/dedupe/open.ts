@@ -1,9 +1,11 @@
 /** Opens the corpus job: chooses the backend, reads the config, checks what the state was written with. */
 
-import type { Backend } from '../backends/contract.ts'
-import type { LocationOptions } from '../backends/open.ts'
-import { openBackend } from '../backends/open.ts'
-import { OverlayBackend } from '../backends/kit/overlay.ts'
+import {
+  type Backend,
+  type LocationOptions,
+  openBackend,
+  OverlayBackend,
+} from '../backends/index.ts'
 import { type DedupeInput, type KeepRule, readConfig } from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
 import { Deduper, type DedupeStreamOptions } from './deduper.ts'
@@ -13,7 +15,7 @@ import { mergeRaw } from './config/raw.ts'
 import { dedupeSpaces } from './rows.ts'
 import { lastConfig, State } from './state.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { Embedder } from '../semantic/embedding/embedder.ts'
+import type { Embedder } from '../semantic/index.ts'
 
 export interface DedupeOptions extends Omit<DedupeInput, 'keep'> {
   /**

@@ -8,12 +8,12 @@
 
 import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type Codec, rows, type Space } from '../backends/contract.ts'
-import { ledgerSpaces } from '../ledger/rows.ts'
-import { nearSpaces, rawCodec, spacesOf } from '../match/rows.ts'
+import { type Codec, rows, type Space } from '../backends/index.ts'
+import { ledgerSpaces } from '../ledger/index.ts'
+import { nearSpaces, rawCodec, spacesOf } from '../match/index.ts'
 import { documentCodec, type DocumentRow, type Rank } from './decision/document-row.ts'
 
-export { documentKey } from '../ledger/names.ts'
+export { documentKey } from '../ledger/index.ts'
 export { type DocumentRow, type Rank } from './decision/document-row.ts'
 
 const FORMAT = 0x10

@@ -4,10 +4,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 
 import { endOfPrefix } from '../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { InputFile, Shard } from '../input/document.ts'
-import type { ReadingInput } from '../input/index.ts'
+import type { InputFile, ReadingInput, Shard } from '../input/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { states } from './rows.ts'
 

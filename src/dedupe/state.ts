@@ -5,12 +5,12 @@
  * silently find nothing of what is there.
  */
 
-import { type Backend, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { startRun } from '../ledger/runs.ts'
+import { startRun } from '../ledger/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
-import type { Embedder } from '../semantic/embedding/embedder.ts'
+import type { Embedder } from '../semantic/index.ts'
 import type { Decision } from './decision/decision.ts'
 import { Engine } from './decision/engine.ts'
 import {

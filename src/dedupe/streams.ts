@@ -1,8 +1,8 @@
 /** Runs that are streams of documents, without files: what was decided in them is noted, so that it can be undone. */
 
-import { cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { batches, encodeEntries, runPrefix } from './rows.ts'
-import { listRuns, type RunHead, requireRunName, runCell } from './runs.ts'
+import { listRuns, requireRunName, runCell, type RunHead } from './runs.ts'
 import type { Also, State } from './state.ts'
 
 /** The run is there before its first decision is. Any number of streams may add to it. */

@@ -72,3 +72,13 @@ export type {
   TableBytes,
   TableStats,
 } from './similarity-table.ts'
+export { CODE_MAX, type CodeRows, DOTS_MAX, codeRows } from './code-rows.ts'
+export { jaccardFrom } from './exact-similarity.ts'
+export type { KernelsName } from './kernels.ts'
+export { mix } from './mix.ts'
+export { float32Rows, float64Rows, rowInPage } from './paged-rows.ts'
+export { type ShingleShape, automaticShape, shapeOf } from './shingle-profile.ts'
+export { requireSlots, requireText } from './similarity-sketch.ts'
+export { ID_BYTES, SlotIds } from './slot-ids.ts'
+export { textClasses } from './text-classes.ts'
+export { UNIT_BITS, allShingleHashes, decode, inspect, isIn } from './twin-text.ts'

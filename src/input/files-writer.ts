@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import type { InputFile, Shard } from './document.ts'
 import { KeptPositions } from './kept-positions.ts'
 import { OpenInput } from './open-input.ts'
-import { type KeptWriter, requireOther, type Written } from './open-writer.ts'
+import type { KeptWriter, Written } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
-import { OutputFile } from './output-file.ts'
+import { OutputFile, requireOther } from './output-file.ts'
 
 /** Each file is synced by itself, and most of that time is waiting. */
 const AT_ONCE = 16

@@ -24,3 +24,5 @@ export {
   writingOptions,
 } from './options.ts'
 export { readLendingTexts, readShard } from './read-shard.ts'
+export { utf8Of } from './document.ts'
+export { codeOf, outputFailure } from './failure.ts'

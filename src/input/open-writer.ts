@@ -6,10 +6,8 @@
  * their order. A shard of many files is many outputs, each whole by itself.
  */
 
-import { stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 
-import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
 import type { Shard } from './document.ts'
 import { FilesWriter } from './files-writer.ts'
@@ -17,7 +15,7 @@ import { withoutCompression } from './formats.ts'
 import { LinesWriter } from './lines-writer.ts'
 import { writingOptions, type WritingInput, type WritingOptions } from './options.ts'
 import { RecordsWriter } from './records-writer.ts'
-import { canCompress, OutputFile } from './output-file.ts'
+import { canCompress, OutputFile, requireOther } from './output-file.ts'
 
 export interface Written {
   readonly documents: number
@@ -75,16 +73,4 @@ async function openFormat(
   const isCsv = shard.format === 'csv' || shard.format === 'tsv'
   if (isCsv) return new RecordsWriter(shard, output, note, options)
   return new LinesWriter(shard, output, note, options)
-}
-
-/** An output in the place of its own input would destroy what is still to be read. */
-export async function requireOther(input: string, output: string): Promise<void> {
-  const [from, to] = await Promise.all(
-    [input, output].map((path) => stat(path).catch(() => undefined)),
-  )
-  const isSame =
-    from && to ? from.ino === to.ino && from.dev === to.dev : resolve(input) === resolve(output)
-  if (!isSame) return
-  const message = `${output} would replace its own input. Write to another directory.`
-  throw new PrestigeError('INVALID_OPTIONS', message)
 }

@@ -5,10 +5,11 @@
 
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Transform } from 'node:stream'
 import { createGzip } from 'node:zlib'
 
+import { PrestigeError } from '../platform/errors.ts'
 import { zstdOfNode } from './decompress.ts'
 import type { Compression } from './document.ts'
 import { outputFailure } from './failure.ts'
@@ -158,4 +159,16 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await handle?.close()
   }
+}
+
+/** An output in the place of its own input would destroy what is still to be read. */
+export async function requireOther(input: string, output: string): Promise<void> {
+  const [from, to] = await Promise.all(
+    [input, output].map((path) => stat(path).catch(() => undefined)),
+  )
+  const isSame =
+    from && to ? from.ino === to.ino && from.dev === to.dev : resolve(input) === resolve(output)
+  if (!isSame) return
+  const message = `${output} would replace its own input. Write to another directory.`
+  throw new PrestigeError('INVALID_OPTIONS', message)
 }

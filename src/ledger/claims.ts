@@ -3,7 +3,7 @@
  * may take the document over with a greater token, and whoever holds the smaller one is refused.
  */
 
-import { read, type Scope, type Transaction } from '../backends/contract.ts'
+import { read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   isHeld,

@@ -1,7 +1,7 @@
 /** Undo and retention, in many small transactions: what a crash leaves of them is finished by the next call. */
 
 import { endOfPrefix } from '../platform/bytes.ts'
-import type { Backend } from '../backends/contract.ts'
+import type { Backend } from '../backends/index.ts'
 import type { Name } from './names.ts'
 import { byRun, KEY, lines, runs } from './rows.ts'
 import { finishRun } from './runs.ts'

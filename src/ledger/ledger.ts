@@ -3,8 +3,7 @@
  * only after its work is: it is claimed, worked on, committed. What crashes in between is taken over.
  */
 
-import type { Backend, ReadScope, Transaction } from '../backends/contract.ts'
-import { Gate } from '../backends/kit/gate.ts'
+import { type Backend, Gate, type ReadScope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   type Claim,
@@ -51,7 +50,7 @@ import {
   sourceName,
 } from './names.ts'
 import type { LedgerOptions } from './options.ts'
-import { type Forgotten, forgetRun, prune, type Pruned } from './forgetting.ts'
+import { forgetRun, type Forgotten, prune, type Pruned } from './forgetting.ts'
 import { type Exists, reconcile, type ReconcileOptions, type ReconcileReport } from './reconcile.ts'
 import type { Line, RunRow } from './rows.ts'
 import {
@@ -59,16 +58,16 @@ import {
   finishRun,
   openShards,
   type RunInput,
-  startRun,
   type StartedRun,
+  startRun,
 } from './runs.ts'
 import {
   checkLeaseOptions,
   finishShard,
   type HeldShard,
-  leaseShard,
   type Leased,
   type LeaseOptions,
+  leaseShard,
   noteProgress,
   releaseShard,
   type Shard,

@@ -6,7 +6,7 @@
  */
 
 import { concat } from '../platform/bytes.ts'
-import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cell, type Cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   checkDetail,

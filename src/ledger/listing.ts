@@ -1,7 +1,7 @@
 /** Lines in a stable order, that of their keys: neither time nor later changes move a line to another place. */
 
 import { concat, endOfPrefix } from '../platform/bytes.ts'
-import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { isRemembered, type LedgerLine, lineCell, told } from './lines.ts'
 import { documentKey, type Name, overallTallies, refuseUnknown, runName } from './names.ts'
@@ -11,9 +11,9 @@ import {
   KEY,
   type Line,
   type LineStatus,
-  runs as runSpace,
   type RunEntry,
   type RunRow,
+  runs as runSpace,
   STATUSES,
 } from './rows.ts'
 

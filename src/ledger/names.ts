@@ -9,7 +9,7 @@
 import { hash } from 'node:crypto'
 
 import { utf8 } from '../platform/bytes.ts'
-import { type Cell, cell } from '../backends/contract.ts'
+import { cell, type Cell } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { KEY, ledgerTallies, STATUSES, tallyKey } from './rows.ts'
 

@@ -1,7 +1,6 @@
 /** Opens a ledger: chooses the backend, reads the options, checks the format. */
 
-import type { Backend } from '../backends/contract.ts'
-import { openBackend } from '../backends/open.ts'
+import { type Backend, openBackend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { Ledger } from './ledger.ts'
 import { type LedgerInput, type LedgerOptions, ledgerOptions } from './options.ts'

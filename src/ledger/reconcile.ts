@@ -3,7 +3,7 @@
  * ledger knows nothing of. Lines are read before the target is asked, and changed only if they are still the same.
  */
 
-import { type Backend, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { type Backend, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   isHeld,

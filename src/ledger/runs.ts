@@ -3,10 +3,10 @@
  * of it. The row of a run is read by every line and written a few times in its life.
  */
 
-import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cell, type Cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { refuseUnknown, runName, shortText } from './names.ts'
-import { runs, type RunRow, type RunStatus } from './rows.ts'
+import { type RunRow, runs, type RunStatus } from './rows.ts'
 
 export interface RunInput {
   /** Its name; made of the time if not given. */

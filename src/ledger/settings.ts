@@ -7,7 +7,7 @@ import {
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../backends/contract.ts'
+} from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { settings } from './rows.ts'
 

@@ -4,17 +4,10 @@
  * written in the very transaction that did the work.
  */
 
-import {
-  type Cell,
-  cell,
-  glance,
-  read,
-  type Scope,
-  type Transaction,
-} from '../backends/contract.ts'
+import { cell, type Cell, glance, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { checkLease, refuseUnknown, runName, shortText } from './names.ts'
-import { type ShardRow, shardKey, shards, type ShardState } from './rows.ts'
+import { shardKey, type ShardRow, shards, type ShardState } from './rows.ts'
 import { requireRunning, runCell } from './runs.ts'
 
 export interface LeaseOptions {

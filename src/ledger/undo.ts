@@ -1,9 +1,9 @@
 /** Taking lines away: those of a run (undo), one document's, and those that are older than is to be remembered. */
 
-import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cell, type Cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { countOfRun, isHeld, lineCell, placeLine, removeLine, runEntryCell } from './lines.ts'
 import { NO_RUN, runKey } from './names.ts'
-import { IN_FORCE, type Line, type RunEntry, runs, type RunRow, shardKey, shards } from './rows.ts'
+import { IN_FORCE, type Line, type RunEntry, type RunRow, runs, shardKey, shards } from './rows.ts'
 
 export type TakenBack =
   /** It was the document's first line: there is none now. */

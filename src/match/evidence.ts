@@ -10,11 +10,11 @@ import { PrestigeError } from '../platform/errors.ts'
 import {
   equalSlots,
   jaccard,
+  jaccardFrom,
   shingleHashes,
   type ShingleProfile,
   sketchOf,
 } from '../fingerprint/index.ts'
-import { jaccardFrom } from '../fingerprint/exact-similarity.ts'
 
 export type EvidenceKind = 'text' | 'hashes' | 'sketch'
 

@@ -13,13 +13,13 @@
 import { type Bytes, concat, EMPTY, equalBytes, latin1 } from '../platform/bytes.ts'
 import {
   type Backend,
-  type Cell,
   cell,
+  type Cell,
   glance,
   read,
   type Scope,
   type Transaction,
-} from '../backends/contract.ts'
+} from '../backends/index.ts'
 import type { Candidate, TableStats } from '../fingerprint/index.ts'
 import type { Likeness } from './scheme.ts'
 import {

@@ -8,7 +8,7 @@
 
 import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type Codec, rows, type Space } from '../backends/contract.ts'
+import { type Codec, rows, type Space } from '../backends/index.ts'
 
 const FORMAT = 0x10
 const FORMAT_MASK = 0xf0

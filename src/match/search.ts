@@ -6,8 +6,7 @@
  * Measuring ends when no candidate left can be more similar than the last of the hits that are wanted.
  */
 
-import type { Cell, Scope, Transaction } from '../backends/contract.ts'
-import { glance } from '../backends/contract.ts'
+import { type Cell, glance, type Scope, type Transaction } from '../backends/index.ts'
 import type { NearIndex } from './match-index.ts'
 import type { Representative } from './rows.ts'
 

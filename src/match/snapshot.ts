@@ -12,14 +12,7 @@
  */
 
 import { asBuffer, type Bytes, concat, equalBytes } from '../platform/bytes.ts'
-import {
-  type Backend,
-  cell,
-  first,
-  read,
-  type Scope,
-  type Transaction,
-} from '../backends/contract.ts'
+import { type Backend, cell, first, read, type Scope, type Transaction } from '../backends/index.ts'
 import { digestOf, type GroupedTables } from '../fingerprint/index.ts'
 import type { Likeness } from './scheme.ts'
 import { ID_BYTES, type NearSpaces, sequenceKey } from './rows.ts'

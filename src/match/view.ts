@@ -20,7 +20,7 @@ import {
   rowsOf,
   type Scope,
   type Transaction,
-} from '../backends/contract.ts'
+} from '../backends/index.ts'
 import type { CandidateQuery, Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
 import type { Likeness } from './scheme.ts'
 import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } from './rows.ts'

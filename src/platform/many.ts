@@ -5,7 +5,9 @@
  */
 
 import { PrestigeError } from './errors.ts'
-import type { Key } from '../store/prepare.ts'
+import type { Bytes } from './bytes.ts'
+
+type Key = string | Bytes
 
 export type Outcome<T> =
   | { readonly key: Key; readonly ok: true; readonly result: T }

@@ -1,7 +1,6 @@
 /** Two texts side by side as a table: shared line breaks make rows, so that what belongs together stays together. */
 
-import type { Span } from '../compare/index.ts'
-import { tokensOf } from '../compare/tokens.ts'
+import { type Span, tokensOf } from '../compare/index.ts'
 import { countOf } from '../platform/units.ts'
 import { nameMarkup } from './html-parts.ts'
 import { html, type Markup } from './markup.ts'

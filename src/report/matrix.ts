@@ -1,6 +1,6 @@
 /** Counts by two sources as a square of the busiest ones, and who wins over whom. */
 
-import type { PairCounts } from '../dedupe/phases/bounded.ts'
+import type { PairCounts } from '../dedupe/index.ts'
 
 export interface Matrix {
   readonly sources: readonly string[]

@@ -1,6 +1,6 @@
 /** A report as measurements, under the names that dashboards of the original know. */
 
-import type { Method } from '../dedupe/decision/decision.ts'
+import type { Method } from '../dedupe/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
 import { ContainedMetrics } from '../platform/sinks.ts'
 import type { Report } from './report.ts'

@@ -9,20 +9,22 @@ import { arch, platform } from 'node:process'
 
 import * as v from 'valibot'
 
-import type { Backend } from '../backends/contract.ts'
-import type { ClusterSample } from '../dedupe/phases/cluster-sizes.ts'
-import { sizesOf } from '../dedupe/phases/cluster-sizes.ts'
-import type { DedupeConfig } from '../dedupe/config/config.ts'
-import type { Method } from '../dedupe/decision/decision.ts'
-import { findRun, type RunRow, type RunStatus } from '../dedupe/runs.ts'
+import type { Backend } from '../backends/index.ts'
 import {
+  type ClusterSample,
+  type DedupeConfig,
+  findRun,
+  type Method,
   type PairSample,
   type PassageSample,
+  type RunRow,
+  type RunStatus,
+  sizesOf,
   type SourceCounts,
   summarise,
   type Summary,
-} from '../dedupe/phases/summary.ts'
-import { hashVersion } from '../fingerprint/hash-version.ts'
+} from '../dedupe/index.ts'
+import { hashVersion } from '../fingerprint/index.ts'
 import { readOptions } from '../platform/options.ts'
 import { busiestSources, type Dominance, dominanceOf, type Matrix, matrixOf } from './matrix.ts'
 

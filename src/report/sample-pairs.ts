@@ -9,18 +9,30 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 
-import { type Backend, cell, glance, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
 import { alignTexts, type Span } from '../compare/index.ts'
-import type { Method, Named } from '../dedupe/decision/decision.ts'
-import { hex, named } from '../dedupe/names.ts'
-import { DIGEST_BYTES } from '../dedupe/decision/prepare.ts'
-import { keyInFile } from '../dedupe/decision/identity.ts'
-import { documents, type DocumentRow } from '../dedupe/rows.ts'
-import { findRun, listRuns, type RunRow } from '../dedupe/runs.ts'
-import { entriesOf } from '../dedupe/output/lines.ts'
+import {
+  DIGEST_BYTES,
+  type DocumentRow,
+  documents,
+  entriesOf,
+  findRun,
+  hex,
+  keyInFile,
+  listRuns,
+  type Method,
+  named,
+  type Named,
+  type RunRow,
+} from '../dedupe/index.ts'
 import { type ErrorCode, PrestigeError } from '../platform/errors.ts'
-import { type InputFile, isReject, type Shard } from '../input/document.ts'
-import { readShard, type ReadingInput } from '../input/index.ts'
+import {
+  type InputFile,
+  isReject,
+  type ReadingInput,
+  readShard,
+  type Shard,
+} from '../input/index.ts'
 import type { Report } from './report.ts'
 
 /** So much of a text is compared. */

@@ -1,6 +1,6 @@
 /** Words that the text and the page of a report share. */
 
-import type { RunStatus } from '../dedupe/runs.ts'
+import type { RunStatus } from '../dedupe/index.ts'
 import type { Report } from './report.ts'
 
 /** `12.3 %`; nothing but all is 100 %, and nothing but nothing 0 %. */

@@ -1,14 +1,14 @@
 /** Why two values are, or are not, one thing. */
 
 import type { Bytes } from '../platform/bytes.ts'
-import { type Comparison, compareTexts } from '../compare/compare-texts.ts'
+import { compareTexts, type Comparison } from '../compare/index.ts'
 import {
   cosineFromBits,
   hammingDistance,
   Hyperplanes,
   vectorBandKeys,
 } from '../fingerprint/index.ts'
-import type { TextNearSettings } from '../match/settings.ts'
+import type { TextNearSettings } from '../match/index.ts'
 import { publicId } from './rows.ts'
 import type { VectorSettings } from './settings.ts'
 import { levelCosine, type Vector } from './subject.ts'

@@ -5,8 +5,8 @@
  */
 
 import { type Bytes, concat, endOfPrefix, equalBytes } from '../platform/bytes.ts'
-import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
-import type { NearIndex } from '../match/match-index.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
+import type { NearIndex } from '../match/index.ts'
 import { endLeftover, forgetCluster, forgetMember, forgetMembers, type Place } from './forgotten.ts'
 import {
   aliases,
@@ -15,8 +15,8 @@ import {
   members,
   oldRowOf,
   type Payload,
-  type Resolved,
   resolutions,
+  type Resolved,
 } from './rows.ts'
 import { tenantOf, type TextKind, type VectorKind } from './subject.ts'
 

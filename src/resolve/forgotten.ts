@@ -1,9 +1,8 @@
 /** The transactions that forget: a cluster, a member of one, and the members of one that is gone. */
 
 import { concat, equalBytes } from '../platform/bytes.ts'
-import { type Cell, cell, read, type Scope, type Transaction } from '../backends/contract.ts'
-import type { NearIndex } from '../match/match-index.ts'
-import type { Representative } from '../match/rows.ts'
+import { cell, type Cell, read, type Scope, type Transaction } from '../backends/index.ts'
+import type { NearIndex, Representative } from '../match/index.ts'
 import { count } from './resolve.ts'
 import {
   aliases,

@@ -1,7 +1,7 @@
 /** Who belongs to an id, and what stands for it. */
 
 import { asBuffer, type Bytes, concat, endOfPrefix, equalBytes } from '../platform/bytes.ts'
-import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/index.ts'
 import { MERGES_MAX, readEvidence } from './resolve.ts'
 import {
   aliases,
@@ -11,8 +11,8 @@ import {
   oldRowOf,
   type Payload,
   publicId,
-  type Resolved,
   resolutions,
+  type Resolved,
 } from './rows.ts'
 import { readVector, TextKind, type VectorKind } from './subject.ts'
 

@@ -1,10 +1,9 @@
 /** Opens a resolver: chooses the backend, reads the options, checks what it was written with, fills its tables. */
 
-import type { Backend } from '../backends/contract.ts'
-import { openBackend } from '../backends/open.ts'
+import { type Backend, openBackend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
-import { type ResolverInput, type ResolverOptions, resolverOptions, withPreset } from './options.ts'
+import { type ResolverInput, resolverOptions, type ResolverOptions, withPreset } from './options.ts'
 import { Resolver } from './resolver.ts'
 import { resolverSpaces } from './rows.ts'
 import { openSettings } from './settings.ts'

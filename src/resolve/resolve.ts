@@ -15,9 +15,14 @@ import {
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../backends/contract.ts'
-import type { Representative } from '../match/rows.ts'
-import { type Candidate, type Hit, search, type Searched } from '../match/search.ts'
+} from '../backends/index.ts'
+import {
+  type Candidate,
+  type Hit,
+  type Representative,
+  search,
+  type Searched,
+} from '../match/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   aliases,
@@ -32,11 +37,11 @@ import {
   memberKey,
   members,
   type Payload,
-  type Resolved,
   resolutions,
+  type Resolved,
   resolverTallies,
-  type TallyName,
   tallyKey,
+  type TallyName,
 } from './rows.ts'
 import type { Subject } from './subject.ts'
 

@@ -7,11 +7,9 @@
  */
 
 import { concat, endOfPrefix } from '../platform/bytes.ts'
-import type { Backend } from '../backends/contract.ts'
-import { Gate } from '../backends/kit/gate.ts'
+import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { NearIndex } from '../match/match-index.ts'
-import { TextLikeness, VectorLikeness } from '../match/scheme.ts'
+import { NearIndex, TextLikeness, VectorLikeness } from '../match/index.ts'
 import { type AtOnce, type Items, many, type ManyOptions } from '../platform/many.ts'
 import { Answers } from './answers.ts'
 import { approximateThreshold } from './approximate-threshold.ts'

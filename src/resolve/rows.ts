@@ -9,8 +9,8 @@
 
 import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
-import { nearSpaces, rawCodec, spacesOf } from '../match/rows.ts'
+import { type Codec, rows, type Space, tallies } from '../backends/index.ts'
+import { nearSpaces, rawCodec, spacesOf } from '../match/index.ts'
 
 const FORMAT = 0x10
 const FORMAT_MASK = 0xf0

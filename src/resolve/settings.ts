@@ -4,7 +4,7 @@
  * candidates, caches, times) may change at every opening.
  */
 
-import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
+import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   type Backend,
@@ -13,7 +13,7 @@ import {
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../backends/contract.ts'
+} from '../backends/index.ts'
 import {
   chooseVectorBands,
   hashVersion,
@@ -21,7 +21,7 @@ import {
   type PlanesForm,
   VectorTable,
 } from '../fingerprint/index.ts'
-import { type TextNearSettings, textNearSettings } from '../match/settings.ts'
+import { textNearSettings, type TextNearSettings } from '../match/index.ts'
 import type { ResolverOptions, VectorInput } from './options.ts'
 import { settings } from './rows.ts'
 

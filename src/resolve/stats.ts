@@ -1,20 +1,19 @@
 /** What a group looks like: how many clusters, how large, and what the index may have missed. */
 
 import { type Bytes, endOfPrefix, latin1 } from '../platform/bytes.ts'
-import { type Backend, cell, read, type Transaction } from '../backends/contract.ts'
-import type { FullBucket, TableBytes } from '../fingerprint/index.ts'
-import type { ShingleProfile } from '../fingerprint/index.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
+import type { FullBucket, ShingleProfile, TableBytes } from '../fingerprint/index.ts'
 import { MERGES_MAX } from './resolve.ts'
 import {
   aliases,
   members,
   oldRowOf,
   publicId,
-  type Resolved,
   resolutions,
+  type Resolved,
   resolverTallies,
-  type TallyName,
   tallyKey,
+  type TallyName,
 } from './rows.ts'
 import { tenantOf, TextKind, type VectorKind } from './subject.ts'
 

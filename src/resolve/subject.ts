@@ -16,11 +16,15 @@ import {
   type ShingleProfile,
   sketchOf,
 } from '../fingerprint/index.ts'
-import { evidenceOf, Measured } from '../match/evidence.ts'
-import type { NearIndex } from '../match/match-index.ts'
-import { MeasuredCache } from '../match/measured-cache.ts'
-import type { Look } from '../match/search.ts'
-import { groupKey, type TextNearSettings } from '../match/settings.ts'
+import {
+  evidenceOf,
+  groupKey,
+  type Look,
+  Measured,
+  MeasuredCache,
+  type NearIndex,
+  type TextNearSettings,
+} from '../match/index.ts'
 import type { VectorSettings } from './settings.ts'
 
 export type Vector = Float32Array | Float64Array | readonly number[]

@@ -43,4 +43,7 @@ export type { SearchOptions, VectorIndex, VectorMatch } from './vectors/vector-i
 
 export { readGuards, requireSimilarityMin, tuneSemantic } from './tune.ts'
 export type { SemanticPair, SemanticTuneOptions, SemanticTuning, VetoCount } from './tune.ts'
-export { thresholdSvg } from '../compare/threshold-svg.ts'
+export { thresholdSvg } from '../compare/index.ts'
+export { CALLBACK_TIMEOUT_MS, Deadline } from './deadline.ts'
+export { scopeOf } from './embedding/embedding-rows.ts'
+export { StoreEmbedder } from './embedding/lazy-embedder.ts'

@@ -13,7 +13,7 @@ import {
   scoreThresholds,
   type ThresholdTuning,
   type Wanted,
-} from '../compare/tune.ts'
+} from '../compare/index.ts'
 import { documentSimilarity, embedDocuments } from './document.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { type GuardInput, type GuardName, guardNames, guardOptions, veto } from './guards/veto.ts'

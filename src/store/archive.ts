@@ -12,9 +12,9 @@
 import { createHash, type Hash } from 'node:crypto'
 
 import { asBuffer, type Bytes, equalBytes } from '../platform/bytes.ts'
-import type { Backend } from '../backends/contract.ts'
+import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { digestOf } from '../fingerprint/digest.ts'
+import { digestOf } from '../fingerprint/index.ts'
 import { ContentCheck } from './content-check.ts'
 import { findEntry, type Reading } from './transactions/get.ts'
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'

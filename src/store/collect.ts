@@ -10,12 +10,12 @@ import {
   type Backend,
   cell,
   first,
+  idTime,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../backends/contract.ts'
-import { idTime } from '../backends/kit/ids.ts'
+} from '../backends/index.ts'
 import { heirOf, type Keeping, sweep, type Swept } from './transactions/release.ts'
 import { removeExpired } from './transactions/remove.ts'
 import {

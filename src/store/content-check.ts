@@ -9,7 +9,7 @@ import { hash } from 'node:crypto'
 
 import { asBuffer, type Bytes, equalBytes } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
-import { digestOfLarge } from '../fingerprint/digest.ts'
+import { digestOfLarge } from '../fingerprint/index.ts'
 import { formOf } from './prepare.ts'
 
 /** What a row records about a content. */

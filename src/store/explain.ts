@@ -1,7 +1,7 @@
 /** Why a key points where it points: the receipt's answer, given again later. */
 
 import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
-import type { Backend } from '../backends/contract.ts'
+import type { Backend } from '../backends/index.ts'
 import { findStory, type Story } from './transactions/get.ts'
 import { refuseUnknown } from './prepare.ts'
 import { hex, type Method, type Origin, originOf } from './receipt.ts'

@@ -5,7 +5,7 @@
  * A sink that fails must not turn a put that was done into one that failed: see sinks.ts.
  */
 
-import type { Body, Scope, Transaction } from '../backends/contract.ts'
+import type { Body, Scope, Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
 import { containedSinks } from '../platform/sinks.ts'

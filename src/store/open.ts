@@ -2,13 +2,12 @@
 
 import { join } from 'node:path'
 
-import type { Backend } from '../backends/contract.ts'
-import { openBackend } from '../backends/open.ts'
+import { type Backend, openBackend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
 import { readArchive, writeArchive } from './archive.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './options.ts'
-import type { ReembedInput, Reembedded } from './semantic/reembed.ts'
+import type { Reembedded, ReembedInput } from './semantic/reembed.ts'
 import { storeSpaces } from './rows.ts'
 import { openSettings } from './settings.ts'
 import { type PutItem, Store } from './store.ts'

@@ -6,7 +6,7 @@
 import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { digestOf, digestOfLarge } from '../fingerprint/digest.ts'
+import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import type { ContentCheck } from './content-check.ts'
 import type { NearValue, NotCompared, StoreNear } from './near/store-near.ts'
 import type { Prepared } from './transactions/put.ts'

@@ -1,7 +1,7 @@
 /** A key's bytes, also when they are in parts: small ones from one transaction, large ones part by part. */
 
 import { asBuffer, type Bytes } from '../platform/bytes.ts'
-import type { Backend } from '../backends/contract.ts'
+import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { damaged, findEntry, findParts, findValue, type Reading } from './transactions/get.ts'
 import type { Notes } from './observe.ts'

@@ -11,8 +11,7 @@
 
 import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type Codec, rows, type Space, tallies } from '../backends/contract.ts'
-import { hasFormat, sealed } from '../backends/kit/sealed.ts'
+import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../backends/index.ts'
 import { nearStoreSpaces } from './near/rows.ts'
 import { semanticStoreSpaces } from './semantic/rows.ts'
 

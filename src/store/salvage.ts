@@ -12,13 +12,13 @@ import { canonicalProfile } from '../canonical/index.ts'
 import {
   type Backend,
   cell,
+  ID_BYTES,
   read,
   type ReadScope,
   type Row,
   type Space,
   type Transaction,
-} from '../backends/contract.ts'
-import { ID_BYTES } from '../backends/kit/ids.ts'
+} from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { ContentCheck, type Named } from './content-check.ts'
 import type { StoreInput } from './options.ts'

@@ -5,19 +5,19 @@
  * Options that were not given are taken from the store, so a reader needs to know nothing.
  */
 
-import { canonicalProfile, type CanonicalProfile } from '../canonical/index.ts'
+import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { hashVersion } from '../fingerprint/index.ts'
 import {
   type Backend,
   cell,
+  checksumOf,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../backends/contract.ts'
-import { checksumOf } from '../backends/kit/sealed.ts'
-import { type TextNearSettings, textNearSettings } from '../match/settings.ts'
+} from '../backends/index.ts'
+import { textNearSettings, type TextNearSettings } from '../match/index.ts'
 import type { StoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'

@@ -2,7 +2,7 @@
 
 import { EMPTY, equalBytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type Backend, cell, glance, type Transaction } from '../backends/contract.ts'
+import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
 import type { NotCompared, StoreNear } from './near/store-near.ts'
 import { decodePayload } from './near/rows.ts'
 import { refuseUnknown, type Value, valueBytes } from './prepare.ts'

@@ -1,6 +1,6 @@
 /** What a store holds and saves, as it reports. */
 
-import type { ReadScope, Transaction } from '../backends/contract.ts'
+import type { ReadScope, Transaction } from '../backends/index.ts'
 import type { Keeping } from './transactions/release.ts'
 import { type Counts, readCounts } from './tallies.ts'
 

@@ -1,18 +1,15 @@
 /**
  * The unique value store: keys to values, each distinct value kept once, and every key's own bytes back.
- *
- * What must be atomic is a transaction (put.ts, remove.ts, get.ts, collect.ts); this class prepares what
- * can be computed without looking, runs them, and reports what happened.
+ * What must be atomic is a transaction (transactions/); this class prepares them, runs them, and reports.
  */
 
 import { asBuffer, type Bytes } from '../platform/bytes.ts'
-import type { Backend } from '../backends/contract.ts'
+import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { Gate } from '../backends/kit/gate.ts'
 import { adoptOrphans } from './near/adopt.ts'
-import { type Collected, collectAll, collectContent } from './collect.ts'
+import { collectAll, collectContent, type Collected } from './collect.ts'
 import { ContentCheck } from './content-check.ts'
-import { explain, type Explanation, type ExplainOptions } from './explain.ts'
+import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { findEntry, findValue, type Reading } from './transactions/get.ts'
 import { cleanUp, grant } from './transactions/prerequisites.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'

@@ -3,7 +3,7 @@
  * crash, and read without a scan.
  */
 
-import { cell, type ReadScope, read, type Scope, type Transaction } from '../backends/contract.ts'
+import { cell, read, type ReadScope, type Scope, type Transaction } from '../backends/index.ts'
 import { storeTallies } from './rows.ts'
 
 function tally(name: string) {

@@ -1,7 +1,7 @@
 /** A scan that goes on behind rows that cannot be read. */
 
 import { type Bytes, concat, endOfPrefix } from '../platform/bytes.ts'
-import type { Backend, Row, Space } from '../backends/contract.ts'
+import type { Backend, Row, Space } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 
 /** Rows that cannot be read: they begin behind this one. */

@@ -7,8 +7,7 @@
 import { readdir } from 'node:fs/promises'
 
 import { type Bytes, startsWith } from '../platform/bytes.ts'
-import type { Backend, Row } from '../backends/contract.ts'
-import { namespacePrefix } from '../backends/kit/namespace.ts'
+import { type Backend, namespacePrefix, type Row } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { backendOf, isDirectory, openStore, storeOn } from './open.ts'
 import { readOptions } from '../platform/options.ts'
@@ -45,7 +44,7 @@ export async function verifyStore(
 
 async function damagedPages(location: string): Promise<Problem[]> {
   if (!isDirectory(location)) return []
-  const { checkStructure } = await import('../backends/lmdb/file/structure.ts')
+  const { checkStructure } = await import('../backends/lmdb/index.ts')
   const { problems } = await checkStructure(location)
   return problems.map(({ tree, page, reason }) => ({
     kind: 'page-damaged',
@@ -107,7 +106,7 @@ async function openDamaged(
   directory: string,
   { namespace, clock }: StoreOptions,
 ): Promise<Backend> {
-  const { openReadOnly } = await import('../backends/lmdb/file/backend.ts')
+  const { openReadOnly } = await import('../backends/lmdb/index.ts')
   return openReadOnly(directory, { spaces: storeSpaces, namespace, clock, isTolerant: true })
 }
 
@@ -117,7 +116,7 @@ async function* readableRows(
   space: string,
   namespace: string | undefined,
 ): AsyncGenerator<Row<Bytes> | Gap> {
-  const { readableRows: rowsOf } = await import('../backends/lmdb/file/salvage.ts')
+  const { readableRows: rowsOf } = await import('../backends/lmdb/index.ts')
   const prefix = namespacePrefix(namespace)
   for await (const row of rowsOf(directory, space)) {
     if ('reason' in row) {

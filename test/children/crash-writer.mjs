@@ -6,7 +6,7 @@
 import { openSync, writeSync } from 'node:fs'
 
 import { openStore } from '../../dist/index.js'
-import { seededRandom } from '../../dist/backends/simulated.js'
+import { seededRandom } from '../../dist/backends/simulated/backend.js'
 
 const [directory, logFile, seed, durability, dedup = 'exact'] = process.argv.slice(2)
 const random = seededRandom(Number(seed))

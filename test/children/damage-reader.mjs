@@ -4,7 +4,7 @@
  */
 
 import { openStore } from '../../dist/index.js'
-import { salvageStore, verifyStore } from '../../dist/verify-store.js'
+import { salvageStore, verifyStore } from '../../dist/store/verify-location.js'
 
 const [directory, target, count] = process.argv.slice(2)
 

@@ -6,7 +6,7 @@
 
 import { openResolver, openStore, resolverSpaces, storeSpaces } from '../../dist/index.js'
 import { openBackend } from '../../dist/backends/open.js'
-import { seededRandom } from '../../dist/backends/simulated.js'
+import { seededRandom } from '../../dist/backends/simulated/backend.js'
 
 const { location, crashes, seed, unchecked } = JSON.parse(process.argv[2])
 const random = seededRandom(seed)

@@ -4,7 +4,7 @@
  * no two of a kind may have been told to be new. Arguments: directory, durability.
  */
 
-import { seededRandom } from '../../dist/backends/simulated.js'
+import { seededRandom } from '../../dist/backends/simulated/backend.js'
 import { openResolver } from '../../dist/index.js'
 
 const GROUP = 30

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises'
 
 import { openResolver } from '../../dist/index.js'
-import { seededRandom } from '../../dist/backends/simulated.js'
+import { seededRandom } from '../../dist/backends/simulated/backend.js'
 
 const [directory, file, seed, lanes] = process.argv.slice(2)
 const random = seededRandom(Number(seed))

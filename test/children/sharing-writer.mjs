@@ -8,7 +8,7 @@ import { isMainThread, workerData } from 'node:worker_threads'
 import { createHash } from 'node:crypto'
 
 import { openStore } from '../../dist/index.js'
-import { seededRandom } from '../../dist/backends/simulated.js'
+import { seededRandom } from '../../dist/backends/simulated/backend.js'
 
 const [directory, seed, operations, dedup = 'exact'] = isMainThread
   ? process.argv.slice(2)

@@ -101,3 +101,4 @@ async function mustFail(subject: Subject, name: ScenarioName): Promise<void> {
   }
   assert.fail(`"${name}" passes now: remove it from the known gaps of ${subject.name}`)
 }
+export { suiteSpaces } from './kit.ts'

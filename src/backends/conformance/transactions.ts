@@ -21,7 +21,7 @@ import {
   writeAll,
 } from './kit.ts'
 import { type Backend, cell, glance, read, type Scope, type Transaction } from '../contract.ts'
-import { seededRandom } from '../simulated/backend.ts'
+import { seededRandom } from '../simulated/index.ts'
 
 class Refusal extends Error {
   readonly detail = { reason: 'on purpose' }

@@ -1,4 +1,4 @@
-/** The public door `prestige/dynamodb`: a backend that any number of machines can share. */
+/** An engine on DynamoDB, that any number of machines can share. */
 
 import { PrestigeError } from '../../platform/errors.ts'
 import { RowCache } from '../kit/cached.ts'
@@ -88,7 +88,7 @@ async function cacheOf(
   if (cache === undefined) {
     return { rows: new RowCache({ bytesMax: cacheBytes }), close: () => Promise.resolve() }
   }
-  const { RedisRows } = await import('../redis/shared-rows.ts')
+  const { RedisRows } = await import('../redis/index.ts')
   const shared = await RedisRows.open(cache, `${region}/${table}/${namespace}`)
   return { rows: new RowCache({ bytesMax: cacheBytes, shared }), close: () => shared.close() }
 }

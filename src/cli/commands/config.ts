@@ -2,8 +2,7 @@
 
 import { existsSync } from 'node:fs'
 
-import { configYaml } from '../../dedupe/config/config-text.ts'
-import { readJobConfig } from '../../dedupe/config/job-config.ts'
+import { configYaml, readJobConfig } from '../../dedupe/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { fileLayer } from '../dedupe-settings.ts'
 import { Failure, usageFailure } from '../failure.ts'

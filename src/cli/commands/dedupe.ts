@@ -8,13 +8,13 @@ import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import { withoutSecrets } from '../../backends/kit/secrets.ts'
+import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { requireMakeable } from '../../platform/makeable.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe-report.ts'
-import { isShown, recordPath, showRecords } from '../../dedupe/output/records.ts'
+import { isShown, recordPath, showRecords } from '../../dedupe/index.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -124,7 +124,7 @@ class Work {
   }
 
   async #open(isAgainst: boolean, isPlan: boolean): Promise<Deduper> {
-    const { openDedupe } = await import('../../dedupe/open.ts')
+    const { openDedupe } = await import('../../dedupe/index.ts')
     const { existsSync } = await import('node:fs')
     const { state } = this.#places
     const said = this.#invocation.text('durability') === 'fsync' ? 'fsync' : undefined

@@ -48,7 +48,7 @@ async function withLedger(
   use: (ledger: Ledger) => Promise<void>,
 ): Promise<number> {
   const location = locationOf(invocation)
-  const { openLedger } = await import('../../ledger/open.ts')
+  const { openLedger } = await import('../../ledger/index.ts')
   const namespace = invocation.text('namespace')
   const ledger = await openLedger(location, { namespace, create: false })
   try {

@@ -9,7 +9,7 @@ const PROGRESS_MS = 1000
 
 export async function run(invocation: Invocation): Promise<number> {
   const location = locationOf(invocation)
-  const { reembedStore } = await import('../../store/open.ts')
+  const { reembedStore } = await import('../../store/index.ts')
   const shows = invocation.flag('progress') || (process.stderr.isTTY && !invocation.flag('quiet'))
   let toldAt = Date.now()
   const done = await reembedStore(location, {

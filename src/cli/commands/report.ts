@@ -7,7 +7,7 @@ import { print, printJson } from '../output.ts'
 import { reportOfRun, writePage } from '../run-report.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const { openDedupe } = await import('../../dedupe/open.ts')
+  const { openDedupe } = await import('../../dedupe/index.ts')
   const deduper = await openDedupe(stateOf(invocation), { create: false, asBefore: true })
   try {
     const runs = await deduper.runs()

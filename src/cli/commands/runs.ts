@@ -7,7 +7,7 @@ import { table } from '../table.ts'
 import { countOf, time } from '../units.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const { openDedupe } = await import('../../dedupe/open.ts')
+  const { openDedupe } = await import('../../dedupe/index.ts')
   const deduper = await openDedupe(stateOf(invocation), { create: false, asBefore: true })
   try {
     const runs = await deduper.runs()

@@ -8,7 +8,7 @@ import { countOf } from '../units.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const state = stateOf(invocation)
-  const { openDedupe } = await import('../../dedupe/open.ts')
+  const { openDedupe } = await import('../../dedupe/index.ts')
   const deduper = await openDedupe(state, {
     create: false,
     durability: unsaidDurability(state, 'os'),

@@ -4,7 +4,7 @@
  */
 
 import type { Problem, VerifyReport } from '../../index.ts'
-import type { Lost } from '../../store/verify-location.ts'
+import type { Lost } from '../../store/index.ts'
 import { EXIT_CORRUPT, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
@@ -26,7 +26,7 @@ export async function run(invocation: Invocation): Promise<number> {
 
 async function verify(invocation: Invocation): Promise<VerifyReport> {
   const location = locationOf(invocation)
-  const { verifyStore } = await import('../../store/verify-location.ts')
+  const { verifyStore } = await import('../../store/index.ts')
   const progress = Progress.of(invocation, 'row')
   try {
     const input = { ...storeInput(invocation), durability: choice(invocation, 'durability') }
@@ -49,7 +49,7 @@ async function salvage(invocation: Invocation, target: string): Promise<number> 
     )
   }
   const location = locationOf(invocation)
-  const { salvageStore } = await import('../../store/verify-location.ts')
+  const { salvageStore } = await import('../../store/index.ts')
   const isJson = invocation.flag('json')
   const progress = Progress.of(invocation, 'key')
   const onLost = (lost: Lost) => (isJson ? printJson({ lost }) : print(lostLine(lost)))

@@ -1,7 +1,7 @@
 /** A document that others are measured against: its rows in the indexes, written and taken out again. */
 
 import { concat, equalBytes } from '../../platform/bytes.ts'
-import { cell, glance, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { cell, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { Centre } from './centre-row.ts'
 import type { Engine, NearLook } from './engine.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'

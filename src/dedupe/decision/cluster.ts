@@ -4,12 +4,11 @@
  */
 
 import { concat, equalBytes } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { documentKey } from '../../ledger/names.ts'
-import { takeBack } from '../../ledger/undo.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { documentKey, takeBack } from '../../ledger/index.ts'
 import type { Named } from './decision.ts'
 import { fromHex, hex, named } from '../names.ts'
-import { clusters, documents, type DocumentRow, members } from '../rows.ts'
+import { clusters, type DocumentRow, documents, members } from '../rows.ts'
 
 export function* leaveCluster(
   scope: Scope,

@@ -6,10 +6,14 @@
  */
 
 import { concat, equalBytes } from '../../platform/bytes.ts'
-import { cell, glance, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { type PreparedLine, recordOfRunning, supersedeLine } from '../../ledger/lines.ts'
-import { documentKey } from '../../ledger/names.ts'
-import { requireRunning } from '../../ledger/runs.ts'
+import { cell, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
+import {
+  documentKey,
+  type PreparedLine,
+  recordOfRunning,
+  requireRunning,
+  supersedeLine,
+} from '../../ledger/index.ts'
 import { keepCentre, removeCentre } from './centre.ts'
 import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
 import type { Decision, Method, Span } from './decision.ts'
@@ -18,12 +22,12 @@ import type { Engine } from './engine.ts'
 import { find, type Found, type Match } from './find.ts'
 import { fromHex, hex, named } from '../names.ts'
 import type { PreparedDocument } from './prepare.ts'
-import { isBetter, rankOf, type Ranked } from './rank.ts'
+import { isBetter, type Ranked, rankOf } from './rank.ts'
 import {
   type ClusterRow,
   clusters,
-  documents,
   type DocumentRow,
+  documents,
   members,
   type Rank,
 } from '../rows.ts'

@@ -7,7 +7,7 @@
  */
 
 import { asBuffer, type Bytes } from '../../platform/bytes.ts'
-import type { Codec } from '../../backends/contract.ts'
+import type { Codec } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { encodeCentre } from './centre-row.ts'
 import { fromHex } from '../names.ts'

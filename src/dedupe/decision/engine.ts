@@ -1,14 +1,19 @@
 /** What finds duplicates: the indexes of near fingerprints and of SimHash, and how texts are measured. */
 
 import { concat } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { cosineFromBits, hashVersion, type ShingleProfile } from '../../fingerprint/index.ts'
-import { Measured } from '../../match/evidence.ts'
-import { NearIndex } from '../../match/match-index.ts'
-import { TextLikeness, VectorLikeness } from '../../match/scheme.ts'
-import { MeasuredCache } from '../../match/measured-cache.ts'
-import { search, type Searched } from '../../match/search.ts'
-import { groupKey, type TextNearSettings } from '../../match/settings.ts'
+import {
+  groupKey,
+  Measured,
+  MeasuredCache,
+  NearIndex,
+  search,
+  type Searched,
+  TextLikeness,
+  type TextNearSettings,
+  VectorLikeness,
+} from '../../match/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { nearSettingsOf, type PreparedDocument } from './prepare.ts'
 import type { Prefer } from './rank.ts'

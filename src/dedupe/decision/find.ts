@@ -2,13 +2,13 @@
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
-  type Cell,
   cell,
+  type Cell,
   glance,
   read,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
+} from '../../backends/index.ts'
 import type { Method, Named, Span } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { fromHex, hex, named } from '../names.ts'

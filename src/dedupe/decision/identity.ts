@@ -7,11 +7,11 @@
 import { createHash } from 'node:crypto'
 
 import { equalBytes } from '../../platform/bytes.ts'
-import { cell, read, type Transaction } from '../../backends/contract.ts'
-import { DOCUMENT_ID_BYTES_MAX } from '../../ledger/names.ts'
+import { cell, read, type Transaction } from '../../backends/index.ts'
+import { DOCUMENT_ID_BYTES_MAX } from '../../ledger/index.ts'
 import { hex } from '../names.ts'
 import type { PreparedDocument } from './prepare.ts'
-import { documentKey, documents, type DocumentRow } from '../rows.ts'
+import { documentKey, type DocumentRow, documents } from '../rows.ts'
 
 /** Up to this many texts of one id are distinguished by their number; more are by their text. */
 const NUMBERED_MAX = 8

@@ -7,24 +7,24 @@
  */
 
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
-import { type Cell, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { cell, type Cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { hashVersion, Hyperplanes } from '../../fingerprint/index.ts'
-import type { NearIndex } from '../../match/match-index.ts'
-import { search } from '../../match/search.ts'
-import { groupKey } from '../../match/settings.ts'
+import { groupKey, type NearIndex, search } from '../../match/index.ts'
 import {
+  decodeVector,
   documentOf,
   documentSimilarity,
   type DocumentVectors,
+  type Embedder,
   embedDocuments,
-} from '../../semantic/document.ts'
-import type { Embedder } from '../../semantic/embedding/embedder.ts'
-import { decodeVector, encodeVector } from '../../semantic/embedding/embedding-rows.ts'
-import { readingOf, type Reading } from '../../semantic/guards/reading.ts'
-import { vetoesOf } from '../../semantic/guards/veto.ts'
-import { readGuards } from '../../semantic/tune.ts'
-import { StoreEmbedder } from '../../semantic/embedding/lazy-embedder.ts'
+  encodeVector,
+  readGuards,
+  type Reading,
+  readingOf,
+  StoreEmbedder,
+  vetoesOf,
+} from '../../semantic/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { MEANING_BITS } from './engine.ts'
 import type { PreparedDocument } from './prepare.ts'

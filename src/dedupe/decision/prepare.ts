@@ -6,21 +6,26 @@
 import { hash } from 'node:crypto'
 
 import { asBuffer, type Bytes, Slab } from '../../platform/bytes.ts'
-import { canonicalProfile, type CanonicalProfile } from '../../canonical/index.ts'
+import { type CanonicalProfile, canonicalProfile } from '../../canonical/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   chunkEnds,
+  lentSketch,
   profilesOf,
   type ShingleProfile,
-  type SimilaritySketch,
   simHashOf,
+  type SimilaritySketch,
   sketchOf,
-  lentSketch,
 } from '../../fingerprint/index.ts'
-import { utf8Of } from '../../input/document.ts'
-import { type EvidenceKind, evidenceOf, evidenceOfHashes } from '../../match/evidence.ts'
-import { type TextNearSettings, textNearSettings } from '../../match/settings.ts'
-import { NAME_BYTES_MAX } from '../../ledger/names.ts'
+import { utf8Of } from '../../input/index.ts'
+import {
+  type EvidenceKind,
+  evidenceOf,
+  evidenceOfHashes,
+  textNearSettings,
+  type TextNearSettings,
+} from '../../match/index.ts'
+import { NAME_BYTES_MAX } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import type { PreparedMeaning } from './meaning.ts'
 

@@ -6,7 +6,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
-import type { Shard } from '../../input/document.ts'
+import type { Shard } from '../../input/index.ts'
 import { OUTPUTS_FILE, RECORDS, RUNS_FOLDER } from './records.ts'
 
 const ASIDE = /^(.+)\.tmp-[0-9a-f]{1,12}$/

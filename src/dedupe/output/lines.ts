@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { endOfPrefix } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
 import type { Method, Named } from '../decision/decision.ts'
 import { fromHex, named } from '../names.ts'
 import {
@@ -11,8 +11,8 @@ import {
   batches,
   clusters,
   decodeEntries,
-  documents,
   type DocumentRow,
+  documents,
   runPrefix,
   shardKey,
 } from '../rows.ts'

@@ -9,9 +9,7 @@ import { lstat, open, readdir, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 
 import { PrestigeError } from '../../platform/errors.ts'
-import type { InputFile, Shard } from '../../input/document.ts'
-import { codeOf, outputFailure } from '../../input/failure.ts'
-import { outputName } from '../../input/index.ts'
+import { codeOf, type InputFile, outputFailure, outputName, type Shard } from '../../input/index.ts'
 import { isRaw } from '../config/raw.ts'
 import { OUTPUTS_FILE, recordPath, RUNS_FOLDER } from './records.ts'
 

@@ -7,10 +7,9 @@
 
 import { join } from 'node:path'
 
-import type { Backend } from '../../backends/contract.ts'
+import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type { Shard } from '../../input/document.ts'
-import { type KeptWriter, openWriter, type ReadingInput } from '../../input/index.ts'
+import { type KeptWriter, openWriter, type ReadingInput, type Shard } from '../../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
 import { outputLines, requireNoLinks } from './output-names.ts'
 import type { Outcome } from '../phases/outcome.ts'

@@ -9,7 +9,7 @@ import { copyFile, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-import { outputFailure } from '../../input/failure.ts'
+import { outputFailure } from '../../input/index.ts'
 
 export const RUNS_FOLDER = 'runs'
 

@@ -3,11 +3,11 @@
  * they are listed with the file each is in.
  */
 
-import { type Backend, cell, read, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
 import type { Named } from '../decision/decision.ts'
 import { fromHex, hex, named } from '../names.ts'
 import type { Outcome } from '../phases/outcome.ts'
-import { clusters, documents, type DocumentRow } from '../rows.ts'
+import { clusters, type DocumentRow, documents } from '../rows.ts'
 import { findRun, type RunRow } from '../runs.ts'
 import { entriesOf, type Line, linesOf } from './lines.ts'
 

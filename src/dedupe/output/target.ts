@@ -7,7 +7,7 @@ import { access, constants, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 import { PrestigeError } from '../../platform/errors.ts'
-import { codeOf, outputFailure } from '../../input/failure.ts'
+import { codeOf, outputFailure } from '../../input/index.ts'
 import { requireMakeable } from '../../platform/makeable.ts'
 import { isRaw } from '../config/raw.ts'
 import { RECORDS } from './records.ts'

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-import { outputFailure } from '../../input/failure.ts'
+import { outputFailure } from '../../input/index.ts'
 
 const BUFFER_CHARACTERS = 1 << 16
 

@@ -6,11 +6,11 @@
  */
 
 import { endOfPrefix } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
 import { Top } from './bounded.ts'
 import { fromHex, hex } from '../names.ts'
 import type { Named } from '../decision/decision.ts'
-import { clusters, documents, type DocumentRow, members } from '../rows.ts'
+import { clusters, type DocumentRow, documents, members } from '../rows.ts'
 
 /** So many clusters are counted in memory. */
 const HELD_MAX = 100_000

@@ -7,17 +7,16 @@
  */
 
 import { endOfPrefix } from '../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type { Shard } from '../../input/document.ts'
-import type { ReadingInput } from '../../input/index.ts'
+import type { ReadingInput, Shard } from '../../input/index.ts'
 import {
   finishShard,
   noteProgress,
   readShardValue,
   shardCell,
   shardValue,
-} from '../../ledger/shards.ts'
+} from '../../ledger/index.ts'
 import { BatchSize } from './batch-size.ts'
 import type { Made } from '../decision/decide-document.ts'
 import type { Decision } from '../decision/decision.ts'

@@ -8,20 +8,22 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-import { type Backend, glance, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Backend, glance, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type { ShardRow } from '../../ledger/rows.ts'
-import { openShards, requireRunning, startRun } from '../../ledger/runs.ts'
 import {
   checkLeaseOptions,
   type HeldShard,
   isFree,
   leaseOne,
+  openShards,
   releaseShard,
   renewShard,
+  requireRunning,
   shardCell,
   type ShardLease,
-} from '../../ledger/shards.ts'
+  type ShardRow,
+  startRun,
+} from '../../ledger/index.ts'
 import { changeRun, isOpen } from '../runs.ts'
 import { endWorker, isGone, newWorker } from './worker-name.ts'
 

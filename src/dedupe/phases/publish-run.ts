@@ -8,10 +8,9 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import { type Backend, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Backend, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { finishRun, runCell } from '../../ledger/runs.ts'
-import { finishShard, noteProgress } from '../../ledger/shards.ts'
+import { finishRun, finishShard, noteProgress, runCell } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
 import { stopped, violations } from './guards.ts'
@@ -29,7 +28,7 @@ import {
   type RunRow,
   type RunStatus,
 } from '../runs.ts'
-import { type Summary, summarise } from './summary.ts'
+import { summarise, type Summary } from './summary.ts'
 
 export interface JobResult {
   readonly run: string

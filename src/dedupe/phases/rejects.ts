@@ -4,10 +4,10 @@
  */
 
 import { endOfPrefix } from '../../platform/bytes.ts'
-import { type Backend, cell, type Scope } from '../../backends/contract.ts'
-import type { Reject, Shard } from '../../input/document.ts'
+import { type Backend, cell, type Scope } from '../../backends/index.ts'
+import type { Reject, Shard } from '../../input/index.ts'
 import { count, countOf } from '../../platform/units.ts'
-import { type Counts, countIn, emptyRecord } from './bounded.ts'
+import { countIn, type Counts, emptyRecord } from './bounded.ts'
 import { rejects, runPrefix, shardKey } from '../rows.ts'
 
 /** So many of a shard are recorded in the state. */

@@ -2,8 +2,13 @@
 
 import { resolve } from 'node:path'
 
-import { isReject, type Reject, type Shard } from '../../input/document.ts'
-import { readLendingTexts, type ReadingInput } from '../../input/index.ts'
+import {
+  isReject,
+  type ReadingInput,
+  readLendingTexts,
+  type Reject,
+  type Shard,
+} from '../../input/index.ts'
 import { BatchSize } from './batch-size.ts'
 import type { PreparedDocument, Preparer } from '../decision/prepare.ts'
 import { refusedReject } from './rejected.ts'

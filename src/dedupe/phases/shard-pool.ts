@@ -6,8 +6,7 @@
 import { Worker } from 'node:worker_threads'
 
 import { errorCodes, PrestigeError } from '../../platform/errors.ts'
-import type { Shard } from '../../input/document.ts'
-import type { ReadingInput } from '../../input/index.ts'
+import type { ReadingInput, Shard } from '../../input/index.ts'
 import type { Preparing } from '../decision/prepare.ts'
 import type { Batch } from './shard-batches.ts'
 import type { ShardRequest } from './shard-worker.ts'

@@ -2,8 +2,7 @@
 
 import { parentPort } from 'node:worker_threads'
 
-import type { Shard } from '../../input/document.ts'
-import type { ReadingInput } from '../../input/index.ts'
+import type { ReadingInput, Shard } from '../../input/index.ts'
 import { Preparer, type Preparing } from '../decision/prepare.ts'
 import { batchesOf } from './shard-batches.ts'
 

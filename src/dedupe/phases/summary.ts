@@ -1,7 +1,7 @@
 /** Results of a run, counted from its rows: for the report, and for the guards that stop a run. */
 
 import { EMPTY } from '../../platform/bytes.ts'
-import type { Backend } from '../../backends/contract.ts'
+import type { Backend } from '../../backends/index.ts'
 import {
   ByName,
   ByPair,

@@ -11,9 +11,8 @@ import {
   type Scope,
   type Space,
   type Transaction,
-} from '../../backends/contract.ts'
-import { documentKey, runName } from '../../ledger/names.ts'
-import { dropShards, takeBack } from '../../ledger/undo.ts'
+} from '../../backends/index.ts'
+import { documentKey, dropShards, runName, takeBack } from '../../ledger/index.ts'
 import { removeCentre } from '../decision/centre.ts'
 import { isLeftBehind, leaveCluster } from '../decision/cluster.ts'
 import { decodeCentre } from '../decision/centre-row.ts'
@@ -23,8 +22,8 @@ import {
   batches,
   clusters,
   decodeEntries,
-  documents,
   type DocumentRow,
+  documents,
   members,
   pending,
   rejects,

@@ -6,7 +6,7 @@
 import { deserialize, serialize } from 'node:v8'
 
 import { asBuffer, type Bytes } from '../../platform/bytes.ts'
-import type { Row } from '../../backends/contract.ts'
+import type { Row } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import type { PreparedDocument } from '../decision/prepare.ts'
 import { documentKey, type Rank, runPrefix } from '../rows.ts'

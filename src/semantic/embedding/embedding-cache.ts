@@ -5,7 +5,7 @@
  * Rows hold what the embedder gave, bit for bit. A text that several wait for is given up only when all of them are.
  */
 
-import { endOfPrefix, type Bytes, latin1 } from '../../platform/bytes.ts'
+import { type Bytes, endOfPrefix, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   type Backend,
@@ -14,7 +14,7 @@ import {
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
+} from '../../backends/index.ts'
 import { documentOf } from '../document.ts'
 import { type Embedder, type EmbedOptions, requireVector, windowsOf } from './embedder.ts'
 import {

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type Codec, rows, type Space } from '../../backends/contract.ts'
+import { type Codec, rows, type Space } from '../../backends/index.ts'
 
 const FORMAT = 0x10
 const HEAD = 3

@@ -10,7 +10,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-import { ID_BYTES } from '../../fingerprint/slot-ids.ts'
+import { ID_BYTES } from '../../fingerprint/index.ts'
 import { GraphIndex, openGraph } from './graph-index.ts'
 import type { GraphOptions, IndexOptions } from './options.ts'
 import { ScanIndex } from './scan-index.ts'

@@ -11,9 +11,14 @@
 import { setImmediate } from 'node:timers/promises'
 
 import type { Bytes } from '../../platform/bytes.ts'
-import { CODE_MAX, type CodeRows, codeRows } from '../../fingerprint/code-rows.ts'
-import { float32Rows, rowInPage } from '../../fingerprint/paged-rows.ts'
-import type { KernelsName } from '../../fingerprint/kernels.ts'
+import {
+  CODE_MAX,
+  type CodeRows,
+  codeRows,
+  float32Rows,
+  type KernelsName,
+  rowInPage,
+} from '../../fingerprint/index.ts'
 import {
   Best,
   checkedSearch,

@@ -9,9 +9,7 @@
 
 import type { Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { DOTS_MAX } from '../../fingerprint/code-rows.ts'
-import { float32Rows, float64Rows, rowInPage } from '../../fingerprint/paged-rows.ts'
-import { SlotIds } from '../../fingerprint/slot-ids.ts'
+import { DOTS_MAX, float32Rows, float64Rows, rowInPage, SlotIds } from '../../fingerprint/index.ts'
 
 export interface VectorMatch {
   /** 16 bytes. */

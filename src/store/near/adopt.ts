@@ -5,7 +5,7 @@
  */
 
 import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { findParts } from '../transactions/get.ts'
 import { linked, orphaned } from './rows.ts'
 import { meantPending } from '../semantic/rows.ts'

@@ -5,9 +5,8 @@
 
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type Codec, rows, type Space, tallies } from '../../backends/contract.ts'
-import { hasFormat, sealed } from '../../backends/kit/sealed.ts'
-import { nearSpaces, rawCodec, spacesOf } from '../../match/rows.ts'
+import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../../backends/index.ts'
+import { nearSpaces, rawCodec, spacesOf } from '../../match/index.ts'
 
 const FORMAT = 0x10
 const ID = 16

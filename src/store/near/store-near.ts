@@ -13,21 +13,27 @@ import type { CanonicalProfile } from '../../canonical/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   type Backend,
-  type Cell,
   cell,
+  type Cell,
   first,
   glance,
   read,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
+} from '../../backends/index.ts'
 import { profilesOf, type ShingleProfile, sketchOf } from '../../fingerprint/index.ts'
-import { Measured } from '../../match/evidence.ts'
-import { NearIndex } from '../../match/match-index.ts'
-import { TextLikeness } from '../../match/scheme.ts'
-import { MeasuredCache } from '../../match/measured-cache.ts'
-import { type Candidate, type Hit, type Look, search, type Searched } from '../../match/search.ts'
-import { groupKey } from '../../match/settings.ts'
+import {
+  type Candidate,
+  groupKey,
+  type Hit,
+  type Look,
+  Measured,
+  MeasuredCache,
+  NearIndex,
+  search,
+  type Searched,
+  TextLikeness,
+} from '../../match/index.ts'
 import {
   decodePayload,
   encodePayload,

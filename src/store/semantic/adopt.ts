@@ -5,13 +5,13 @@
  */
 
 import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { links, linkedKey } from '../near/rows.ts'
+import { linkedKey, links } from '../near/rows.ts'
 import { digests } from '../rows.ts'
 import {
-  MEANT_LINKS,
   type Meaning,
+  MEANT_LINKS,
   type MeantContent,
   type StoreSemantic,
 } from './store-semantic.ts'

@@ -8,9 +8,14 @@
 
 import { latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { Deadline } from '../../semantic/deadline.ts'
-import { readingOf, type Reading } from '../../semantic/guards/reading.ts'
-import { type GuardOptions, type Veto, vetoesOf } from '../../semantic/guards/veto.ts'
+import {
+  Deadline,
+  type GuardOptions,
+  type Reading,
+  readingOf,
+  type Veto,
+  vetoesOf,
+} from '../../semantic/index.ts'
 import type { Notes } from '../observe.ts'
 import type { SemanticOptions } from './options.ts'
 

@@ -9,10 +9,12 @@ import * as v from 'valibot'
 
 import { PrestigeError } from '../../platform/errors.ts'
 import { given, readOptions } from '../../platform/options.ts'
-import { CALLBACK_TIMEOUT_MS } from '../../semantic/deadline.ts'
-import type { Embedder } from '../../semantic/embedding/embedder.ts'
-import type { GuardInput } from '../../semantic/guards/veto.ts'
-import type { IndexInput } from '../../semantic/vectors/options.ts'
+import {
+  CALLBACK_TIMEOUT_MS,
+  type Embedder,
+  type GuardInput,
+  type IndexInput,
+} from '../../semantic/index.ts'
 
 /** Says whether two texts mean the same. What it throws means no. */
 export type Judge = (

@@ -7,16 +7,14 @@
  */
 
 import { equalBytes } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { CALLBACK_TIMEOUT_MS } from '../../semantic/deadline.ts'
-import type { Embedder } from '../../semantic/embedding/embedder.ts'
+import { CALLBACK_TIMEOUT_MS, type Embedder, StoreEmbedder } from '../../semantic/index.ts'
 import { adoptMeanings } from './adopt.ts'
-import { StoreEmbedder } from '../../semantic/embedding/lazy-embedder.ts'
 import { readSemantic } from './options.ts'
 import { meant, meantPending, meantVectors } from './rows.ts'
 import { SemanticOpening, settingsOf } from './settings.ts'
-import { type MeantContent, type StoreSemantic } from './store-semantic.ts'
+import type { MeantContent, StoreSemantic } from './store-semantic.ts'
 import {
   findSettings,
   replaceSettings,

@@ -5,11 +5,9 @@
  * when a text comes, and what they said is in the links.
  */
 
-import type { Backend } from '../../backends/contract.ts'
+import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { MODEL_DEFAULT } from '../../semantic/embedding/models.ts'
-import { readGuards } from '../../semantic/tune.ts'
-import { StoreEmbedder } from '../../semantic/embedding/lazy-embedder.ts'
+import { MODEL_DEFAULT, readGuards, StoreEmbedder } from '../../semantic/index.ts'
 import {
   readSemantic,
   requireThreshold,

@@ -2,47 +2,47 @@
  * Texts of like meaning in the store: which content a text means the same as, and what becomes of those linked to a
  * content that goes away.
  *
- * A text is embedded, candidates are found, and guards, reranker and judge are asked before a transaction: it does not
- * wait. The transaction then looks whether what it found still stands, and whether a representative has come since
- * that could be like it; if so, it is all done again, from what is known by then. So texts of one meaning that are put
- * at the same moment, by whatever process, end up together. What decides is the exact cosine of stored vectors.
+ * Embedding, searching and asking guards, reranker and judge happen before the transaction, which then checks that what
+ * was found still holds and that no similar representative has appeared since; otherwise all is done again. What
+ * decides is the exact cosine of stored vectors.
  */
 
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import {
   type Backend,
-  type Cell,
   cell,
+  type Cell,
   first,
   glance,
   read,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
+} from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { digestOf } from '../../fingerprint/digest.ts'
+import { digestOf } from '../../fingerprint/index.ts'
 import {
   documentSimilarity,
   type DocumentVectors,
   embedDocuments,
-} from '../../semantic/document.ts'
-import type { GuardOptions } from '../../semantic/guards/veto.ts'
-import { decodeReference, meant, type Meant, meantTallies } from './rows.ts'
-import { meantLinked, meantOrphaned, meantPending } from './rows.ts'
+  type GuardOptions,
+  type StoreEmbedder,
+} from '../../semantic/index.ts'
+import {
+  decodeReference,
+  type Meant,
+  meant,
+  meantLinked,
+  meantOrphaned,
+  meantPending,
+  meantTallies,
+} from './rows.ts'
 import { linkedKey } from '../near/rows.ts'
 import type { Notes } from '../observe.ts'
 import { Arbiter, type Asking, type SemanticVeto } from './arbiter.ts'
-import type { StoreEmbedder } from '../../semantic/embedding/lazy-embedder.ts'
 import type { SemanticOptions } from './options.ts'
 import { RecentVectors, VectorRows, WINDOWS_MAX } from './vectors.ts'
-import {
-  changesSince,
-  noteChange,
-  type Position,
-  REPRESENTATIVES,
-  SemanticView,
-  START,
-} from './view.ts'
+import { changesSince, noteChange, type Position, REPRESENTATIVES, START } from './view.ts'
+import { SemanticView } from './view.ts'
 import { type Origin, originOf } from '../receipt.ts'
 import { Turns } from '../turns.ts'
 import { contents, digests, type Known, partCount, partKey } from '../rows.ts'

@@ -5,10 +5,9 @@
  */
 
 import { type Bytes, concat, latin1 } from '../../platform/bytes.ts'
-import { cell, type Cell, glance, type Scope, type Transaction } from '../../backends/contract.ts'
+import { cell, type Cell, glance, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { documentOf, type DocumentVectors } from '../../semantic/document.ts'
-import { scopeOf } from '../../semantic/embedding/embedding-rows.ts'
+import { documentOf, type DocumentVectors, scopeOf } from '../../semantic/index.ts'
 import { meantVectors, type VectorsRow } from './rows.ts'
 
 const ROW_BYTES = 48 * 1024

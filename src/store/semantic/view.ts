@@ -15,15 +15,16 @@ import {
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
-import { openVectorView, type VectorView } from '../../semantic/vectors/vector-view.ts'
-import type {
-  StoredVector,
-  VectorChange,
-  VectorSource,
-} from '../../semantic/vectors/vector-view.ts'
-import type { IndexInput } from '../../semantic/vectors/options.ts'
-import type { VectorMatch } from '../../semantic/vectors/vector-index.ts'
+} from '../../backends/index.ts'
+import {
+  type IndexInput,
+  openVectorView,
+  type StoredVector,
+  type VectorChange,
+  type VectorMatch,
+  type VectorSource,
+  type VectorView,
+} from '../../semantic/index.ts'
 import {
   changeKey,
   meant,

@@ -2,10 +2,10 @@
 
 import type { Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { cell, read, type ReadScope, type Transaction } from '../../backends/contract.ts'
+import { cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { decodeSimilarity, type Link, links } from '../near/rows.ts'
-import { decodeReference, type Meant, meant } from '../semantic/rows.ts'
+import { decodeReference, meant, type Meant } from '../semantic/rows.ts'
 import {
   contents,
   digests,

@@ -15,7 +15,7 @@ import {
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
+} from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import type { ContentCheck } from '../content-check.ts'
 import type { Prepared } from './put.ts'

@@ -3,7 +3,7 @@
  * means, where the transaction asks for it; and cleaning up afterwards.
  */
 
-import type { Backend } from '../../backends/contract.ts'
+import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { removeParts } from '../collect.ts'
 import type { NotCompared } from '../near/store-near.ts'

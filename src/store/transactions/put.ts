@@ -4,17 +4,17 @@
  */
 
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { type CheckWish, confirm, type Confirmed } from './heal.ts'
 import { hex, type KeyOutcome, type Receipt } from '../receipt.ts'
-import type { Hit } from '../../match/search.ts'
+import type { Hit } from '../../match/index.ts'
 import type { NearValue, NotCompared } from '../near/store-near.ts'
 import { decodePayload, encodeSimilarity } from '../near/rows.ts'
-import { type Gc, type Keeping, forgetReference, release } from './release.ts'
+import { forgetReference, type Gc, type Keeping, release } from './release.ts'
 import {
-  contents,
   type ContentOutcome,
+  contents,
   digests,
   entries,
   Entry,

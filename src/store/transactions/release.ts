@@ -9,7 +9,7 @@
  */
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
-import { cell, first, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { cell, first, read, type Scope, type Transaction } from '../../backends/index.ts'
 import {
   contents,
   digests,

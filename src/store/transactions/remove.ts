@@ -1,8 +1,8 @@
 /** The transactions that take a key away: `delete`, and the collector's removal of an expired key. */
 
 import type { Bytes } from '../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { type Gc, type Keeping, forgetReference, release } from './release.ts'
+import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { forgetReference, type Gc, type Keeping, release } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from '../rows.ts'
 import { count } from '../tallies.ts'
 

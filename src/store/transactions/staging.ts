@@ -3,7 +3,7 @@
  * Until then, and after a crash for ever, nobody can see them; the collector takes abandoned ones away.
  */
 
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { removeParts } from '../collect.ts'
 import type { Prepared } from './put.ts'

@@ -3,9 +3,8 @@
 import { createHash, type Hash } from 'node:crypto'
 
 import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/kit/ids.ts'
-import { digestOf } from '../../fingerprint/digest.ts'
+import { cell, ID_BYTES, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { digestOf } from '../../fingerprint/index.ts'
 import { formOf } from '../prepare.ts'
 import { partCount, partKey } from '../rows.ts'
 import { knownOf, raw } from './raw.ts'

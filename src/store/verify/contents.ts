@@ -10,13 +10,13 @@ import {
   cell,
   type Cell,
   first,
+  ID_BYTES,
   read,
   type ReadScope,
   type Row,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/kit/ids.ts'
+} from '../../backends/index.ts'
 import { hex } from '../receipt.ts'
 import { digests, Known, memberKey, members, released } from '../rows.ts'
 import { type Content, hasDigest, Joiner, partOf, readContent } from './content.ts'

@@ -5,7 +5,7 @@
  * Digests are evenly spread, so that sets which differ agree in both sums once in 2^64 times.
  */
 
-import type { Range } from '../../backends/contract.ts'
+import type { Range } from '../../backends/index.ts'
 
 const BUCKET_BITS = 12
 const BUCKETS = 2 ** BUCKET_BITS

@@ -6,8 +6,8 @@
  */
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
+import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { DIGEST_BYTES } from '../../fingerprint/index.ts'
 import { hex } from '../receipt.ts'
 import { digests, type Known, memberKey, members } from '../rows.ts'
 import { count } from '../tallies.ts'

@@ -9,7 +9,7 @@ import {
   type Row,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
+} from '../../backends/index.ts'
 import {
   digests,
   entries,

@@ -4,14 +4,14 @@ import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
   cell,
   type Cell,
+  ID_BYTES,
   read,
   type ReadScope,
   type Row,
   type Scope,
   type Transaction,
-} from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/kit/ids.ts'
-import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
+} from '../../backends/index.ts'
+import { DIGEST_BYTES } from '../../fingerprint/index.ts'
 import { hex } from '../receipt.ts'
 import { heirOf } from '../transactions/release.ts'
 import { type Form, forms, type Known, memberKey } from '../rows.ts'

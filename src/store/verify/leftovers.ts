@@ -3,15 +3,15 @@
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
   cell,
+  ID_BYTES,
   read,
   type ReadScope,
   type Row,
   type Scope,
   type Space,
   type Transaction,
-} from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/kit/ids.ts'
-import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
+} from '../../backends/index.ts'
+import { DIGEST_BYTES } from '../../fingerprint/index.ts'
 import { type Entry, staged } from '../rows.ts'
 import { type Content, readContent } from './content.ts'
 import { entryOf, knownOf, raw, stagedOf } from './raw.ts'

@@ -5,10 +5,8 @@
 
 import type { Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type Codec, rows, type Space } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/kit/ids.ts'
-import type { SealedCodec } from '../../backends/kit/sealed.ts'
-import { DIGEST_BYTES } from '../../fingerprint/digest.ts'
+import { type Codec, ID_BYTES, rows, type SealedCodec, type Space } from '../../backends/index.ts'
+import { DIGEST_BYTES } from '../../fingerprint/index.ts'
 import { VALUE_BYTES_MAX } from '../prepare.ts'
 import {
   contents,
@@ -22,8 +20,8 @@ import {
   members,
   refs,
   released,
-  type Staged,
   staged,
+  type Staged,
 } from '../rows.ts'
 
 const asIs: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }

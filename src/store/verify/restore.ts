@@ -6,8 +6,7 @@
  */
 
 import { type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../backends/contract.ts'
-import { ID_BYTES } from '../../backends/kit/ids.ts'
+import { cell, ID_BYTES, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { entries, Entry, refKey, refs } from '../rows.ts'
 import { type Content, readContent } from './content.ts'
 import { entryOf, knownOf, NOWHERE, raw } from './raw.ts'

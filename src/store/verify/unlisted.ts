@@ -6,8 +6,7 @@
  */
 
 import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
-import { cell, type Scope, type Transaction } from '../../backends/contract.ts'
-import { ID_BYTES, idTime } from '../../backends/kit/ids.ts'
+import { cell, ID_BYTES, idTime, type Scope, type Transaction } from '../../backends/index.ts'
 import { hex } from '../receipt.ts'
 import { digests, Known, memberKey, members } from '../rows.ts'
 import { type Content, findContent, hasDigest, removeContent } from './content.ts'

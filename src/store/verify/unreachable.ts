@@ -1,7 +1,7 @@
 /** Rows that a scan finds and a lookup does not, because a page above them leads elsewhere. */
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
-import type { Space } from '../../backends/contract.ts'
+import type { Space } from '../../backends/index.ts'
 import { rowName, type Walk } from './walk.ts'
 
 /** Each takes a scan, and one is enough to know. */

@@ -11,7 +11,7 @@
  * alone, so a change of such a content that the canonical form ignores leaves no trace.
  */
 
-import type { Backend } from '../../backends/contract.ts'
+import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Counts, readCounts } from '../tallies.ts'
 import { walkContents } from './contents.ts'

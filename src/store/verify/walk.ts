@@ -22,7 +22,7 @@ import {
   type Scope,
   type Space,
   type Transaction,
-} from '../../backends/contract.ts'
+} from '../../backends/index.ts'
 import { hex } from '../receipt.ts'
 import type { Counts } from '../tallies.ts'
 import { raw } from './raw.ts'

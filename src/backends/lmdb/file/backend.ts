@@ -51,7 +51,7 @@ export async function openReadOnly(
   return openLmdbFile(directory, options, new ReadPause(directory, timeoutMs), isTolerant)
 }
 
-interface ReadOnlyOptions extends BackendOptions {
+export interface ReadOnlyOptions extends BackendOptions {
   /** How long to wait for a commit of another process, in milliseconds. Then: CONTENDED. */
   readonly timeoutMs?: number | undefined
   /** For salvage: a file that is damaged at its head, or cut, is read as far as it goes. */

@@ -8,14 +8,13 @@
 import { type Bytes, EMPTY, equalBytes } from '../../../platform/bytes.ts'
 import {
   cell,
+  ID_BYTES,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../../backends/contract.ts'
-import { ID_BYTES } from '../../../backends/kit/ids.ts'
-import { sequenceKey, sequenceOf } from '../../../match/rows.ts'
-import { HEAD_KEY } from '../../../match/view.ts'
+} from '../../../backends/index.ts'
+import { HEAD_KEY, sequenceKey, sequenceOf } from '../../../match/index.ts'
 import type { StoreNear } from '../../near/store-near.ts'
 import { storeNear } from '../../near/rows.ts'
 import { headOf, journalRowOf, linkOf, rawNear, representativeOf } from './raw.ts'

@@ -5,12 +5,12 @@ import { createHash } from 'node:crypto'
 import { EMPTY, equalBytes } from '../../../platform/bytes.ts'
 import {
   cell,
+  ID_BYTES,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../../backends/contract.ts'
-import { ID_BYTES } from '../../../backends/kit/ids.ts'
+} from '../../../backends/index.ts'
 import { LINKS, type StoreNear } from '../../near/store-near.ts'
 import { decodeSimilarity } from '../../near/rows.ts'
 import { decodeReference } from '../../semantic/rows.ts'

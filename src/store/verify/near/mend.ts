@@ -1,7 +1,7 @@
 /** Re-evaluating one content: its rows are taken out of links and index, and put as a put would. */
 
 import { type Bytes, EMPTY, equalBytes } from '../../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../../backends/contract.ts'
+import { cell, read, type Scope, type Transaction } from '../../../backends/index.ts'
 import { LINKS, type NearContent, type NearValue, type StoreNear } from '../../near/store-near.ts'
 import { linked, linkedKey, orphaned } from '../../near/rows.ts'
 import { isBucket, linkOf, rawNear, representativeOf } from './raw.ts'

@@ -13,9 +13,9 @@ import {
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../../backends/contract.ts'
+} from '../../../backends/index.ts'
 import { PrestigeError } from '../../../platform/errors.ts'
-import { DIGEST_BYTES } from '../../../fingerprint/digest.ts'
+import { DIGEST_BYTES } from '../../../fingerprint/index.ts'
 import { adoptOrphans } from '../../near/adopt.ts'
 import { findParts } from '../../transactions/get.ts'
 import { NEAR_BYTES_MAX, type NearValue, type StoreNear } from '../../near/store-near.ts'

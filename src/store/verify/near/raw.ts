@@ -1,8 +1,8 @@
 /** The rows of near duplicates as verify reads them: as bytes first, as those of raw.ts are. */
 
 import type { Bytes } from '../../../platform/bytes.ts'
-import { ID_BYTES } from '../../../backends/kit/ids.ts'
-import type { Head, JournalRow, Representative } from '../../../match/rows.ts'
+import { ID_BYTES } from '../../../backends/index.ts'
+import type { Head, JournalRow, Representative } from '../../../match/index.ts'
 import { decodePayload, type Link, linked, links, orphaned, storeNear } from '../../near/rows.ts'
 import { decoded, twin } from '../raw.ts'
 

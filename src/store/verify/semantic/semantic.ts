@@ -9,16 +9,16 @@
 import { type Bytes, EMPTY, equalBytes } from '../../../platform/bytes.ts'
 import {
   cell,
+  ID_BYTES,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../../backends/contract.ts'
-import { ID_BYTES } from '../../../backends/kit/ids.ts'
+} from '../../../backends/index.ts'
 import { PrestigeError } from '../../../platform/errors.ts'
-import { DIGEST_BYTES } from '../../../fingerprint/digest.ts'
-import { documentSimilarity, type DocumentVectors } from '../../../semantic/document.ts'
-import { links, linkedKey } from '../../near/rows.ts'
+import { DIGEST_BYTES } from '../../../fingerprint/index.ts'
+import { documentSimilarity, type DocumentVectors } from '../../../semantic/index.ts'
+import { linkedKey, links } from '../../near/rows.ts'
 import { hex } from '../../receipt.ts'
 import type { Known } from '../../rows.ts'
 import type { StoreSemantic } from '../../semantic/store-semantic.ts'

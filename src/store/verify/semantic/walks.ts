@@ -5,13 +5,13 @@ import { createHash } from 'node:crypto'
 import { type Bytes, EMPTY, equalBytes } from '../../../platform/bytes.ts'
 import {
   cell,
+  ID_BYTES,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
-} from '../../../backends/contract.ts'
-import { ID_BYTES } from '../../../backends/kit/ids.ts'
-import { DIGEST_BYTES } from '../../../fingerprint/digest.ts'
+} from '../../../backends/index.ts'
+import { DIGEST_BYTES } from '../../../fingerprint/index.ts'
 import { MEANT_LINKS, type StoreSemantic } from '../../semantic/store-semantic.ts'
 import { decodeReference, meantHeads } from '../../semantic/rows.ts'
 import { MEANT_HEAD, REPRESENTATIVES } from '../../semantic/view.ts'

@@ -6,12 +6,11 @@
 export {
   describeBackend,
   runScenario,
-  type ScenarioName,
   scenarioNames,
-  type Subject,
-  type TestRunner,
-} from './conformance/index.ts'
-export { suiteSpaces } from './conformance/kit.ts'
+  suiteSpaces,
+} from '../backends/conformance/index.ts'
+export type { ScenarioName, Subject, TestRunner } from '../backends/conformance/index.ts'
+export { cell, first, glance, read, rows, tallies } from '../backends/index.ts'
 export type {
   Ask,
   Backend,
@@ -29,14 +28,12 @@ export type {
   Scope,
   Space,
   Transaction,
-} from './contract.ts'
-export { cell, first, glance, read, rows, tallies } from './contract.ts'
-export { MemoryBackend, MemoryEngine } from './memory/backend.ts'
+} from '../backends/index.ts'
+export { MemoryBackend, MemoryEngine } from '../backends/memory/index.ts'
 export {
   NO_FAULTS,
   seededRandom,
   SimulatedBackend,
-  type SimulatedFaults,
-  type SimulatedRow,
   SimulatedWorld,
-} from './simulated/backend.ts'
+} from '../backends/simulated/index.ts'
+export type { SimulatedFaults, SimulatedRow } from '../backends/simulated/index.ts'

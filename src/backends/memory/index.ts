@@ -1,0 +1,3 @@
+/** An engine in memory. */
+
+export { MemoryBackend, MemoryEngine } from './backend.ts'

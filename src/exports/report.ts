@@ -1,0 +1,22 @@
+/** Results of a run: as data, as text, as a page, and as measurements. */
+
+export {
+  htmlReport,
+  reportOf,
+  reportOptions,
+  samplePairs,
+  sendMetrics,
+  textReport,
+} from '../report/index.ts'
+export type {
+  Dominance,
+  Matrix,
+  MethodLine,
+  Report,
+  ReportOptions,
+  SamplePair,
+  SimilarityBin,
+  SizeBin,
+  SourceLine,
+  TextOptions,
+} from '../report/index.ts'

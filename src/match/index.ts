@@ -1,0 +1,19 @@
+/** Finds what a text or a vector is similar to: signatures, candidates, exact measuring. */
+
+export { type EvidenceKind, Measured, evidenceOf, evidenceOfHashes } from './evidence.ts'
+export { NearIndex } from './match-index.ts'
+export { MeasuredCache } from './measured-cache.ts'
+export {
+  type Head,
+  type JournalRow,
+  type Representative,
+  nearSpaces,
+  rawCodec,
+  sequenceKey,
+  sequenceOf,
+  spacesOf,
+} from './rows.ts'
+export { TextLikeness, VectorLikeness } from './scheme.ts'
+export { type Candidate, type Hit, type Look, type Searched, search } from './search.ts'
+export { type TextNearSettings, groupKey, textNearSettings } from './settings.ts'
+export { HEAD_KEY } from './view.ts'

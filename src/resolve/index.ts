@@ -1,0 +1,19 @@
+/** The resolver: text or vector in, a stable id out. */
+
+export { approximateThreshold } from './approximate-threshold.ts'
+export type { PairExplanation, VectorComparison } from './explain.ts'
+export type { ClusterMember, Told } from './members.ts'
+export { openResolver } from './open.ts'
+export { type ResolverInput, type VectorInput, resolverOptionsFrom } from './options.ts'
+export type { Status } from './resolve.ts'
+export type {
+  Resolution,
+  ResolveItem,
+  ResolveOutcome,
+  Resolver,
+  ResolverValue,
+} from './resolver.ts'
+export { resolverSpaces } from './rows.ts'
+export type { ResolverSettings, VectorSettings } from './settings.ts'
+export type { Cluster, GroupStats, StatsOptions } from './stats.ts'
+export type { Vector } from './subject.ts'
