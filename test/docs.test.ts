@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { withTree } from '../scripts/make-architecture-docs.ts'
 import { withSettings } from '../scripts/make-config-docs.ts'
 import { errorCodes, PrestigeError } from '../src/platform/errors.ts'
 import { resolverOptions, vectorOptions } from '../src/resolve/options.ts'
@@ -211,6 +212,13 @@ describe('docs/config.md', () => {
   it('is what the schema says', () => {
     const before = textOf('docs/config.md')
     expect(withSettings(before), 'run `npx tsx scripts/make-config-docs.ts`').toBe(before)
+  })
+})
+
+describe('docs/architecture.md', () => {
+  it('shows the tree of src', () => {
+    const before = textOf('docs/architecture.md')
+    expect(withTree(before), 'run `npx tsx scripts/make-architecture-docs.ts`').toBe(before)
   })
 })
 
