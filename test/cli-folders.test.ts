@@ -23,7 +23,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { MAIN, prestige, type RunOptions } from './children/cli.ts'
+import { inProcess as prestige, MAIN, type RunOptions } from './children/cli.ts'
 
 const isLinux = process.platform === 'linux'
 const isRoot = process.getuid?.() === 0

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { prestige, type RunOptions } from './children/cli.ts'
+import { inProcess as prestige, type RunOptions } from './children/cli.ts'
 import { edited, exactSimilarity, textOf } from './texts/near-texts.ts'
 
 const A = textOf(1, 100)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { LineCutter } from '../src/cli/lines.ts'
-import { prestige, type Run, type RunOptions, shell } from './children/cli.ts'
+import { inProcess as prestige, type Run, type RunOptions, shell } from './children/cli.ts'
 
 let directory: string
 let store: string

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 
 const A = 'How do I reset my password?'
 const B = 'What is the way to reset my password?'

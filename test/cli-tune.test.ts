@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { displayWidth } from '../src/platform/display-width.ts'
 import { compareTexts, thresholdSvg, tune } from '../src/index.ts'
-import { prestige, type RunOptions } from './children/cli.ts'
+import { inProcess as prestige, type RunOptions } from './children/cli.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const MRPC = join(

@@ -9,7 +9,7 @@ import { open } from 'lmdb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { commands, globalOptions } from '../src/cli/declarations/index.ts'
-import { prestige, type RunOptions, shell } from './children/cli.ts'
+import { inProcess as prestige, type RunOptions, shell } from './children/cli.ts'
 
 let directory: string
 let store: string

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { removeAbandoned } from '../src/platform/abandoned.ts'
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { jsonl, published, textMaker, writeFiles } from './corpus-kit.ts'
 
 let directory: string

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { RejectBudget } from '../src/dedupe/phases/rejects.ts'
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
 
 let directory: string

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { DirectoryLock } from '../src/backends/lmdb/locks.ts'
 import { archiveStore, openStore, restoreStore } from '../src/index.ts'
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 
 let directory: string
 beforeEach(async () => {

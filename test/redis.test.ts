@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { openLedger, openResolver, openStore } from '../src/index.ts'
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { crashRounds } from './crash/crash-rounds.ts'
 import { Proxy } from './servers/proxy.ts'
 import {

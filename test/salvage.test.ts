@@ -22,7 +22,7 @@ import { salvage, targetInput } from '../src/store/salvage.ts'
 import { tolerantScan } from '../src/store/tolerant-scan.ts'
 import { raw } from '../src/store/verify/raw.ts'
 import { salvageStore } from '../src/store/verify-location.ts'
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { flipByte } from './damaged-directory.ts'
 
 let directory: string

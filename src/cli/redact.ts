@@ -12,11 +12,12 @@ type Hidden = readonly (readonly [given: string, shown: string])[]
 
 const OWN_LOCATION = /^(?:rediss?(?:\+cluster)?|valkeys?|dynamodb):/i
 
-let hidden: Hidden | undefined
+let known: { readonly argv: readonly string[]; readonly hidden: Hidden } | undefined
 
 export function redactedResult(text: string): string {
-  hidden ??= hiddenOf(process.argv.slice(2), process.env)
-  return replaced(text, hidden)
+  const { argv } = process
+  if (known?.argv !== argv) known = { argv, hidden: hiddenOf(argv.slice(2), process.env) }
+  return replaced(text, known.hidden)
 }
 
 export function redactedDiagnostic(text: string): string {

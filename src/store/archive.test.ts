@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { prestige } from '../../test/children/cli.ts'
+import { inProcess as prestige } from '../../test/children/cli.ts'
 import { removeTemporaryDirectories, temporaryDirectory } from '../../test/subjects.ts'
 import { MemoryBackend } from '../backends/memory/backend.ts'
 import { SimulatedWorld } from '../backends/simulated/backend.ts'

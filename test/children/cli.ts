@@ -1,8 +1,9 @@
-/** Runs the built command line as a user would: as a process of its own. */
+/** Runs the built command line as a user would: as a process of its own; or, much faster, in this process. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { Readable, Writable } from 'node:stream'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 export const MAIN: string = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -50,6 +51,71 @@ export async function prestige(args: readonly string[], options: RunOptions = {}
       return JSON.parse(all.toString())
     },
   }
+}
+
+/** The same without a process: for what a command prints and returns, not for signals, pipes and terminals. */
+export function inProcess(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  if (options.meanwhile || options.uid !== undefined) return prestige(args, options)
+  const ended = last.then(() => runHere(args, options))
+  last = ended.catch(() => undefined)
+  return ended
+}
+
+/** A process has one working directory and one stdout: calls take turns. */
+let last: Promise<unknown> = Promise.resolve()
+
+async function runHere(args: readonly string[], options: RunOptions): Promise<Run> {
+  const { run } = await import(new URL('run.js', pathToFileURL(MAIN)).href)
+  const [out, err] = [new Collected(), new Collected()]
+  const input = Readable.from([Buffer.from(options.input ?? '')], { objectMode: false })
+  const before = { cwd: process.cwd(), store: process.env['PRESTIGE_STORE'], argv: process.argv }
+  const streams = [replaced('stdout', out), replaced('stderr', err), replaced('stdin', input)]
+  process.argv = [process.execPath, MAIN, ...args]
+  setStore(options.store)
+  if (options.cwd !== undefined) process.chdir(options.cwd)
+  try {
+    const code = await run(args)
+    const bytes = out.bytes()
+    const parsed = () => JSON.parse(bytes.toString())
+    return {
+      code,
+      out: bytes,
+      text: bytes.toString(),
+      err: err.bytes().toString(),
+      get json() {
+        return parsed()
+      },
+    }
+  } finally {
+    for (const restore of streams) restore()
+    process.argv = before.argv
+    setStore(before.store)
+    process.chdir(before.cwd)
+  }
+}
+
+class Collected extends Writable {
+  readonly #parts: Buffer[] = []
+
+  override _write(part: Buffer, _encoding: string, done: () => void): void {
+    this.#parts.push(Buffer.from(part))
+    done()
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts)
+  }
+}
+
+function replaced(name: 'stdin' | 'stdout' | 'stderr', stream: Readable | Writable): () => void {
+  const before = Object.getOwnPropertyDescriptor(process, name)!
+  Object.defineProperty(process, name, { value: stream, configurable: true })
+  return () => Object.defineProperty(process, name, before)
+}
+
+function setStore(store: string | undefined): void {
+  if (store === undefined) delete process.env['PRESTIGE_STORE']
+  else process.env['PRESTIGE_STORE'] = store
 }
 
 /** Runs a line of shell, `$P` being the command line; for pipes. */
