@@ -17,13 +17,17 @@ export function withTree(markdown: string): string {
 }
 
 function lines(folder: string, indent: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true })
+  const folders = readdirSync(join(ROOT, folder), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
-    .flatMap(({ name }) => {
-      const line = `${indent}${`${name}/`.padEnd(NAME_WIDTH - indent.length)} ${summary(join(folder, name))}`
-      return [line.trimEnd(), ...lines(join(folder, name), `${indent}  `)]
-    })
+    .map(({ name }) => name)
+    .toSorted()
+  const found: string[] = []
+  for (const name of folders) {
+    const label = `${indent}${`${name}/`.padEnd(NAME_WIDTH - indent.length)}`
+    found.push(`${label} ${summary(join(folder, name))}`.trimEnd())
+    found.push(...lines(join(folder, name), `${indent}  `))
+  }
+  return found
 }
 
 /** The first sentence of its entrance; of a folder without one, its files. */
