@@ -4,7 +4,7 @@
  * Ours also drops the reference and, where it was the last one, the content and its digest.
  */
 
-import { openStore, type Store } from 'prestige'
+import { openStore, type Store } from 'prestige-dedup'
 
 import type { Bench, Case, Fixture, Place, Sample } from './harness/bench.ts'
 import { hashedKeys, type Repeats, scaled, shuffled, values } from './harness/data.ts'

@@ -16,8 +16,8 @@ import {
   DynamoDBClient,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb'
-import { openResolver, openStore } from 'prestige'
-import { createTables, type DynamoClient } from 'prestige/dynamodb'
+import { openResolver, openStore } from 'prestige-dedup'
+import { createTables, type DynamoClient } from 'prestige-dedup/dynamodb'
 
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../test/servers/dynamodb.ts'
 import type { Bench, Place, Sample } from './harness/bench.ts'

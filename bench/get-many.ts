@@ -1,6 +1,6 @@
 /** What does getMany cost a key, given arrays of 100, or all keys as one stream? */
 
-import { openStore, type Outcome } from 'prestige'
+import { openStore, type Outcome } from 'prestige-dedup'
 
 import type { Bench, Case, Place, Sample } from './harness/bench.ts'
 import { shuffled } from './harness/data.ts'

@@ -6,7 +6,7 @@
  * All keys are read once before the clock starts, so that no side pays for the first touch of a page.
  */
 
-import { openStore } from 'prestige'
+import { openStore } from 'prestige-dedup'
 
 import type { Bench, Case, Fixture, Place, Sample } from './harness/bench.ts'
 import { hashedKeys, scaled, shuffled, values } from './harness/data.ts'

@@ -8,7 +8,7 @@
 
 import { hash } from 'node:crypto'
 
-import { openLedger } from 'prestige'
+import { openLedger } from 'prestige-dedup'
 
 import type { Bench, Case, Place, Sample } from './harness/bench.ts'
 import { hashedKeys, scaled } from './harness/data.ts'

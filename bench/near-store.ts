@@ -6,8 +6,8 @@
  * changed: each is measured against one candidate.
  */
 
-import { openStore } from 'prestige'
-import { sketchOf } from 'prestige/fingerprint'
+import { openStore } from 'prestige-dedup'
+import { sketchOf } from 'prestige-dedup/fingerprint'
 
 import type { Bench, Case, Place, Sample } from './harness/bench.ts'
 import { hashedKeys, randomNumbers, scaled } from './harness/data.ts'

@@ -1,6 +1,6 @@
 /** What do metrics and spans cost a put, when whoever receives them does nothing? Against none being set. */
 
-import type { MetricsSink, StoreInput, Tracer } from 'prestige'
+import type { MetricsSink, StoreInput, Tracer } from 'prestige-dedup'
 
 import type { Bench, Case } from './harness/bench.ts'
 import { measurePuts, openOurs } from './put.ts'

@@ -1,6 +1,6 @@
 /** What does putMany cost an item, given arrays of 100, or everything as one stream? */
 
-import { openStore, type PutItem } from 'prestige'
+import { openStore, type PutItem } from 'prestige-dedup'
 
 import type { Bench, Case } from './harness/bench.ts'
 import { inFlight } from './harness/measure.ts'

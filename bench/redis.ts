@@ -12,8 +12,8 @@
 import { createHash } from 'node:crypto'
 
 import { Redis } from 'ioredis'
-import { openStore, storeSpaces } from 'prestige'
-import { openRedis } from 'prestige/redis'
+import { openStore, storeSpaces } from 'prestige-dedup'
+import { openRedis } from 'prestige-dedup/redis'
 
 import { redisIsHere, startRedis } from '../test/servers/redis.ts'
 import type { Bench, Case, Limits, Place, Sample } from './harness/bench.ts'

@@ -8,7 +8,7 @@
  * with a letter more.
  */
 
-import { openResolver, type Resolver } from 'prestige'
+import { openResolver, type Resolver } from 'prestige-dedup'
 
 import type { Bench, Case, Fixture, Limits, Place, Sample } from './harness/bench.ts'
 import { randomNumbers, scaled, shuffled } from './harness/data.ts'

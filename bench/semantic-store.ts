@@ -10,8 +10,8 @@
  * event loop is watched apart: with the model in a thread of its own, being watched takes longer than the message to it.
  */
 
-import { openStore, type Store } from 'prestige'
-import { openEmbedder } from 'prestige/semantic'
+import { openStore, type Store } from 'prestige-dedup'
+import { openEmbedder } from 'prestige-dedup/semantic'
 
 import { locateModel } from '../src/semantic/embedding/locate.ts'
 import { SentenceModel } from '../src/semantic/embedding/sentence-model.ts'

@@ -5,7 +5,7 @@
 
 import { writeFile } from 'node:fs/promises'
 
-import { openStore } from 'prestige'
+import { openStore } from 'prestige-dedup'
 
 import type { Bench, Case, Fixture } from './harness/bench.ts'
 import { cliMissing, cliPath, timeNode } from './harness/programs.ts'

@@ -1,6 +1,6 @@
 /** Does stats() stay instant on a large store? Against counting the keys by listing them. */
 
-import { openStore, type PutItem, type Store } from 'prestige'
+import { openStore, type PutItem, type Store } from 'prestige-dedup'
 
 import type { Bench, Fixture, Place, Sample } from './harness/bench.ts'
 import { hashedKeys, scaled } from './harness/data.ts'

@@ -1,5 +1,6 @@
 /**
- * Adds to package-lock.json the optional platform packages that the registry at hand did not offer.
+ * Adds to package-lock.json the optional platform packages that the registry at hand did not offer, and drops engine
+ * ranges that npm would warn about although the tests run on Node 20 with the package.
  *
  * A mirror that holds the binaries of one platform only makes npm leave the others out of the lock, and
  * `npm ci` then refuses the lock as incomplete. With their names and versions in it (their platform says
@@ -54,6 +55,8 @@ for (const [path, { optionalDependencies = {}, dev }] of Object.entries(packages
     added++
   }
 }
+// It declares Node 22; its binary is of Node-API, and the tests of the graph index run on Node 20.
+delete packages['node_modules/usearch']?.engines
 const byPath = ([one], [other]) => (one < other ? -1 : 1)
 lock.packages = Object.fromEntries(Object.entries(packages).toSorted(byPath))
 writeFileSync('package-lock.json', `${JSON.stringify(lock, undefined, 2)}\n`)

@@ -74,7 +74,7 @@ beforeAll(async () => {
   expect(existsSync(join(ROOT, 'dist/index.js')), 'run `npm run build` first').toBe(true)
   place = await mkdtemp(join(tmpdir(), 'prestige-docs-'))
   await mkdir(join(place, 'node_modules'))
-  await symlink(ROOT, join(place, 'node_modules/prestige'), 'junction')
+  await symlink(ROOT, join(place, 'node_modules/prestige-dedup'), 'junction')
   for (const block of [...programs, ...scripts]) await mkdir(join(place, block.file))
   for (const { file, language, code } of programs) {
     await writeFile(join(place, file, `${file}.${language === 'ts' ? 'mts' : 'mjs'}`), code)

@@ -1,6 +1,6 @@
 /** A resolver of many representatives, made quickly: the rows of its index alone, a thousand a transaction. */
 
-import { openResolver } from 'prestige'
+import { openResolver } from 'prestige-dedup'
 
 import { type Scope, type Transaction } from '../../src/backends/contract.ts'
 import { openLmdb } from '../../src/backends/lmdb/backend.ts'

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openStore } from 'prestige'
+import { openStore } from 'prestige-dedup'
 
 const directory = await mkdtemp(join(tmpdir(), 'prestige-basic-'))
 let now = Date.now() // a clock of our own, so that the example need not wait

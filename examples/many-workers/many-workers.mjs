@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openDedupe, openLedger, openResolver, openStore } from 'prestige'
+import { openDedupe, openLedger, openResolver, openStore } from 'prestige-dedup'
 
 const WORKERS = 4
 const IN_FLIGHT = 8

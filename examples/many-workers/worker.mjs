@@ -1,6 +1,6 @@
 // One worker: does what it is sent, and says so when it is done.
 
-import { openDedupe, openResolver, openStore } from 'prestige'
+import { openDedupe, openResolver, openStore } from 'prestige-dedup'
 
 const [location, name] = process.argv.slice(2)
 const store = await openStore(location)

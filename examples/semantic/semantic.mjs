@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openStore } from 'prestige'
+import { openStore } from 'prestige-dedup'
 
 const directory = await mkdtemp(join(tmpdir(), 'prestige-semantic-'))
 const store = await openStore(directory, {

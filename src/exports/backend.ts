@@ -1,5 +1,5 @@
 /**
- * The public door `prestige/testing`: what others need to prove a backend of their own, and to test what
+ * The public door `prestige-dedup/backend`: what others need to prove a backend of their own, and to test what
  * they build on one. Needs no test framework; bring your own `describe` and `it`.
  */
 
