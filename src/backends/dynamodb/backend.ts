@@ -5,32 +5,20 @@
  * Everything acknowledged is durable: DynamoDB answers when a write is on several disks in several places.
  */
 
-import { type Bytes, copyOf, latin1 } from '../../platform/bytes.ts'
+import { type Bytes, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type {
-  Backend,
-  BackendLimits,
-  BackendOptions,
-  Body,
-  Cell,
-  Range,
-  ReadBody,
-  Row,
-  Space,
-} from '../contract.ts'
+import type { BackendLimits, BackendOptions, Cell, Range, Space } from '../contract.ts'
 import { cellName } from '../kit/draft.ts'
-import { Gate } from '../kit/gate.ts'
-import { checkedClock, IdSource, systemRandom } from '../kit/ids.ts'
+import { systemRandom } from '../kit/ids.ts'
 import { namespacePrefix } from '../kit/namespace.ts'
-import { RequestSpan } from '../kit/request-span.ts'
+import type { Commit, CommitOutcome, Tappable, Versioned } from '../kit/optimistic.ts'
 import {
-  type Commit,
-  type CommitOutcome,
-  type OptimisticEngine,
-  OptimisticRunner,
-  type Versioned,
-  type Tappable,
-} from '../kit/optimistic.ts'
+  OptimisticBackend,
+  type ScannableEngine,
+  type SendRequest,
+} from '../kit/optimistic-backend.ts'
+import type { RawRow } from '../kit/pages.ts'
+import { RequestSpan } from '../kit/request-span.ts'
 import type { Requests } from './client.ts'
 import { Committer } from './committer.ts'
 import {
@@ -51,6 +39,12 @@ import { Snapshots } from './snapshots.ts'
 const ATTEMPTS_MAX = 200
 const VERSION_BYTES = 8
 const TOKEN_BYTES = 16
+const LIMITS: BackendLimits = {
+  keyBytesMax: KEY_BYTES_MAX,
+  valueBytesMax: VALUE_BYTES_MAX,
+  cellsMax: ITEMS_MAX,
+  transactionBytesMax: TRANSACTION_BYTES_MAX,
+}
 
 /** Where the items of one cell are among those that were asked for: one, or one a shard of a tally. */
 interface Place {
@@ -59,99 +53,61 @@ interface Place {
   readonly to: number
 }
 
-export class DynamoBackend implements Backend {
-  readonly serial = false
-  readonly limits: BackendLimits = {
-    keyBytesMax: KEY_BYTES_MAX,
-    valueBytesMax: VALUE_BYTES_MAX,
-    cellsMax: ITEMS_MAX,
-    transactionBytesMax: TRANSACTION_BYTES_MAX,
-  }
+/** One namespace of a table. */
+class DynamoEngine implements ScannableEngine {
+  readonly name = 'dynamodb backend'
+  readonly limits: BackendLimits = LIMITS
   readonly #requests: Requests
   readonly #layout: Layout
   readonly #reader: Reader
   readonly #snapshots: Snapshots
   readonly #committer: Committer
-  readonly #runner: OptimisticRunner
   readonly #span: RequestSpan
-  readonly #clock: () => number
-  readonly #gate = new Gate('dynamodb backend')
   /** What else has to be closed. */
   readonly #afterwards: () => Promise<void>
 
   constructor(
     requests: Requests,
-    shards: number,
-    options: BackendOptions & Tappable,
-    afterwards: () => Promise<void> = () => Promise.resolve(),
+    layout: Layout,
+    random: (count: number) => Bytes,
+    afterwards: () => Promise<void>,
   ) {
     this.#afterwards = afterwards
-    const random = options.random ?? systemRandom
     this.#requests = requests
     const { region, timeoutMs } = requests.location
     this.#span = new RequestSpan(`DynamoDB in ${region}`, timeoutMs)
-    this.#layout = new Layout(namespacePrefix(options.namespace), shards, options.spaces)
+    this.#layout = layout
     this.#reader = new Reader(requests)
     this.#snapshots = new Snapshots(requests)
     this.#committer = new Committer({
       requests,
-      layout: this.#layout,
+      layout,
       newToken: () => Buffer.from(random(TOKEN_BYTES)).toString('hex'),
     })
-    this.#clock = checkedClock(options.clock)
-    this.#runner = new OptimisticRunner({
-      engine: options.tap?.(this.#engine()) ?? this.#engine(),
-      limits: this.limits,
-      ids: new IdSource(this.#clock, random),
-      now: this.#clock,
-      newVersion: () => latin1(random(VERSION_BYTES)),
-      sleep: requests.patience.sleep,
-      random: requests.patience.random,
-      attemptsMax: ATTEMPTS_MAX,
-      audit: false,
-    })
   }
 
-  now(): number {
-    return this.#clock()
+  fetchIsAtomic = (cells: readonly Cell<unknown>[]): boolean =>
+    this.#isSnapshot(cells) && this.#places(cells).isOneRequest
+
+  fetch(cells: readonly Cell<unknown>[]): Promise<readonly (Versioned | undefined)[]> {
+    return this.#span.within(cells, () => this.#fetch(cells))
   }
 
-  read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
-    return this.#gate.pass(() => this.#runner.read(body, args))
+  commit(commit: Commit): Promise<CommitOutcome> {
+    return this.#span.within(commit, () => this.#commit(commit))
   }
 
-  run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
-    return this.#gate.pass(() => this.#runner.run(body, args))
-  }
-
-  async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
-    this.#gate.assertOpen()
+  scan(space: Space<unknown>, range: Range, send: SendRequest): AsyncIterable<RawRow> {
     if (!space.ordered) {
       throw new PrestigeError('BODY_MISUSE', `Space ${space.name} has no order to scan it in.`)
     }
-    const load = (pages: () => Promise<void>) => {
-      this.#gate.assertOpen()
-      return this.#runner.untilSent(() => this.#span.within(pages, pages))
-    }
-    const rows = scanRows(this.#requests, this.#layout, space, range, load)
-    for await (const { key, bytes } of rows) {
-      yield { key: copyOf(key), value: space.codec.decode(copyOf(bytes), key) }
-    }
+    const load = (pages: () => Promise<void>) => send(() => this.#span.within(pages, pages))
+    return scanRows(this.#requests, this.#layout, space, range, load)
   }
 
-  close(): Promise<void> {
-    return this.#gate.close(async () => {
-      this.#requests.destroy()
-      await this.#afterwards()
-    })
-  }
-
-  #engine(): OptimisticEngine {
-    return {
-      fetchIsAtomic: (cells) => this.#isSnapshot(cells) && this.#places(cells).isOneRequest,
-      fetch: (cells) => this.#span.within(cells, () => this.#fetch(cells)),
-      commit: (commit) => this.#span.within(commit, () => this.#commit(commit)),
-    }
+  async close(): Promise<void> {
+    this.#requests.destroy()
+    await this.#afterwards()
   }
 
   /** Tallies are sums over many items, which only a snapshot shows at one moment. */
@@ -210,6 +166,24 @@ export class DynamoBackend implements Backend {
     if (space.kind === 'rows') return [this.#layout.row(space, key)]
     const { shards } = this.#layout
     return Array.from({ length: shards }, (_, shard) => this.#layout.tally(space, key, shard))
+  }
+}
+
+export class DynamoBackend extends OptimisticBackend {
+  constructor(
+    requests: Requests,
+    shards: number,
+    options: BackendOptions & Tappable,
+    afterwards: () => Promise<void> = () => Promise.resolve(),
+  ) {
+    const random = options.random ?? systemRandom
+    const layout = new Layout(namespacePrefix(options.namespace), shards, options.spaces)
+    super(new DynamoEngine(requests, layout, random, afterwards), options, {
+      newVersion: () => latin1(random(VERSION_BYTES)),
+      sleep: requests.patience.sleep,
+      random: requests.patience.random,
+      attemptsMax: ATTEMPTS_MAX,
+    })
   }
 }
 

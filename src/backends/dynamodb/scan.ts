@@ -5,6 +5,7 @@
 
 import { asBuffer, type Bytes, concat, EMPTY } from '../../platform/bytes.ts'
 import type { Range, Space } from '../contract.ts'
+import type { RawRow } from '../kit/pages.ts'
 import type { Requests } from './client.ts'
 import { type Item, type Layout, versionedOf } from './layout.ts'
 
@@ -12,11 +13,6 @@ const PAGE_ROWS = 128
 const SORT_BYTES_MAX = 1024
 const ROW = Buffer.of(1)
 const AFTER_ROWS = Buffer.of(2)
-
-export interface ScannedRow {
-  readonly key: Buffer
-  readonly bytes: Bytes
-}
 
 /** What one shard has of a range, page by page. */
 class Shard {
@@ -86,7 +82,7 @@ export async function* scanRows(
   space: Space<unknown>,
   { start = EMPTY, end, limit = Infinity }: Range,
   load: (pages: () => Promise<void>) => Promise<void>,
-): AsyncGenerator<ScannedRow> {
+): AsyncGenerator<RawRow> {
   if (limit <= 0 || (end && asBuffer(start).compare(end) >= 0)) return
   const shards = layout
     .partitions(space, start, end)

@@ -9,6 +9,7 @@ import { type Bytes, EMPTY, endOfPrefix, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import type { Ask, Cell, FirstAsk, Range, Row, RowsAsk, Space, Transaction } from '../contract.ts'
 import type { Draft } from './draft.ts'
+import type { RawRow } from './pages.ts'
 
 /** What the driver needs of an engine, within one of its transactions. */
 export interface SerialReader {
@@ -18,11 +19,6 @@ export interface SerialReader {
   keys(space: Space<unknown>, range: Range): Iterable<Buffer>
   /** The first rows of a range in byte order, fresh for the caller. */
   rows(space: Space<unknown>, range: Range & { readonly limit: number }): readonly RawRow[]
-}
-
-export interface RawRow {
-  readonly key: Buffer
-  readonly bytes: Bytes
 }
 
 export function drive<T>(reader: SerialReader, body: Transaction<T>, draft: Draft | undefined): T {

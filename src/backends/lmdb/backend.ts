@@ -7,20 +7,11 @@
  */
 
 import { asBuffer, type Bytes, concat, endOfPrefix } from '../../platform/bytes.ts'
-import type {
-  Backend,
-  BackendLimits,
-  BackendOptions,
-  Body,
-  Range,
-  ReadBody,
-  Row,
-  Space,
-} from '../contract.ts'
-import { Draft, ReadDraft } from '../kit/draft.ts'
-import { Gate } from '../kit/gate.ts'
-import { checkedClock, IdSource, systemRandom } from '../kit/ids.ts'
-import { checkWrites } from '../kit/limits.ts'
+import type { BackendLimits, BackendOptions, Range, Space } from '../contract.ts'
+import type { Draft } from '../kit/draft.ts'
+import { namespacePrefix, within } from '../kit/namespace.ts'
+import type { Page, PageRange, RawRow } from '../kit/pages.ts'
+import { SerialBackend, type SerialEngine } from '../kit/serial-backend.ts'
 import { type Durability, LmdbEnvironment } from './environment.ts'
 import { engineError } from './errors.ts'
 import {
@@ -31,9 +22,6 @@ import {
   TIMEOUT_MS,
   VALUE_BYTES_MAX,
 } from './limits.ts'
-import { namespacePrefix, within } from '../kit/namespace.ts'
-import { drive, type RawRow, type SerialReader } from '../kit/serial.ts'
-import type { LmdbTable } from './table.ts'
 
 export interface LmdbOptions extends BackendOptions {
   /** `fsync` (default): what is acknowledged survives a power failure. `os`: only a crash of the process. */
@@ -51,15 +39,12 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
   return new LmdbBackend(environment, options)
 }
 
-export class LmdbBackend implements Backend {
+/** One namespace of an environment. */
+class LmdbEngine implements SerialEngine {
+  readonly name = 'lmdb backend'
   readonly limits: BackendLimits
-  readonly serial = true
   readonly #environment: LmdbEnvironment
   readonly #prefix: Buffer
-  readonly #clock: () => number
-  readonly #ids: IdSource
-  readonly #gate = new Gate('lmdb backend')
-  readonly #reader: SerialReader
   readonly #durability: Durability
   readonly #timeoutMs: number
 
@@ -68,119 +53,91 @@ export class LmdbBackend implements Backend {
     this.#durability = options.durability ?? 'fsync'
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS
     this.#prefix = namespacePrefix(options.namespace)
-    this.#clock = checkedClock(options.clock)
-    this.#ids = new IdSource(this.#clock, options.random ?? systemRandom)
     this.limits = {
       keyBytesMax: LMDB_KEY_BYTES_MAX - this.#prefix.byteLength,
       valueBytesMax: VALUE_BYTES_MAX,
       cellsMax: CELLS_MAX,
     }
-    this.#reader = {
-      get: (space, key) => this.#get(environment.table(space), key),
-      keys: (space, range) => this.#keys(environment.table(space), range),
-      rows: (space, range) => this.#rows(environment.table(space), range),
-    }
   }
 
-  /** Write transactions committed in this directory so far, by anyone. */
-  get commits(): number {
-    return this.#environment.commits
+  read<T>(work: () => T): T | Promise<T> {
+    return this.#environment.turnNeeded?.then(() => this.#now(work)) ?? this.#now(work)
   }
 
-  now(): number {
-    return this.#clock()
-  }
-
-  async read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
-    this.#gate.assertOpen()
-    const turn = this.#environment.turnNeeded
-    if (turn) {
-      await turn
-      this.#gate.assertOpen()
-    }
+  #now<T>(work: () => T): T {
     // lmdb renews its snapshot by a timer; a commit of another process could be missed until then.
     this.#environment.refresh(this.#prefix)
-    return drive(this.#reader, body(new ReadDraft(this.#clock()), ...args), undefined)
+    return work()
   }
 
-  run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#gate.enter()
-      let result: T
+  write(work: () => Draft): Promise<void> {
+    return new Promise((resolve, reject) => {
       this.#environment.enqueue({
         durability: this.#durability,
         deadline: performance.now() + this.#timeoutMs,
         timeoutMs: this.#timeoutMs,
         prefix: this.#prefix,
-        drive: () => {
-          const draft = new Draft(true, this.#ids, this.#clock())
-          result = drive(this.#reader, body(draft, ...args), draft)
-          checkWrites(draft, this.limits)
-          return draft
-        },
-        done: () => {
-          this.#gate.leave()
-          resolve(result)
-        },
-        failed: (error) => {
-          this.#gate.leave()
-          // oxlint-disable-next-line prefer-promise-reject-errors -- it is whatever the body threw
-          reject(error)
-        },
+        drive: work,
+        done: resolve,
+        failed: reject,
       })
     })
   }
 
-  async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
+  page(space: Space<unknown>, range: PageRange): Page {
+    const bounded = { ...bounds(this.#prefix, range), limit: Math.min(range.limit, SCAN_PAGE) }
     const table = this.#environment.table(space)
-    let left = range.limit ?? Infinity
-    let { start, end } = bounds(this.#prefix, range)
-    while (left > 0) {
-      this.#gate.assertOpen()
-      this.#environment.refresh(this.#prefix)
-      const limit = Math.min(left, SCAN_PAGE)
-      const page = orExplain(() => table.page({ start, end, limit }, SCAN_PAGE_BYTES))
-      // Before the rows are given away: whoever gets them may write over their keys.
-      const last = page.rows.at(-1)
-      if (last) start = after(last.key)
-      for (const { key, bytes } of page.rows) {
-        const own = this.#own(key)
-        yield { key: own, value: space.codec.decode(bytes, own) }
-      }
-      if (page.isLast) return
-      left -= page.rows.length
-    }
+    const { rows, isLast } = orExplain(() => table.page(bounded, SCAN_PAGE_BYTES))
+    return { rows: this.#own(rows), isLast }
   }
 
-  close(): Promise<void> {
-    return this.#gate.close(() => this.#environment.leave())
-  }
-
-  #get(table: LmdbTable, key: Bytes): Buffer | undefined {
+  get(space: Space<unknown>, key: Bytes): Buffer | undefined {
     if (key.byteLength > this.limits.keyBytesMax) return undefined
-    return orExplain(() => table.get(key))
+    return orExplain(() => this.#environment.table(space).get(key))
   }
 
-  *#keys(table: LmdbTable, range: Range): Generator<Buffer> {
+  *keys(space: Space<unknown>, range: Range): Generator<Buffer> {
+    const table = this.#environment.table(space)
     let { start, end } = bounds(this.#prefix, range)
     for (let limit = 2; ; limit = SCAN_PAGE) {
       const page = orExplain(() => table.keys({ start, end, limit }))
       for (const key of page) {
         start = after(key)
-        yield this.#own(key)
+        yield this.#ownKey(key)
       }
       if (page.length < limit) return
     }
   }
 
-  #rows(table: LmdbTable, range: Range & { readonly limit: number }): RawRow[] {
-    const { start, end } = bounds(this.#prefix, range)
-    const rows = orExplain(() => table.rows({ start, end, limit: range.limit }))
-    return rows.map(({ key, bytes }) => ({ key: this.#own(key), bytes }))
+  rows(space: Space<unknown>, range: PageRange): RawRow[] {
+    const bounded = { ...bounds(this.#prefix, range), limit: range.limit }
+    return this.#own(orExplain(() => this.#environment.table(space).rows(bounded)))
   }
 
-  #own(key: Bytes): Buffer {
+  close(): Promise<void> {
+    return this.#environment.leave()
+  }
+
+  #own(rows: readonly RawRow[]): RawRow[] {
+    return rows.map(({ key, bytes }) => ({ key: this.#ownKey(key), bytes }))
+  }
+
+  #ownKey(key: Bytes): Buffer {
     return asBuffer(key).subarray(this.#prefix.byteLength)
+  }
+}
+
+export class LmdbBackend extends SerialBackend {
+  readonly #environment: LmdbEnvironment
+
+  constructor(environment: LmdbEnvironment, options: LmdbOptions) {
+    super(new LmdbEngine(environment, options), options)
+    this.#environment = environment
+  }
+
+  /** Write transactions committed in this directory so far, by anyone. */
+  get commits(): number {
+    return this.#environment.commits
   }
 }
 

@@ -9,7 +9,7 @@
 import type * as Lmdb from 'lmdb'
 
 import { asBuffer, type Bytes, concat, copyOf, EMPTY, latin1 } from '../../platform/bytes.ts'
-import type { RawRow } from '../kit/serial.ts'
+import type { RawRow } from '../kit/pages.ts'
 import { headBytes, mayHaveRest } from './page-fit.ts'
 
 type Database = Lmdb.Database<Bytes, Bytes>

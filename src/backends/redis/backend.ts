@@ -10,27 +10,22 @@ import { randomBytes } from 'node:crypto'
 
 import { type Bytes, concat } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type {
-  Backend,
-  BackendLimits,
-  BackendOptions,
-  Body,
-  Range,
-  ReadBody,
-  Row,
-  Space,
-} from '../contract.ts'
-import { Gate } from '../kit/gate.ts'
-import { checkedClock, IdSource, systemRandom } from '../kit/ids.ts'
+import type { BackendLimits, BackendOptions, Cell, Range, Space } from '../contract.ts'
+import type { Commit, CommitOutcome, Tappable, Versioned } from '../kit/optimistic.ts'
+import {
+  OptimisticBackend,
+  type ScannableEngine,
+  type SendRequest,
+} from '../kit/optimistic-backend.ts'
+import { type Page, type PageRange, pagesOf, type RawRow } from '../kit/pages.ts'
 import { checkedTimeout } from '../kit/request-span.ts'
-import { type OptimisticEngine, OptimisticRunner, type Tappable } from '../kit/optimistic.ts'
 import { Commits, versioned } from './commits.ts'
 import { Connection } from './connection.ts'
 import { engineError } from './failures.ts'
 import { Fetches } from './fetches.ts'
-import { Keys, VERSION_BYTES } from './keys.ts'
+import { Keys } from './keys.ts'
 import { parseLocation, type RedisLocation } from './location.ts'
-import { Patience, pause } from './patience.ts'
+import { Patience } from './patience.ts'
 import { commitScript, fetchScript, scanScript } from './scripts.ts'
 import { examine, type RedisDurability, requireFsync } from './server.ts'
 
@@ -54,7 +49,6 @@ const LIMITS: BackendLimits = {
   valueBytesMax: 1024 * 1024,
   cellsMax: 10_000,
 }
-const ATTEMPTS_MAX = 1000
 const SCAN_ROWS = 256
 const SCAN_BYTES = 4 * 1024 * 1024
 
@@ -94,119 +88,69 @@ async function refuseForeignKeys(
   })
 }
 
-export class RedisBackend implements Backend {
+/** One namespace on a server. */
+class RedisEngine implements ScannableEngine {
+  readonly name = 'redis backend'
   readonly limits: BackendLimits = LIMITS
-  readonly serial = false
-  /** What becomes of acknowledged writes, as reported by the server at open. */
-  readonly durability: RedisDurability
+  readonly fetchIsAtomic = true
+  readonly commits: Commits
   readonly #connection: Connection
   readonly #location: RedisLocation
   readonly #keys: Keys
   readonly #session: Buffer
-  readonly #clock: () => number
-  readonly #gate = new Gate('redis backend')
-  readonly #commits: Commits
+  readonly #fetches: Fetches
   readonly #patience: Patience
-  readonly #runner: OptimisticRunner
 
-  constructor(
-    connection: Connection,
-    location: RedisLocation,
-    keys: Keys,
-    durability: RedisDurability,
-    options: RedisOptions,
-  ) {
+  constructor(connection: Connection, location: RedisLocation, keys: Keys) {
     this.#connection = connection
     this.#location = location
     this.#keys = keys
-    this.durability = durability
     this.#session = keys.session(randomBytes(8).toString('hex'))
-    this.#clock = checkedClock(options.clock)
     this.#patience = new Patience(location.timeoutMs)
-    const fetches = new Fetches(keys, {
+    this.#fetches = new Fetches(keys, {
       fromOne: (key, fields) => connection.send('hmget', [key, ...fields]),
       fromMany: (all, args) => connection.run(fetchScript, all, args),
     })
-    const commits = (this.#commits = new Commits(keys, this.#session, (all, args) =>
-      this.#commit(all, args),
-    ))
-    const engine: OptimisticEngine = {
-      fetchIsAtomic: true,
-      fetch: (cells) => this.#patience.untilSent(cells, () => fetches.fetch(cells)),
-      commit: (commit) => this.#patience.untilSent(commit, () => commits.commit(commit)),
-    }
-    this.#runner = new OptimisticRunner({
-      engine: options.tap?.(engine) ?? engine,
-      limits: LIMITS,
-      ids: new IdSource(this.#clock, options.random ?? systemRandom),
-      now: this.#clock,
-      newVersion: versions(),
-      sleep: pause,
-      random: Math.random,
-      attemptsMax: ATTEMPTS_MAX,
-      audit: false,
-    })
+    this.commits = new Commits(keys, this.#session, (all, args) => this.#send(all, args))
   }
 
-  /** Commits applied and refused so far, and the requests they went in. */
-  get commits(): { readonly applied: number; readonly refused: number; readonly requests: number } {
-    const { applied, refused, requests } = this.#commits
-    return { applied, refused, requests }
+  fetch(cells: readonly Cell<unknown>[]): Promise<readonly (Versioned | undefined)[]> {
+    return this.#patience.untilSent(cells, () => this.#fetches.fetch(cells))
   }
 
-  now(): number {
-    return this.#clock()
+  commit(commit: Commit): Promise<CommitOutcome> {
+    return this.#patience.untilSent(commit, () => this.commits.commit(commit))
   }
 
-  read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
-    return this.#gate.pass(() => this.#runner.read(body, args))
-  }
-
-  run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
-    return this.#gate.pass(() => this.#runner.run(body, args))
-  }
-
-  async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
-    const keys = this.#keys.of(space)
-    const { order } = keys
-    if (order === undefined)
+  scan(space: Space<unknown>, range: Range, send: SendRequest): AsyncIterable<RawRow> {
+    if (!space.ordered)
       throw new PrestigeError('BODY_MISUSE', `Space ${space.name} has no order to be scanned in.`)
-    let left = range.limit ?? Infinity
-    let from = range.start ? concat(Buffer.from('['), range.start) : Buffer.from('-')
-    const to = range.end ? concat(Buffer.from('('), range.end) : Buffer.from('+')
-    while (left > 0) {
-      const rows = Math.min(SCAN_ROWS, left)
-      const [more, ...page] = await this.#page([order, keys.rows], [from, to, rows, SCAN_BYTES])
-      for (let at = 0; at < page.length; at += 2) {
-        yield rowOf(space, page[at], versioned(page[at + 1], keys, space)?.bytes)
-      }
-      const last = page.at(-2)
-      if (more !== 1 || !(last instanceof Buffer)) return
-      left -= page.length / 2
-      from = concat(Buffer.from('('), last)
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#gate.close(async () => {
-      // Otherwise, or if this fails, the set goes by itself, an hour later.
-      if (this.#commits.isCertain && this.#connection.isReady) {
-        await this.#connection.send('unlink', [this.#session]).catch(() => undefined)
-      }
-      await this.#connection.close()
+    return pagesOf(range, (page) => {
+      const args = pageArguments(page)
+      return send(() => this.#patience.untilSent(args, () => this.#page(space, args)))
     })
   }
 
-  #page(keys: readonly Buffer[], args: readonly (Buffer | number)[]): Promise<unknown[]> {
-    return this.#gate.pass(() =>
-      this.#patience.untilSent(args, async () => {
-        const page = await this.#connection.run(scanScript, keys, args)
-        return Array.isArray(page) ? page : []
-      }),
-    )
+  async #page(space: Space<unknown>, args: readonly (Buffer | number)[]): Promise<Page> {
+    const keys = this.#keys.of(space)
+    const reply = await this.#connection.run(scanScript, [keys.order ?? keys.rows, keys.rows], args)
+    const [more, ...found]: unknown[] = Array.isArray(reply) ? reply : []
+    const rows: RawRow[] = []
+    for (let at = 0; at < found.length; at += 2) {
+      rows.push(rowOf(space, found[at], versioned(found[at + 1], keys, space)?.bytes))
+    }
+    return { rows, isLast: more !== 1 || rows.length === 0 }
   }
 
-  async #commit(keys: readonly Buffer[], args: readonly (Buffer | number)[]): Promise<unknown> {
+  async close(): Promise<void> {
+    // Otherwise, or if this fails, the set goes by itself, an hour later.
+    if (this.commits.isCertain && this.#connection.isReady) {
+      await this.#connection.send('unlink', [this.#session]).catch(() => undefined)
+    }
+    await this.#connection.close()
+  }
+
+  async #send(keys: readonly Buffer[], args: readonly (Buffer | number)[]): Promise<unknown> {
     const { waitReplicas, shown } = this.#location
     if (waitReplicas === 0) return this.#connection.run(commitScript, keys, args)
     const done = await this.#connection.runAndWait(commitScript, keys, args, waitReplicas)
@@ -218,26 +162,41 @@ export class RedisBackend implements Backend {
   }
 }
 
-function rowOf<V>(space: Space<V>, key: unknown, value: Bytes | undefined): Row<V> {
-  if (!(key instanceof Buffer) || value === undefined) {
-    throw new PrestigeError(
-      'CONTENT_CORRUPT',
-      `The index of ${space.name} names a row that is not there. Something else than prestige has written here.`,
-    )
+export class RedisBackend extends OptimisticBackend {
+  /** What becomes of acknowledged writes, as reported by the server at open. */
+  readonly durability: RedisDurability
+  readonly #commits: Commits
+
+  constructor(
+    connection: Connection,
+    location: RedisLocation,
+    keys: Keys,
+    durability: RedisDurability,
+    options: RedisOptions,
+  ) {
+    const engine = new RedisEngine(connection, location, keys)
+    super(engine, options)
+    this.durability = durability
+    this.#commits = engine.commits
   }
-  return { key: Buffer.from(key), value: space.codec.decode(Buffer.from(value), key) }
+
+  /** Commits applied and refused so far, and the requests they went in. */
+  get commits(): { readonly applied: number; readonly refused: number; readonly requests: number } {
+    const { applied, refused, requests } = this.#commits
+    return { applied, refused, requests }
+  }
 }
 
-/** Eight random bytes each, drawn many at a time. Never those of options: versions have to differ everywhere. */
-function versions(): () => string {
-  const pool = Buffer.allocUnsafe(512 * VERSION_BYTES)
-  let at = pool.byteLength
-  return () => {
-    if (at === pool.byteLength) {
-      pool.set(randomBytes(pool.byteLength))
-      at = 0
-    }
-    at += VERSION_BYTES
-    return pool.toString('latin1', at - VERSION_BYTES, at)
-  }
+function pageArguments({ start, end, limit }: PageRange): (Buffer | number)[] {
+  const from = start ? concat(Buffer.from('['), start) : Buffer.from('-')
+  const to = end ? concat(Buffer.from('('), end) : Buffer.from('+')
+  return [from, to, Math.min(SCAN_ROWS, limit), SCAN_BYTES]
+}
+
+function rowOf(space: Space<unknown>, key: unknown, bytes: Bytes | undefined): RawRow {
+  if (key instanceof Buffer && bytes !== undefined) return { key, bytes }
+  throw new PrestigeError(
+    'CONTENT_CORRUPT',
+    `The index of ${space.name} names a row that is not there. Something else than prestige has written here.`,
+  )
 }

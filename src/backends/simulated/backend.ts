@@ -10,28 +10,16 @@ import { createHash } from 'node:crypto'
 
 import { type Bytes, copyOf, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type {
-  Backend,
-  BackendLimits,
-  BackendOptions,
-  Body,
-  Cell,
-  Range,
-  ReadBody,
-  Row,
-  Space,
-} from '../contract.ts'
+import type { BackendLimits, BackendOptions, Cell, Range, Space } from '../contract.ts'
 import { cellName } from '../kit/draft.ts'
-import { Gate } from '../kit/gate.ts'
-import { checkedClock, IdSource } from '../kit/ids.ts'
 import { namespacePrefix, within } from '../kit/namespace.ts'
+import type { Commit, CommitOutcome, Versioned } from '../kit/optimistic.ts'
 import {
-  type Commit,
-  type CommitOutcome,
-  type OptimisticEngine,
-  OptimisticRunner,
-  type Versioned,
-} from '../kit/optimistic.ts'
+  OptimisticBackend,
+  type ScannableEngine,
+  type SendRequest,
+} from '../kit/optimistic-backend.ts'
+import { type Page, type PageRange, pagesOf, type RawRow } from '../kit/pages.ts'
 
 export interface SimulatedFaults {
   /** How likely a commit is refused although nothing has changed. */
@@ -183,80 +171,41 @@ function areFilesInUse(): boolean {
 
 type NameOf = (key: Bytes) => string
 
-export class SimulatedBackend implements Backend {
+/** One worker's way to the world. */
+class SimulatedEngine implements ScannableEngine {
+  readonly name = 'simulated backend'
+  readonly fetchIsAtomic = false
   readonly limits: BackendLimits
-  readonly serial = false
   readonly #world: SimulatedWorld
   readonly #worker: string
   readonly #prefix: Buffer
-  readonly #clock: () => number
-  readonly #gate = new Gate('simulated backend')
-  readonly #runner: OptimisticRunner
 
-  constructor(world: SimulatedWorld, worker: string, options: Partial<BackendOptions>) {
+  constructor(world: SimulatedWorld, worker: string, namespace: string | undefined) {
     this.#world = world
     this.limits = world.limits
     this.#worker = worker
-    this.#prefix = namespacePrefix(options.namespace)
-    this.#clock = checkedClock(options.clock ?? (() => world.time))
-    // A worker that comes back after a crash makes other ids than before, as real ones do.
-    const opening = `${worker} ${world.newVersion()}`
-    const random = (count: number) => nameDigest(opening).subarray(0, count)
-    this.#runner = new OptimisticRunner({
-      engine: this.#engine(),
-      limits: world.limits,
-      ids: new IdSource(this.#clock, options.random ?? random),
-      now: this.#clock,
-      newVersion: () => world.newVersion(),
-      sleep: () => world.pause(worker),
-      random: world.random,
-      attemptsMax: 1000,
-      audit: true,
-    })
-  }
-
-  now(): number {
-    return this.#clock()
-  }
-
-  read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
-    return this.#gate.pass(() => this.#runner.read(body, args))
-  }
-
-  run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
-    return this.#gate.pass(() => this.#runner.run(body, args))
+    this.#prefix = namespacePrefix(namespace)
   }
 
   /** One row a step, each from its own moment, as a paged scan of a remote engine may be. */
-  async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
-    let left = range.limit ?? Infinity
-    let { start, end } = within(this.#prefix, range)
-    for (; left > 0; left--) {
-      this.#gate.assertOpen()
-      await this.#runner.untilSent(() => this.#step())
-      const row = this.#world
-        .rows(space)
-        .find(({ key }) => key.compare(start) >= 0 && key.compare(end) < 0)
-      if (row === undefined) return
-      const key = row.key.subarray(this.#prefix.byteLength)
-      yield { key: copyOf(key), value: space.codec.decode(copyOf(row.bytes), key) }
-      start = Buffer.concat([row.key, Buffer.of(0)])
-    }
+  scan(space: Space<unknown>, range: Range, send: SendRequest): AsyncIterable<RawRow> {
+    return pagesOf(range, (page) => send(() => this.#page(space, page)))
   }
 
-  close(): Promise<void> {
-    return this.#gate.close(async () => {})
+  async #page(space: Space<unknown>, range: PageRange): Promise<Page> {
+    await this.#step()
+    const { start, end } = within(this.#prefix, range)
+    const row = this.#world
+      .rows(space)
+      .find(({ key }) => key.compare(start) >= 0 && key.compare(end) < 0)
+    if (row === undefined) return { rows: [], isLast: true }
+    const key = row.key.subarray(this.#prefix.byteLength)
+    return { rows: [{ key, bytes: row.bytes }], isLast: false }
   }
 
-  #engine(): OptimisticEngine {
-    return {
-      fetchIsAtomic: false,
-      fetch: (cells) => this.#fetch(cells),
-      commit: (commit) => this.#commit(commit),
-    }
-  }
+  async close(): Promise<void> {}
 
-  async #fetch(cells: readonly Cell<unknown>[]): Promise<(Versioned | undefined)[]> {
+  async fetch(cells: readonly Cell<unknown>[]): Promise<(Versioned | undefined)[]> {
     const found: (Versioned | undefined)[] = []
     for (const { space, key } of cells) {
       await this.#step()
@@ -265,7 +214,7 @@ export class SimulatedBackend implements Backend {
     return found
   }
 
-  async #commit(commit: Commit): Promise<CommitOutcome> {
+  async commit(commit: Commit): Promise<CommitOutcome> {
     await this.#step()
     const outcome = this.#world.apply(commit, (key) => this.#name(key))
     if (outcome.applied && this.#world.random() < this.#world.faults.lostReply) throw unavailable()
@@ -279,6 +228,25 @@ export class SimulatedBackend implements Backend {
 
   #name(key: Bytes): string {
     return latin1(this.#prefix) + latin1(key)
+  }
+}
+
+export class SimulatedBackend extends OptimisticBackend {
+  constructor(world: SimulatedWorld, worker: string, options: Partial<BackendOptions>) {
+    // A worker that comes back after a crash makes other ids than before, as real ones do.
+    const opening = `${worker} ${world.newVersion()}`
+    const random = (count: number) => nameDigest(opening).subarray(0, count)
+    const clock = () => world.time
+    super(
+      new SimulatedEngine(world, worker, options.namespace),
+      { ...options, clock: options.clock ?? clock, random: options.random ?? random },
+      {
+        newVersion: () => world.newVersion(),
+        sleep: () => world.pause(worker),
+        random: world.random,
+        audit: true,
+      },
+    )
   }
 }
 

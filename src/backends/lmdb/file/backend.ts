@@ -22,7 +22,8 @@ import { ReadDraft } from '../../kit/draft.ts'
 import { Gate } from '../../kit/gate.ts'
 import { checkedClock } from '../../kit/ids.ts'
 import { namespacePrefix, within } from '../../kit/namespace.ts'
-import { drive, type RawRow, type SerialReader } from '../../kit/serial.ts'
+import type { RawRow } from '../../kit/pages.ts'
+import { drive, type SerialReader } from '../../kit/serial.ts'
 import { dataFile, storeMissing } from '../files.ts'
 import {
   CELLS_MAX,

@@ -1,0 +1,97 @@
+/**
+ * A backend over an engine that runs one transaction at a time (memory, lmdb): all of the contract but the bytes.
+ *
+ * An engine gives synchronous reads, and a way to run work alone and then to apply what it recorded.
+ */
+
+import type {
+  Backend,
+  BackendLimits,
+  BackendOptions,
+  Body,
+  Range,
+  ReadBody,
+  Row,
+  Space,
+} from '../contract.ts'
+import { Draft, ReadDraft } from './draft.ts'
+import { Gate } from './gate.ts'
+import { checkedClock, IdSource, systemRandom } from './ids.ts'
+import { checkWrites } from './limits.ts'
+import { type Page, type PageRange, pagesOf } from './pages.ts'
+import { drive, type SerialReader } from './serial.ts'
+
+/** What a `SerialBackend` needs of an engine. */
+export interface SerialEngine extends SerialReader {
+  /** In messages: `memory backend`. */
+  readonly name: string
+  readonly limits: BackendLimits
+  /** Runs `work`, which calls the reading methods of this engine, against one moment. */
+  read<T>(work: () => T): T | Promise<T>
+  /**
+   * Runs `work` alone: it calls the reading methods and returns what to apply. Applies all of it, or nothing, and
+   * resolves when it is as durable as this engine makes it. What `work` throws is passed on, and nothing applied.
+   */
+  write(work: () => Draft): Promise<void>
+  /** The next rows of a scan; called within `read`. */
+  page(space: Space<unknown>, range: PageRange): Page
+  /** Called once, when nothing is under way. */
+  close(): Promise<void>
+}
+
+export class SerialBackend implements Backend {
+  readonly serial = true
+  readonly limits: BackendLimits
+  readonly #engine: SerialEngine
+  readonly #clock: () => number
+  readonly #ids: IdSource
+  readonly #gate: Gate
+
+  constructor(engine: SerialEngine, { clock, random }: Omit<BackendOptions, 'spaces'>) {
+    this.#engine = engine
+    this.limits = engine.limits
+    this.#clock = checkedClock(clock)
+    this.#ids = new IdSource(this.#clock, random ?? systemRandom)
+    this.#gate = new Gate(engine.name)
+  }
+
+  now(): number {
+    return this.#clock()
+  }
+
+  async read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T> {
+    this.#gate.assertOpen()
+    return this.#engine.read(() => {
+      this.#gate.assertOpen()
+      return drive(this.#engine, body(new ReadDraft(this.#clock()), ...args), undefined)
+    })
+  }
+
+  async run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
+    this.#gate.enter()
+    try {
+      const ended: { result?: T } = {}
+      await this.#engine.write(() => {
+        const draft = new Draft(true, this.#ids, this.#clock())
+        ended.result = drive(this.#engine, body(draft, ...args), draft)
+        checkWrites(draft, this.limits)
+        return draft
+      })
+      return ended.result as T // safe: an engine resolves only after the work has returned
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
+    const rows = pagesOf(range, (page) => {
+      this.#gate.assertOpen()
+      return this.#engine.read(() => this.#engine.page(space, page))
+    })
+    for await (const { key, bytes } of rows) yield { key, value: space.codec.decode(bytes, key) }
+  }
+
+  close(): Promise<void> {
+    return this.#gate.close(() => this.#engine.close())
+  }
+}
