@@ -187,7 +187,7 @@ describe('examples', () => {
   it.each(namesIn('examples'))('%s prints what its README says', async (name) => {
     const told = /^```text\n(.*?)^```$/ms.exec(textOf(`examples/${name}/README.md`))?.[1]
     const command = /^```sh\nnode (.+)\n```$/m.exec(textOf(`examples/${name}/README.md`))?.[1]
-    expect(await run(ROOT, process.execPath, [command!])).toBe(told)
+    expect(await run(ROOT, process.execPath, command!.split(' '))).toBe(told)
   })
 })
 

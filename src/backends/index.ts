@@ -14,6 +14,7 @@ export {
   type ReadBody,
   type ReadScope,
   type Row,
+  type RowsAsk,
   type Scope,
   type Space,
   type Transaction,
