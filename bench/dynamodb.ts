@@ -167,7 +167,7 @@ async function resolveOurs(place: Place): Promise<Sample> {
   return withServer(async (server) => {
     const location = server.location()
     await createTables(location)
-    const resolver = await openResolver(location, { bands: BANDS, rows: 9, similarityMin: 0.8 })
+    const resolver = await openResolver(location, { bands: BANDS, rows: 9, threshold: 0.8 })
     const all = (asked: readonly string[]) =>
       inFlight(FLIGHT, asked.length, (at) => resolver.resolve('texts', asked[at]!))
     const count = scaled(2000, place.scale)

@@ -48,7 +48,7 @@ function openMadeUp(directory: string, id: string): Promise<Store> {
   const pick = randomNumbers(11)
   const embed = async (texts: readonly string[]) => texts.map(() => vectorOf(pick))
   const embedder = { id, dimensions: DIMENSIONS, embed }
-  return openStore(directory, { ...OPTIONS, semantic: { embedder, similarityMin: 0.95 } })
+  return openStore(directory, { ...OPTIONS, semantic: { embedder, threshold: 0.95 } })
 }
 
 /** Written under the real model's id. */
@@ -117,7 +117,7 @@ async function runModel(place: Place): Promise<Sample> {
 async function runCrowded(place: Place, inFlight: number): Promise<Sample> {
   const embed = async (texts: readonly string[]) => texts.map((text) => lettersOf(text))
   const embedder = { id: 'letters', dimensions: LETTERS, embed }
-  const semantic = { embedder, similarityMin: 0.9 }
+  const semantic = { embedder, threshold: 0.9 }
   const store = await openStore(place.directory, { ...OPTIONS, semantic })
   const [text = ''] = textsOf(1, 17)
   const ops = scaled(CROWDED, place.scale)

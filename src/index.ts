@@ -20,7 +20,6 @@ export type {
   KeyOutcome,
   ListOptions,
   Method,
-  NearSettings,
   Origin,
   Problem,
   ProblemKind,
@@ -33,7 +32,6 @@ export type {
   Rerank,
   Restored,
   SemanticInput,
-  SemanticSettings,
   SemanticVeto,
   Similar,
   SimilarOptions,
@@ -69,7 +67,6 @@ export type {
   Vector,
   VectorComparison,
   VectorInput,
-  VectorSettings,
 } from './resolve/index.ts'
 export { dedupe, dedupeSpaces, openDedupe, readJobConfig } from './dedupe/index.ts'
 export type {

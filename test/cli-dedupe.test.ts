@@ -126,7 +126,7 @@ describe('a run', () => {
     expect([within.code, within.err]).toEqual([2, expect.stringContaining('below the input')])
     const unknown = await dedupe(at('in'), '-o', at('out'), '--keep', 'longst')
     expect(unknown.code).toBe(2)
-    expect(unknown.err).toContain('keep.0: must be one of first, longest')
+    expect(unknown.err).toContain('--keep longst: must be one of first, longest')
     expect((await prestige(['runs', '--state', at('none')])).code).toBe(3)
     expect(existsSync(at('out'))).toBe(false)
   })
@@ -294,17 +294,17 @@ describe('the config', () => {
         { id: 2, text: near },
       ]),
     })
-    writeFileSync(at('c.yaml'), 'near: { similarityMin: 60% }\nmaxDrop: 90%\n')
+    writeFileSync(at('c.yaml'), 'near: { threshold: 60% }\nmaxDrop: 90%\n')
     const kept = async (out: string, ...args: string[]) =>
       (await dedupe(at('in'), '-o', at(out), '--json', ...args)).json.summary.kept
     expect(await kept('default')).toBe(2)
     expect(await kept('file', '--config', at('c.yaml'))).toBe(1)
-    process.env['PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN'] = '0.99'
+    process.env['PRESTIGE_DEDUPE_NEAR_THRESHOLD'] = '0.99'
     try {
       expect(await kept('environment', '--config', at('c.yaml'))).toBe(2)
-      expect(await kept('option', '--config', at('c.yaml'), '--similarity-min', '60%')).toBe(1)
+      expect(await kept('option', '--config', at('c.yaml'), '--threshold', '60%')).toBe(1)
     } finally {
-      delete process.env['PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN']
+      delete process.env['PRESTIGE_DEDUPE_NEAR_THRESHOLD']
     }
   })
 
@@ -313,11 +313,11 @@ describe('the config', () => {
     expect((await prestige(['config', 'init', at('c.yaml')])).code).toBe(2)
     const check = await prestige(['config', 'check', at('c.yaml')])
     expect([check.code, check.text]).toEqual([0, `${at('c.yaml')} can be used.\n`])
-    writeFileSync(at('bad.yaml'), 'near:\n  similarityMinn: 1\n')
+    writeFileSync(at('bad.yaml'), 'near:\n  tresholdd: 1\n')
     const bad = await prestige(['config', 'check', at('bad.yaml')])
     expect([bad.code, bad.err]).toEqual([
       2,
-      `prestige: ${at('bad.yaml')}: near.similarityMinn is no setting. Did you mean near.similarityMin?\n`,
+      `prestige: ${at('bad.yaml')} cannot be used. near.tresholdd is not an option. Did you mean near.threshold?\n`,
     ])
   })
 })

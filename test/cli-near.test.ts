@@ -19,7 +19,7 @@ let store: string
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'prestige-cli-near-'))
   store = join(directory, 'store')
-  await run(['put', 'a', A, '--dedup', 'near', '--similarity-min', '0.8'])
+  await run(['put', 'a', A, '--dedup', 'near', '--threshold', '0.8'])
 })
 afterAll(() => rm(directory, { recursive: true }))
 
@@ -96,7 +96,7 @@ describe('similar', () => {
   it('lists it for machines, as much and as similar as is asked for', async () => {
     const { json } = await run(['similar', B, '--json'])
     expect(json).toMatchObject([{ similarity: SIMILARITY, firstKey: 'a', bytes: A.length }])
-    expect((await run(['similar', B, '--json', '--similarity-min', '0.995'])).json).toEqual([])
+    expect((await run(['similar', B, '--json', '--threshold', '0.995'])).json).toEqual([])
     expect((await run(['similar', B, '--json', '--limit', '1'])).json).toHaveLength(1)
     const nothing = await run(['similar', textOf(7, 50)])
     expect([nothing.code, nothing.text]).toEqual([0, ''])
@@ -105,10 +105,10 @@ describe('similar', () => {
   it.each([
     [['--limit', '0'], 2],
     [['--limit', 'x'], 2],
-    [['--similarity-min', '1.5'], 2],
-    [['--similarity-min', '0'], 2],
-    [['--similarity-min', '-1'], 2],
-    [['--similarity-min', 'high'], 2],
+    [['--threshold', '1.5'], 2],
+    [['--threshold', '0'], 2],
+    [['--threshold', '-1'], 2],
+    [['--threshold', 'high'], 2],
     [['--file', '/nowhere/at/all'], 3],
     [['too', 'much'], 2],
   ])('refuses %j', async (args, code) => {
@@ -129,15 +129,15 @@ describe('similar', () => {
 describe('the options of a near store', () => {
   it('are remembered, and refused when they differ', async () => {
     expect((await run(['put', 'x', 'y', '--dedup', 'exact'])).err).toContain('dedup')
-    expect((await run(['get', 'a', '--similarity-min', '0.9'])).err).toContain('similarityMin')
-    expect((await run(['get', 'a', '--dedup', 'near', '--similarity-min', '0.8'])).text).toBe(A)
+    expect((await run(['get', 'a', '--threshold', '0.9'])).err).toContain('threshold')
+    expect((await run(['get', 'a', '--dedup', 'near', '--threshold', '0.8'])).text).toBe(A)
     expect((await run(['put', 'x', 'y', '--dedup', 'nearly'])).err).toContain('exact, near')
   })
 
   it('make no exact store by mistake', async () => {
     const other = { store: join(directory, 'mistake') }
-    expect((await run(['put', 'a', 'x', '--similarity-min', '0.9'], other)).code).toBe(2)
-    const both = ['--similarity-min', '0.9', '--dedup', 'near']
+    expect((await run(['put', 'a', 'x', '--threshold', '0.9'], other)).code).toBe(2)
+    const both = ['--threshold', '0.9', '--dedup', 'near']
     expect((await run(['put', 'a', 'x', ...both], other)).code).toBe(0)
   })
 })

@@ -134,7 +134,7 @@ describe('resolve', () => {
     expect((await run(['resolve'], other)).code).toBe(0)
     const mismatch = await run(['resolve', '--threshold', '0.9'], other)
     expect(mismatch.code).toBe(2)
-    expect(mismatch.err).toContain('similarityMin is 0.6 there, and 0.9 here')
+    expect(mismatch.err).toContain('threshold is 0.6 there, and 0.9 here')
     for (const bad of ['0', '1.5', 'x', '']) {
       expect((await run(['resolve', `--threshold=${bad}`], other)).code).toBe(2)
     }
@@ -152,11 +152,11 @@ describe('resolve', () => {
       bands: 20,
       rows: 4,
       profile: 'chars-3',
-      similarityMin: 0.6,
+      threshold: 0.6,
     })
     expect(await settings('$P resolve --preset lsh')).toMatchObject({ bands: 40, rows: 5 })
     expect(await settings('LSH_JAC_THRESHOLD=0.7 $P resolve --threshold 0.75')).toMatchObject({
-      similarityMin: 0.75,
+      threshold: 0.75,
     })
   })
 

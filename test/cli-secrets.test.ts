@@ -118,7 +118,7 @@ describe('a location that cannot be used', () => {
       ['dedupe', at('in'), '-o', location],
       ['dedupe', at('in'), '-o', at('refused'), '--against', location],
       ['dedupe', at('in'), '-o', at('refused'), '--config', location],
-      ['dedupe', at('in'), '-o', at('refused'), '--similarity-min', location],
+      ['dedupe', at('in'), '-o', at('refused'), '--threshold', location],
       ['config', 'check', at('bad.yaml')],
       ['config', location],
       ['import', location],

@@ -29,7 +29,7 @@ describe('meanings on the command line', { timeout: 120_000 }, () => {
   })
 
   it('are compared by put, told by explain and similar, counted by stats', async () => {
-    const made = ['--dedup', 'semantic', '--semantic-min', '0.8']
+    const made = ['--dedup', 'semantic', '--semantic-threshold', '0.8']
     expect((await run('put', 'a', A, ...made, '--model', 'all-MiniLM-L6-v2')).text).toBe(
       'created "a": new content, 27 B\n',
     )
@@ -46,7 +46,7 @@ describe('meanings on the command line', { timeout: 120_000 }, () => {
     expect((await run('explain', 'b')).text).toMatch(
       /linked to "a", 9\d\.\d % alike in meaning \(80\.0 % asked for\)\n +embedder +all-MiniLM-L6-v2\//,
     )
-    const { json } = await run('similar', 'reset a password', '--similarity-min', '0.5', '--json')
+    const { json } = await run('similar', 'reset a password', '--threshold', '0.5', '--json')
     expect(json[0]).toMatchObject({ firstKey: 'a', vetoes: [] })
     expect((await run('stats')).text).toContain('80.0 % alike in meaning')
     expect((await run('verify')).text).toContain('sound')
@@ -56,9 +56,9 @@ describe('meanings on the command line', { timeout: 120_000 }, () => {
     const other = await run('put', 'x', 'y z', '--model', 'gte-small')
     expect(other.code).toBe(2)
     expect(other.err).toContain('prestige reembed')
-    const min = ['--semantic-min', '0.9']
+    const min = ['--semantic-threshold', '0.9']
     const { json } = await run('reembed', '--model', 'gte-small', ...min, '--json')
-    expect(json).toMatchObject({ similarityMin: 0.9, texts: 5, embedded: 5 })
+    expect(json).toMatchObject({ threshold: 0.9, texts: 5, embedded: 5 })
     expect(json.to).toContain('gte-small')
     expect((await run('explain', 'b', '--json')).json.embedder).toContain('gte-small')
     expect((await run('get', 'b')).text).toBe(B)

@@ -47,7 +47,7 @@ async function writeNearStores(engine: MemoryEngine): Promise<void> {
   let time = 1_700_000_000_000
   const fixed = { clock: () => time, random: (count: number) => Buffer.alloc(count, 7) }
   const own = new MemoryBackend({ ...fixed, namespace: 'own' }, engine)
-  const store = await openStore(own, { dedup: 'near', gc: 'manual' })
+  const store = await openStore(own, { dedup: 'near', near: { threshold: 0.85 }, gc: 'manual' })
   await store.put('first', NEAR_TEXT)
   time += 1
   await store.put('linked', `${NEAR_TEXT} end`)
@@ -58,8 +58,8 @@ async function writeNearStores(engine: MemoryEngine): Promise<void> {
   await store.delete('gone')
   await store.collect()
   const shared = new MemoryBackend({ ...fixed, namespace: 'shared' }, engine)
-  const input = { dedup: 'near', fidelity: 'representative', similarityMin: 0.5 } as const
-  const sharing = await openStore(shared, { ...input, near: { profile: 'words-3' } })
+  const near = { threshold: 0.5, profile: 'words-3' } as const
+  const sharing = await openStore(shared, { dedup: 'near', fidelity: 'representative', near })
   await sharing.put('first', NEAR_TEXT)
   await sharing.put('near', `${NEAR_TEXT} end`)
   // What a crash between the sweep of a representative and the next step leaves behind.
@@ -157,7 +157,7 @@ describe('the stored format', () => {
     const engine = load(JSON.parse(await readFile(file, 'utf8')))
     const clock = () => 1_700_000_010_000
     await using store = await openStore(new MemoryBackend({ clock, namespace: 'own' }, engine))
-    expect(store.settings).toMatchObject({ dedup: 'near', near: { similarityMin: 0.85 } })
+    expect(store.settings).toMatchObject({ dedup: 'near', near: { threshold: 0.85 } })
     expect(await store.getText('linked')).toBe(`${NEAR_TEXT} end`)
     expect((await store.explain('linked'))?.of?.firstKey).toEqual(Buffer.from('first'))
     expect((await store.verify()).problems).toEqual([])

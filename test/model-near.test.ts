@@ -11,7 +11,7 @@ import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openStore, type Receipt, type Store, type StoreInput } from '../src/index.ts'
 
 const KEYS = ['a', 'b', 'c', 'd', 'ключ']
-const SIMILARITY_MIN = 0.85
+const THRESHOLD = 0.85
 
 const words = Array.from({ length: 20 }, (_, at) => `word${at}`)
 /** Sets of words: the fewer replaced, the more similar, and being near is no matter of transitivity. */
@@ -71,7 +71,7 @@ class Model {
   }
 
   /** Representatives that are similar enough, the best first, of equals the oldest. */
-  similar(value: string, least = SIMILARITY_MIN): { content: Content; similarity: number }[] {
+  similar(value: string, least = THRESHOLD): { content: Content; similarity: number }[] {
     return this.contents
       .filter((content) => !content.to && content.value !== '')
       .map((content) => ({ content, similarity: similarity(content.value, value) }))
@@ -198,8 +198,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 /** Whatever shares one of 64 slots is a candidate, so nothing is missed. */
 const NEAR: StoreInput = {
   dedup: 'near',
-  similarityMin: SIMILARITY_MIN,
-  near: { profile: 'words-1', slots: 64, bands: 64, rows: 1 },
+  near: { threshold: THRESHOLD, profile: 'words-1', slots: 64, bands: 64, rows: 1 },
 }
 const INPUTS: readonly [string, StoreInput][] = [
   ['own bytes', NEAR],
@@ -289,7 +288,7 @@ async function step(
     }
     case 'similar': {
       const { value, limit, least } = operation
-      const found = await store.similar(value, { limit, similarityMin: least })
+      const found = await store.similar(value, { limit, threshold: least })
       expect(found.map((one) => [String(one.firstKey), one.similarity])).toEqual(
         model
           .similar(value, least)

@@ -151,7 +151,7 @@ async function agree(
 const inputOf = (fidelity: 'own' | 'representative'): StoreInput => ({
   dedup: 'semantic',
   fidelity,
-  semantic: { embedder: wordEmbedder(), similarityMin: LEAST },
+  semantic: { embedder: wordEmbedder(), threshold: LEAST },
 })
 
 describe.each(['own', 'representative'] as const)('a semantic store, fidelity %s', (fidelity) => {
@@ -185,7 +185,7 @@ describe('workers on an engine they share', () => {
     async (seed) => {
       const world = new SimulatedWorld(seed, { conflict: 0.1, lostReply: 0.03, failure: 0.02 })
       const embedder = wordEmbedder()
-      const input = { ...inputOf('own'), semantic: { embedder, similarityMin: LEAST } }
+      const input = { ...inputOf('own'), semantic: { embedder, threshold: LEAST } }
       const insist = async <T>(work: () => Promise<T>): Promise<T> => {
         for (;;) {
           try {

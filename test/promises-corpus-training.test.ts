@@ -203,7 +203,7 @@ describe('options (W44)', () => {
   const upper = { id: 'upper', text: text.toUpperCase() }
   it.each([
     ['near.enabled', near, { near: { enabled: false } }, 'keep'],
-    ['near.similarityMin', near, { near: { similarityMin: 0.999 } }, 'keep'],
+    ['near.threshold', near, { near: { threshold: 0.999 } }, 'keep'],
     ['near.action', near, { near: { action: 'link' } }, 'link'],
     [
       'canonical.enabled',

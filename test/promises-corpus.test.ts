@@ -220,7 +220,7 @@ describe('what is remembered', () => {
   it('is refused to other fingerprints by name, never silently missed', async () => {
     const state = join(place({}), 'state')
     await (await openDedupe(state, {})).close()
-    const other = openDedupe(state, { near: { similarityMin: 0.5 } })
+    const other = openDedupe(state, { near: { threshold: 0.5 } })
     await expect(other).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
   })
 })
@@ -266,7 +266,7 @@ describe('clusters', () => {
       const changed = words.map((word, at) => (at < step * 6 ? (fresh[at] ?? word) : word))
       return { id: String(step), text: changed.join(' ') }
     })
-    const decisions = await decide(docs, { near: { similarityMin: 0.8, profile: 'words-1' } })
+    const decisions = await decide(docs, { near: { threshold: 0.8, profile: 'words-1' } })
     for (const { similarity, action } of decisions) {
       if (action === 'drop') expect(similarity).toBeGreaterThanOrEqual(0.8)
     }

@@ -13,7 +13,7 @@ afterAll(removeTemporaryDirectories)
 
 const TEXT = 'the quick brown fox jumps over the lazy dog while nobody else is watching it at all'
 const NEAR = TEXT.replace('lazy', 'lazier')
-const EXACT = { ...RECALL_ONE, similarityMin: 0.6, profile: 'chars-3', cacheMax: 0 } as const
+const EXACT = { ...RECALL_ONE, threshold: 0.6, profile: 'chars-3', cacheMax: 0 } as const
 
 const engines: [string, (options: ResolverInput) => Promise<Resolver>][] = [
   ['memory', (options) => openResolver('memory:', options)],
@@ -21,10 +21,10 @@ const engines: [string, (options: ResolverInput) => Promise<Resolver>][] = [
   [
     'simulated',
     (options) => {
-      const { profile, similarityMin } = options
+      const { profile, threshold } = options
       const small = { slots: 64, bands: 32, rows: 1 }
       const world = new SimulatedWorld(5)
-      return openResolver(world.open('w'), { ...options, ...small, profile, similarityMin })
+      return openResolver(world.open('w'), { ...options, ...small, profile, threshold })
     },
   ],
 ]
@@ -54,7 +54,7 @@ describe.each(engines)('on %s', (_name, open) => {
       [middle, last],
       [last, middle],
     ] as const) {
-      await using resolver = await open({ ...EXACT, similarityMin: 0.75 })
+      await using resolver = await open({ ...EXACT, threshold: 0.75 })
       const ids = new Map<string, string>()
       for (const text of order) {
         const { status, id } = await resolver.resolve('g', text)
@@ -70,10 +70,11 @@ describe.each(engines)('on %s', (_name, open) => {
     const [one, other] = [`${asked} abcdefghijklmnopqrst`, `${asked} tsrqponmlkjihgfedcba`] as const
     const twins = [one, other] as const
     for (const [first, second] of [twins, [other, one], twins, [other, one]] as const) {
-      await using resolver = await open({ ...EXACT, similarityMin: 0.65 })
+      await using resolver = await open({ ...EXACT, threshold: 0.65 })
       const older = await resolver.resolve('g', first)
       expect(await resolver.resolve('g', second)).toMatchObject({ status: 'new' })
-      const similarities = twins.map((twin) => resolver.explain('g', asked, twin).similarity)
+      const explained = twins.map((twin) => resolver.explain('g', asked, twin))
+      const similarities = (await Promise.all(explained)).map(({ similarity }) => similarity)
       expect(similarities[0]).toBe(similarities[1])
       const found = await resolver.resolve('g', asked)
       expect(found).toMatchObject({ id: older.id, similarity: similarities[0] })
@@ -82,10 +83,11 @@ describe.each(engines)('on %s', (_name, open) => {
 
   it('a member is like what stands for it, not only like another member (13)', async () => {
     const [first, middle, last] = chain()
-    await using resolver = await open({ ...EXACT, similarityMin: 0.6 })
-    const explained = (one: string, other: string) => resolver.explain('g', one, other).isDuplicate
-    expect([explained(first, middle), explained(middle, last)]).toEqual([true, true])
-    expect(explained(first, last)).toBe(false)
+    await using resolver = await open({ ...EXACT, threshold: 0.6 })
+    const explained = async (one: string, other: string) =>
+      (await resolver.explain('g', one, other)).isDuplicate
+    expect([await explained(first, middle), await explained(middle, last)]).toEqual([true, true])
+    expect(await explained(first, last)).toBe(false)
     const { id } = await resolver.resolve('g', first)
     expect(await resolver.resolve('g', middle)).toMatchObject({ id, status: 'match' })
     expect(await resolver.resolve('g', last)).toMatchObject({ status: 'new' })
@@ -99,11 +101,11 @@ describe.each(engines)('on %s', (_name, open) => {
     const id = first!.ok ? first!.result.id : ''
     const members: number[] = []
     for await (const { similarity } of resolver.members('g', id)) members.push(similarity)
-    const explained = resolver.explain('g', TEXT, NEAR)
+    const explained = await resolver.explain('g', TEXT, NEAR)
     expect(members).toEqual([1, explained.similarity])
     expect(explained).toMatchObject({ isDuplicate: true, threshold: 0.6 })
     expect(explained.sharedBands.length).toBeGreaterThan(0)
-    expect(await resolver.forget('g', { id })).toBe(true)
+    expect(await resolver.delete('g', { id })).toBe(true)
     expect(await resolver.lookup('g', TEXT)).toBeUndefined()
     expect(await resolver.lookup('g', NEAR)).toBeUndefined()
   })
@@ -111,10 +113,10 @@ describe.each(engines)('on %s', (_name, open) => {
 
 it('an answer is never one that other settings gave (2)', async () => {
   const place = await placeOf('lmdb')
-  const first = await place.open({ similarityMin: 0.6, candidatesMax: 10 })
+  const first = await place.open({ threshold: 0.6, candidatesMax: 10 })
   const { id } = await first.resolve('g', TEXT)
   await first.close()
-  await expect(place.open({ similarityMin: 0.99 })).rejects.toMatchObject({
+  await expect(place.open({ threshold: 0.99 })).rejects.toMatchObject({
     code: 'SETTINGS_MISMATCH',
   })
   // What only searching is about orphans nothing.
@@ -154,7 +156,7 @@ describe('what a full bucket may have hidden is told, and nobody is turned away 
       histogram: () => {},
       gauge: () => {},
     }
-    const options = { ...banding, similarityMin: 0.95, profile: 'chars-3', metrics } as const
+    const options = { ...banding, threshold: 0.95, profile: 'chars-3', metrics } as const
     await using resolver = await openResolver(await backend(), options)
     for (const text of family) {
       expect(await resolver.resolve('g', text)).toMatchObject({ status: 'new' })
@@ -172,6 +174,6 @@ describe('what a full bucket may have hidden is told, and nobody is turned away 
 it('defaults make sense: half of all pairs are found well below the threshold', async () => {
   await using resolver = await openResolver('memory:', { preset: 'lsh' })
   const { text, vector } = resolver.settings
-  expect(resolver.calculateApproximateThreshold()).toBeLessThan(text.similarityMin)
-  expect(resolver.calculateApproximateThreshold('vector')).toBeLessThan(vector!.cosineMin)
+  expect(resolver.calculateApproximateThreshold()).toBeLessThan(text.threshold)
+  expect(resolver.calculateApproximateThreshold('vector')).toBeLessThan(vector!.threshold)
 })

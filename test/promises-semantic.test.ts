@@ -24,7 +24,7 @@ async function open(semantic: StoreInput['semantic'] = {}, rest: StoreInput = {}
   const store = await openStore(place ?? new MemoryBackend({}, new MemoryEngine()), {
     dedup: 'semantic',
     ...rest,
-    semantic: { embedder: wordEmbedder(), similarityMin: 0.8, ...semantic },
+    semantic: { embedder: wordEmbedder(), threshold: 0.8, ...semantic },
   })
   opened.push(() => store.close())
   return store
@@ -67,7 +67,7 @@ describe('with a real model', { timeout: 300_000 }, () => {
   ]
 
   it('W5: words and sentences of any language come back as they were put, none for another', async () => {
-    const store = await open({ embedder: model, similarityMin: 0.9 })
+    const store = await open({ embedder: model, threshold: 0.9 })
     const plain = [...WORDS, ...SENTENCES]
     const all = new Set([...plain, ...WORDS.map((word) => word.normalize('NFD'))])
     for (const text of all) {
@@ -79,10 +79,7 @@ describe('with a real model', { timeout: 300_000 }, () => {
   })
 
   it('W5: that holds where bytes are shared as well: no word gets the bytes of another', async () => {
-    const store = await open(
-      { embedder: model, similarityMin: 0.9 },
-      { fidelity: 'representative' },
-    )
+    const store = await open({ embedder: model, threshold: 0.9 }, { fidelity: 'representative' })
     for (const text of [...WORDS, ...SENTENCES]) await store.put(text, text)
     for (const text of [...WORDS, ...SENTENCES]) expect(await store.getText(text)).toBe(text)
   })
@@ -97,21 +94,21 @@ describe('with a real model', { timeout: 300_000 }, () => {
   ] as const
 
   it.each(APART)('keeps apart what differs in %s: %s / %s', async (guard, first, second) => {
-    const store = await open({ embedder: model, similarityMin: 0.5 })
+    const store = await open({ embedder: model, threshold: 0.5 })
     await store.put('first', first)
     const receipt = await store.put('second', second)
     expect(receipt.content).toBe('new')
     expect(receipt.refused?.vetoes.map((veto) => veto.guard)).toContain(guard)
     expect(receipt.refused?.similarity).toBeGreaterThan(0.5)
     expect(await store.getText('second')).toBe(second)
-    const bare = await open({ embedder: model, similarityMin: 0.5, guards: false })
+    const bare = await open({ embedder: model, threshold: 0.5, guards: false })
     await bare.put('first', first)
     expect(await bare.put('second', second)).toMatchObject({ content: 'linked' })
     expect(await bare.getText('second')).toBe(second)
   })
 
   it('links paraphrases', async () => {
-    const store = await open({ embedder: model, similarityMin: 0.8 })
+    const store = await open({ embedder: model, threshold: 0.8 })
     await store.put('a', 'How do I reset my password?')
     const receipt = await store.put('b', 'What is the way to reset my password?')
     expect(receipt).toMatchObject({ content: 'linked', method: 'semantic', embedder: model.id })
@@ -119,7 +116,7 @@ describe('with a real model', { timeout: 300_000 }, () => {
   })
 
   it('W23: a long text is read to its end: the same beginning does not make two the same', async () => {
-    const store = await open({ embedder: model, similarityMin: 0.85 })
+    const store = await open({ embedder: model, threshold: 0.85 })
     const beginning = 'The river rises in the hills and flows through quiet villages to the sea. '
       .repeat(25)
       .trim()
@@ -265,7 +262,7 @@ describe('keys and costs', () => {
     const backend = new MemoryBackend({ clock: () => now }, new MemoryEngine())
     const store = await openStore(backend, {
       dedup: 'semantic',
-      semantic: { embedder: wordEmbedder(), similarityMin: 0.8 },
+      semantic: { embedder: wordEmbedder(), threshold: 0.8 },
     })
     await store.put('a', sentence(1), { ttlMs: 1000 })
     await store.put('b', sentence(1, 1))

@@ -152,8 +152,8 @@ describe.runIf(redisIsHere())('on Redis', () => {
   it('a resolver gives near duplicates one id, in every process', async () => {
     const location = place()
     const [one, other] = await Promise.all([
-      openResolver(location, { similarityMin: 0.8 }),
-      openResolver(location, { similarityMin: 0.8 }),
+      openResolver(location, { threshold: 0.8 }),
+      openResolver(location, { threshold: 0.8 }),
     ])
     const text = 'A fine day for a walk in the park'
     const ends = await Promise.all(
@@ -216,7 +216,7 @@ describe.runIf(redisIsHere())('on Redis', () => {
 })
 
 describe.runIf(redisIsHere())('on a Redis whose memory is full', () => {
-  it.each([{}, { gc: 'manual' }, { dedup: 'near', similarityMin: 0.8, gc: 'manual' }] as const)(
+  it.each([{}, { gc: 'manual' }, { dedup: 'near', gc: 'manual' }] as const)(
     'keys are deleted, and collect frees memory: %j',
     async (input) => {
       const full = await startRedis()

@@ -64,7 +64,7 @@ export async function run(
   const wanted = readConfig({
     keep: ['source', 'first'],
     sourcePriority: ['wiki', 'books', 'web'],
-    near: { similarityMin: 0.7 },
+    near: { threshold: 0.7 },
     ...config,
   })
   const options = { config: wanted, shards, out: join(directory, 'out'), reading }

@@ -166,7 +166,7 @@ async function compare(engine: Engine, operations: readonly Operation[]): Promis
   const place = await placeOf(engine)
   const options = {
     ...RECALL_ONE,
-    similarityMin: SIMILARITY,
+    threshold: SIMILARITY,
     profile: 'chars-3',
     ttlMs: TTL,
     renewMs: RENEW,
@@ -207,7 +207,7 @@ async function step(
   } else {
     const { op, group: name, text: input } = operation
     const model = models.get(name)!
-    if (op === 'forget') expect(await resolver.forget(name, input)).toBe(model.forget(input))
+    if (op === 'forget') expect(await resolver.delete(name, input)).toBe(model.forget(input))
     else {
       const told = op === 'resolve' ? model.resolve(input, time) : model.look(input, time)
       const found = await resolver[op](name, input)

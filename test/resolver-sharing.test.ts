@@ -22,7 +22,7 @@ const FULL_DISK = childOf('resolver-full-disk')
 const SIMILARITY = 0.6
 const OPTIONS = {
   ...RECALL_ONE,
-  similarityMin: SIMILARITY,
+  threshold: SIMILARITY,
   durability: 'os',
   cacheMax: 0,
   candidatesMax: 1000,

@@ -13,9 +13,9 @@ import {
 const SLOTS = 128
 const BANDS = 14
 const ROWS = 8
-const SIMILARITY_MIN = 0.8
+const THRESHOLD = 0.8
 /** Four standard errors below. */
-const ESTIMATE_MIN = SIMILARITY_MIN - 4 * Math.sqrt((SIMILARITY_MIN * 0.2) / SLOTS)
+const ESTIMATE_MIN = THRESHOLD - 4 * Math.sqrt((THRESHOLD * 0.2) / SLOTS)
 
 interface Kept {
   readonly id: string
@@ -43,7 +43,7 @@ export function naiveIndex(): NaiveIndex {
     for (const kept of seen) {
       if (equalSlots(slots, kept.slots) / SLOTS < ESTIMATE_MIN) continue
       own ??= shingleHashes(text, 'auto')
-      if (jaccard(own, kept.hashes) >= SIMILARITY_MIN) return kept
+      if (jaccard(own, kept.hashes) >= THRESHOLD) return kept
     }
     return undefined
   }

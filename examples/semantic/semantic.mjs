@@ -10,7 +10,7 @@ const directory = await mkdtemp(join(tmpdir(), 'prestige-semantic-'))
 const store = await openStore(directory, {
   dedup: 'semantic',
   // No threshold fits all models and texts: tune yours by labelled pairs.
-  semantic: { embedder: 'all-MiniLM-L6-v2', similarityMin: 0.8 },
+  semantic: { embedder: 'all-MiniLM-L6-v2', threshold: 0.8 },
 })
 
 async function put(key, text) {
@@ -29,7 +29,7 @@ try {
   await put('e', 'नमस्ते, आप कैसे हैं?')
   console.log(`get b: ${await store.getText('b')}`)
 
-  const [best] = await store.similar('I want to change my password', { similarityMin: 0.5 })
+  const [best] = await store.similar('I want to change my password', { threshold: 0.5 })
   console.log(`like "I want to change my password": ${best.firstKey}`)
 
   await store.delete('a') // b stands for itself now

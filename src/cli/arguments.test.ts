@@ -64,7 +64,7 @@ describe('arguments', () => {
     expect(['0.5', '.25', '1', '1.0'].map(share)).toEqual([0.5, 0.25, 1, 1])
     expect(read('explain', 'a', 'b').share('threshold')).toBeUndefined()
     for (const text of ['0', '1.1', '50%', '', '-0.5', '1e-3', 'NaN', '0.'])
-      expect(() => share(text)).toThrow('above 0 and at most 1')
+      expect(() => share(text)).toThrow('greater than 0 and at most 1')
   })
 
   it('tell time in milliseconds, seconds, minutes, hours and days', () => {

@@ -93,7 +93,8 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   keep: ['keep'],
   'source-priority': ['sourcePriority'],
   'type-priority': ['typePriority'],
-  'similarity-min': ['near', 'similarityMin'],
+  threshold: ['near', 'threshold'],
+  'semantic-threshold': ['semantic', 'threshold'],
   'max-drop': ['maxDrop'],
   'max-cluster': ['maxCluster'],
   'order-independent': ['orderIndependent'],
@@ -124,5 +125,12 @@ function optionLayer(invocation: Invocation): Layer {
   }
   if (Object.keys(fields).length > 0) input['fields'] = fields
   if (Object.keys(input).length > 0) values['input'] = input
-  return { from: 'the options', values }
+  return { from: 'The options', values, typed: (path) => typedOption(invocation, path) }
+}
+
+/** `--threshold 90`, for the setting `near.threshold`. */
+function typedOption(invocation: Invocation, path: string): string | undefined {
+  const [name] = Object.entries(PATH_OF).find(([, at]) => at.join('.') === path) ?? []
+  // safe: the names of PATH_OF are those of options
+  return name && `--${name} ${invocation.text(name as OptionName) ?? ''}`.trimEnd()
 }

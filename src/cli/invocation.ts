@@ -55,7 +55,7 @@ export class Invocation {
     if (text === undefined) return undefined
     const number = Number(text)
     if (/^\d*\.?\d+$/.test(text) && number > 0 && number <= 1) return number
-    throw usageFailure(`--${name} takes a number above 0 and at most 1, not "${text}".`)
+    throw usageFailure(`--${name} ${text}: must be a number greater than 0 and at most 1.`)
   }
 
   wholeNumber(name: OptionName): number | undefined {
@@ -63,6 +63,6 @@ export class Invocation {
     if (text === undefined) return undefined
     const number = Number(text)
     if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number
-    throw usageFailure(`--${name} takes a whole number, not "${text}".`)
+    throw usageFailure(`--${name} ${text}: must be a whole number.`)
   }
 }

@@ -49,7 +49,7 @@ function flagInput(invocation: Invocation): ResolverInput {
   const canonical = choice(invocation, 'canonical')
   const profile = invocation.text('profile')
   const ttl = invocation.text('ttl')
-  const threshold = isOfVectors(invocation) ? undefined : shareOf(invocation, 'threshold')
+  const threshold = isOfVectors(invocation) ? undefined : invocation.share('threshold')
   return {
     namespace: invocation.text('namespace'),
     ...(canonical !== undefined && { canonical }),
@@ -57,7 +57,7 @@ function flagInput(invocation: Invocation): ResolverInput {
     ...(profile !== undefined && { profile: profile as NonNullable<ResolverInput['profile']> }),
     ...(invocation.text('preset') === 'lsh' && { preset: 'lsh' }),
     ...(ttl !== undefined && { ttlMs: readDuration(ttl, 'ttl') }),
-    ...(threshold !== undefined && { similarityMin: threshold }),
+    ...(threshold !== undefined && { threshold }),
   }
 }
 
@@ -72,16 +72,8 @@ function vectorInput(
 ): VectorInput | undefined {
   if (!isOfVectors(invocation)) return undefined
   const dimensions = invocation.wholeNumber('dimensions') ?? base?.dimensions
-  const cosineMin = shareOf(invocation, 'threshold') ?? base?.cosineMin
-  if (dimensions !== undefined && cosineMin !== undefined) return { ...base, dimensions, cosineMin }
-  if (dimensions === undefined && cosineMin === undefined) return undefined
+  const threshold = invocation.share('threshold') ?? base?.threshold
+  if (dimensions !== undefined && threshold !== undefined) return { ...base, dimensions, threshold }
+  if (dimensions === undefined && threshold === undefined) return undefined
   throw usageFailure('Vectors are opened with both --dimensions N and --threshold X, or neither.')
-}
-
-function shareOf(invocation: Invocation, name: 'threshold'): number | undefined {
-  const text = invocation.text(name)
-  if (text === undefined) return undefined
-  const number = Number(text)
-  if (text.trim() !== '' && number > 0 && number <= 1) return number
-  throw usageFailure(`--${name} is a number above 0 and at most 1, not "${text}".`)
 }

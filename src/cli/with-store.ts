@@ -45,10 +45,11 @@ export function locationOf(invocation: Invocation): string {
 export function storeInput(invocation: Invocation): StoreInput {
   // To `similar` it says what is asked for, not what the store is to be.
   const isAsked = invocation.command === 'similar'
+  const threshold = isAsked ? undefined : invocation.share('threshold')
   return {
     namespace: invocation.text('namespace'),
     dedup: choice(invocation, 'dedup'),
-    similarityMin: isAsked ? undefined : invocation.share('similarity-min'),
+    ...(threshold !== undefined && { near: { threshold } }),
     semantic: semanticInput(invocation),
     canonical: choice(invocation, 'canonical'),
     fidelity: choice(invocation, 'fidelity'),
@@ -59,10 +60,10 @@ export function storeInput(invocation: Invocation): StoreInput {
 
 function semanticInput(invocation: Invocation): StoreInput['semantic'] {
   const embedder = invocation.text('model')
-  const similarityMin = invocation.share('semantic-min')
+  const threshold = invocation.share('semantic-threshold')
   const isNew = ['semantic', 'hybrid'].includes(invocation.text('dedup') ?? '')
-  if (embedder === undefined && similarityMin === undefined && !isNew) return undefined
-  return { embedder, similarityMin }
+  if (embedder === undefined && threshold === undefined && !isNew) return undefined
+  return { embedder, threshold }
 }
 
 interface Choices {

@@ -42,7 +42,9 @@ const SLOTS_STEP = 16
 export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
   const { similarityMin, profile: asked = 'auto', evidence } = wanted
   if (!(similarityMin > 0 && similarityMin <= 1)) {
-    throw refusal(`similarityMin is greater than 0 and at most 1, not ${String(similarityMin)}.`)
+    throw refusal(
+      `threshold: must be a number greater than 0 and at most 1, not ${String(similarityMin)}.`,
+    )
   }
   const [named] = profilesOf('', asked, similarityMin) // refuses what is none
   const banding = bandingOf(wanted)
@@ -62,7 +64,7 @@ export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
 function bandingOf({ bands, rows }: TextNearWanted): Banding | undefined {
   if (bands === undefined && rows === undefined) return undefined
   if (bands !== undefined && rows !== undefined) return { bands, rows }
-  throw refusal('Give both bands and rows, or neither: they are chosen by similarityMin then.')
+  throw refusal('Give both bands and rows, or neither: they are chosen by threshold then.')
 }
 
 function roundUp(slots: number): number {

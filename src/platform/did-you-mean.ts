@@ -1,7 +1,23 @@
 /** What somebody may have meant who typed a name that there is not. */
 
-/** The name that is the fewest slips of the finger away, if they are few for its length. */
+/** Names that `threshold` replaced, in every spelling: `similarityMin`, `--semantic-min`, `…_SIMILARITY_MIN`. */
+const FORMER_THRESHOLD = /(?:similarity|cosine)[-_]?min$/i
+
+function renamed(typed: string): string {
+  if (typed === 'semantic-min') return 'semantic-threshold'
+  return typed.replace(FORMER_THRESHOLD, (found) =>
+    found === found.toUpperCase() ? 'THRESHOLD' : 'threshold',
+  )
+}
+
+/**
+ * The name that replaced what was typed, or the one that is the fewest slips of the finger away, if they are few for
+ * its length. A dotted name also matches by its last part.
+ */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const now = renamed(typed)
+  const same = names.find((name) => name === now || name.endsWith(`.${now}`))
+  if (same !== undefined) return same
   let best: string | undefined
   let slipsMin = Math.max(1, Math.floor(typed.length / 3)) + 1
   for (const name of names) {

@@ -5,22 +5,78 @@
 
 import * as v from 'valibot'
 
+import { nearest } from './did-you-mean.ts'
 import { PrestigeError } from './errors.ts'
 
 type Schema = v.GenericSchema<unknown, object>
 
+/** `typed`: what somebody wrote who does not know the path `near.threshold`, such as `--threshold 90`. */
 export function readOptions<S extends Schema>(
   schema: S,
   input: v.InferInput<S>,
   what: string,
+  typed?: (path: string) => string | undefined,
 ): Readonly<v.InferOutput<S>> {
   const read = v.safeParse(schema, input)
   if (read.success) return Object.freeze(read.output)
-  const problems = read.issues.map((issue) => {
-    const message = issue.expected === 'never' ? 'is not an option' : issue.message
-    return `${v.getDotPath(issue) ?? what}: ${message}`
-  })
-  throw new PrestigeError('INVALID_OPTIONS', `${what} cannot be used. ${problems.join('; ')}`)
+  const problems = read.issues.map((issue) => problemOf(schema, issue, what, typed))
+  const intro = typed ? '' : `${what} cannot be used. `
+  throw new PrestigeError('INVALID_OPTIONS', intro + problems.join(' '))
+}
+
+function problemOf(
+  schema: Schema,
+  issue: v.BaseIssue<unknown>,
+  what: string,
+  typed: ((path: string) => string | undefined) | undefined,
+): string {
+  const path = v.getDotPath(issue)
+  if (path === null) return `${what} must be an object, not ${issue.received}.`
+  if (issue.expected === 'never') {
+    const meant = meantOption(schema, path)
+    return `${path} is not an option.${meant ? ` Did you mean ${meant}?` : ''}`
+  }
+  if (issue.expected?.startsWith('"') && issue.received === 'undefined')
+    return `${path} is missing.`
+  // A message of the validator itself: a section that is no object, a list that is none.
+  const rule = issue.message.startsWith('Invalid ')
+    ? `must be ${issue.expected === 'Array' ? 'a list' : 'an object'}`
+    : issue.message
+  const name = typed?.(path.replace(/\.\d+$/, ''))
+  return name ? `${name}: ${rule}.` : `${path}: ${rule}, not ${issue.received}.`
+}
+
+/** An option beside the unknown one, or one of this name in another section. */
+function meantOption(schema: v.GenericSchema, path: string): string | undefined {
+  const names = path.split('.')
+  const last = names.pop() ?? ''
+  const section = names.reduce<v.GenericSchema | undefined>((inner, name) => {
+    const entry = inner && entriesOf(inner)?.[name]
+    return entry && unwrapped(entry)
+  }, schema)
+  const beside = nearest(last, Object.keys((section && entriesOf(section)) ?? {}))
+  if (beside !== undefined) return [...names, beside].join('.')
+  return nearest(last, pathsOf(schema)) ?? nearest(path, pathsOf(schema))
+}
+
+function pathsOf(schema: v.GenericSchema): string[] {
+  return Object.entries(entriesOf(schema) ?? {}).flatMap(([name, entry]) =>
+    [name].concat(pathsOf(unwrapped(entry)).map((inner) => `${name}.${inner}`)),
+  )
+}
+
+export function entriesOf(
+  schema: v.GenericSchema,
+): Readonly<Record<string, v.GenericSchema>> | undefined {
+  const entries: unknown = Reflect.get(schema, 'entries')
+  // safe: the entries of an object schema are schemas
+  return typeof entries === 'object' ? (entries as Record<string, v.GenericSchema>) : undefined
+}
+
+/** Without `optional`. */
+export function unwrapped(schema: v.GenericSchema): v.GenericSchema {
+  if (schema.type !== 'optional') return schema
+  return unwrapped(Reflect.get(schema, 'wrapped') as v.GenericSchema) // safe: what `optional` wraps is a schema
 }
 
 export function oneOf<const T extends readonly [string, ...string[]]>(
@@ -32,6 +88,12 @@ export function oneOf<const T extends readonly [string, ...string[]]>(
 
 export function flag(help: string): v.GenericSchema<boolean> {
   return v.pipe(v.boolean('must be true or false'), v.description(help))
+}
+
+/** A similarity that is asked for: greater than 0 and at most 1. */
+export function share(help: string): v.GenericSchema<number> {
+  const rule = 'must be a number greater than 0 and at most 1'
+  return v.pipe(v.number(rule), v.gtValue(0, rule), v.maxValue(1, rule), v.description(help))
 }
 
 /** Something that is used as it is: a function, a sink, a signal. */

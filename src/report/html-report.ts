@@ -240,8 +240,8 @@ function likeness(report: Report): Markup {
   return section('How similar the duplicates are', [
     html`<p>
       Near duplicates by their similarity to the document they were measured against. Many just
-      above the threshold (${report.config.near.similarityMin}) mean that it decides much: look at
-      the closest calls below.
+      above the threshold (${report.config.near.threshold}) mean that it decides much: look at the
+      closest calls below.
     </p>`,
     hasSimhash
       ? key([

@@ -14,6 +14,6 @@ export type {
   ResolverValue,
 } from './resolver.ts'
 export { resolverSpaces } from './rows.ts'
-export type { ResolverSettings, VectorSettings } from './settings.ts'
+export { type ShownSettings as ResolverSettings } from './settings.ts'
 export type { Cluster, GroupStats, StatsOptions } from './stats.ts'
 export type { Vector } from './subject.ts'

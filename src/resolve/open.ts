@@ -19,9 +19,7 @@ export async function openResolver(
   const options = withPreset(readOptions(resolverOptions, input, 'Resolver options'))
   const backend = await backendOf(location, options)
   try {
-    const resolver = new Resolver(backend, await openSettings(backend, options), options)
-    await resolver.load()
-    return resolver
+    return await Resolver.open(backend, await openSettings(backend, options), options)
   } catch (error) {
     if (typeof location === 'string') await backend.close().catch(() => {})
     throw error

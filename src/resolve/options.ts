@@ -10,7 +10,7 @@ import type { CanonicalInput } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
-import { flag, given, oneOf } from '../platform/options.ts'
+import { flag, given, oneOf, share } from '../platform/options.ts'
 
 const isFunction = (value: unknown) => typeof value === 'function'
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
@@ -24,10 +24,7 @@ function whole(from: number, help: string): v.GenericSchema<number> {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(from, rule), v.description(help))
 }
 
-function within(above: number, to: number, help: string): v.GenericSchema<number> {
-  const rule = `must be greater than ${above} and at most ${to}`
-  return v.pipe(v.number(rule), v.gtValue(above, rule), v.maxValue(to, rule), v.description(help))
-}
+const COSINE = 'must be a number greater than -1 and at most 1'
 
 function milliseconds(help: string): v.GenericSchema<number> {
   const rule = 'must be a number of milliseconds from 0 to 2^47'
@@ -41,9 +38,14 @@ function milliseconds(help: string): v.GenericSchema<number> {
 
 export const vectorOptions = v.strictObject({
   dimensions: whole(1, 'Numbers in a vector.'),
-  cosineMin: within(-1, 1, 'Vectors of at least this cosine are one thing.'),
+  threshold: v.pipe(
+    v.number(COSINE),
+    v.gtValue(-1, COSINE),
+    v.maxValue(1, COSINE),
+    v.description('Vectors of at least this cosine are one thing.'),
+  ),
   bits: v.optional(whole(8, 'Hyperplanes, a multiple of 8. More is slower and sharper.')),
-  bands: v.optional(whole(1, 'Bands of bits; chosen by cosineMin if not given.')),
+  bands: v.optional(whole(1, 'Bands of bits; chosen by threshold if not given.')),
   rows: v.optional(whole(1, 'Bits in a band.')),
   form: v.optional(oneOf(['hadamard', 'dense'], 'How the planes are made.')),
   seed: v.optional(whole(0, 'Where the planes come from.')),
@@ -59,9 +61,7 @@ export const resolverOptions = v.strictObject({
   preset: v.optional(
     oneOf(['lsh'], 'lsh: 40 bands of 5 rows over 3-character shingles, from similarity 0.6.'),
   ),
-  similarityMin: v.optional(
-    within(0, 1, 'Texts of at least this Jaccard similarity are one thing (0.8).'),
-  ),
+  threshold: v.optional(share('Texts of at least this Jaccard similarity are one thing (0.8).')),
   profile: v.optional(
     given<ShingleProfile>(
       (value) => typeof value === 'string',
@@ -75,7 +75,7 @@ export const resolverOptions = v.strictObject({
     ),
   ),
   slots: v.optional(whole(64, 'Slots of a sketch, a multiple of 16 up to 512.')),
-  bands: v.optional(whole(1, 'Bands of a sketch; chosen by similarityMin if not given.')),
+  bands: v.optional(whole(1, 'Bands of a sketch; chosen by threshold if not given.')),
   rows: v.optional(whole(1, 'Slots in a band.')),
   evidence: v.optional(
     oneOf(
@@ -115,7 +115,7 @@ const SEED = 13_374_269
 /** What the resolver this one grew from has when nothing is configured. */
 const LSH_VECTOR = {
   dimensions: 20,
-  cosineMin: 0.5,
+  threshold: 0.5,
   bits: 200,
   bands: 40,
   rows: 5,
@@ -125,7 +125,7 @@ const LSH_VECTOR = {
 
 const PRESETS = {
   lsh: {
-    similarityMin: 0.6,
+    threshold: 0.6,
     profile: 'chars-3',
     bands: 40,
     rows: 5,
@@ -153,7 +153,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const NAMES = {
   LSH_BANDS: 'bands',
   LSH_ROWS: 'rows',
-  LSH_JAC_THRESHOLD: 'similarityMin',
+  LSH_JAC_THRESHOLD: 'threshold',
   LSH_MAX_TOTAL_CANDIDATES: 'candidatesMax',
   LSH_MAX_BUCKET_SIZE: 'bucketMax',
   LSH_RESOLVED_CACHE_SIZE: 'cacheMax',
@@ -163,7 +163,7 @@ const VECTOR_NAMES = {
   VLSH_BANDS: 'bands',
   VLSH_ROWS: 'rows',
   VLSH_VECTOR_DIMENSIONS: 'dimensions',
-  VLSH_COS_THRESHOLD: 'cosineMin',
+  VLSH_COS_THRESHOLD: 'threshold',
   VLSH_SEED: 'seed',
 } as const
 

@@ -14,11 +14,11 @@ import {
 afterAll(removeTemporaryDirectories)
 
 const TEXT = 'the quick brown fox jumps over the lazy dog while nobody is watching'
-const VECTOR = { dimensions: 4, cosineMin: 0.9 } as const
+const VECTOR = { dimensions: 4, threshold: 0.9 } as const
 
 describe.each(engines)('what a resolver was written with, on %s', (engine) => {
   const others: [string, ResolverInput, RegExp][] = [
-    ['similarityMin', { similarityMin: 0.9 }, /similarityMin is 0.7 there, and 0.9 here/],
+    ['threshold', { threshold: 0.9 }, /threshold is 0.7 there, and 0.9 here/],
     ['profile', { profile: 'words-3' }, /profile is "auto" there, and "words-3" here/],
     ['evidence', { evidence: 'sketch' }, /evidence is "text" there, and "sketch" here/],
     ['canonical', { canonical: 'none' }, /canonical is .*unicode.* there/],
@@ -28,11 +28,11 @@ describe.each(engines)('what a resolver was written with, on %s', (engine) => {
       { vector: { ...VECTOR, dimensions: 5 } },
       /vector\.dimensions is 4 there, and 5/,
     ],
-    ['cosineMin', { vector: { ...VECTOR, cosineMin: 0.5 } }, /vector\.cosineMin is 0\.9 there/],
+    ['threshold', { vector: { ...VECTOR, threshold: 0.5 } }, /vector\.threshold is 0\.9 there/],
   ]
   it.each(others)('cannot be opened with another %s', async (_name, options, message) => {
     const place = await placeOf(engine)
-    await (await place.open({ similarityMin: 0.7, vector: VECTOR })).close()
+    await (await place.open({ threshold: 0.7, vector: VECTOR })).close()
     const opening = place.open(options)
     await expect(opening).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
     await expect(opening).rejects.toThrow(message)
@@ -42,7 +42,7 @@ describe.each(engines)('what a resolver was written with, on %s', (engine) => {
   it('is taken over where nothing is said', async () => {
     const place = await placeOf(engine)
     const options = {
-      similarityMin: 0.65,
+      threshold: 0.65,
       profile: 'chars',
       bands: 16,
       rows: 4,
@@ -54,7 +54,7 @@ describe.each(engines)('what a resolver was written with, on %s', (engine) => {
     await first.close()
     await using again = await place.open()
     expect(again.settings).toEqual(first.settings)
-    expect(again.settings.text).toMatchObject({ similarityMin: 0.65, bands: 16, rows: 4 })
+    expect(again.settings.text).toMatchObject({ threshold: 0.65, bands: 16, rows: 4 })
     expect(await again.resolve('g', TEXT)).toMatchObject({ status: 'exact' })
     expect((await again.stats('g')).tables).toBeDefined()
     await using same = await place.open({ profile: 'chars-3', vector: VECTOR })
@@ -81,9 +81,9 @@ describe.each(engines)('what a resolver was written with, on %s', (engine) => {
 
 describe('options', () => {
   const wrong: [string, unknown][] = [
-    ['similarityMin', { similarityMin: 0 }],
-    ['similarityMin', { similarityMin: 1.1 }],
-    ['similarityMin', { similarityMin: '0.8' }],
+    ['threshold', { threshold: 0 }],
+    ['threshold', { threshold: 1.1 }],
+    ['threshold', { threshold: '0.8' }],
     ['bands', { bands: 4 }],
     ['bands', { bands: 100, rows: 100, slots: 128 }],
     ['slots', { slots: 100 }],
@@ -91,7 +91,7 @@ describe('options', () => {
     ['ttlMs', { ttlMs: Infinity }],
     ['ttlMs', { ttlMs: 2 ** 50 }],
     ['vector', { vector: { dimensions: 4 } }],
-    ['dimensions', { vector: { dimensions: 100_000, cosineMin: 0.9 } }],
+    ['dimensions', { vector: { dimensions: 100_000, threshold: 0.9 } }],
     ['bits', { vector: { ...VECTOR, bits: 12 } }],
     ['bands', { vector: { ...VECTOR, bits: 64, bands: 64, rows: 2 } }],
     ['unknown', { treshold: 0.8 }],
@@ -101,7 +101,7 @@ describe('options', () => {
     await expect(opening).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     const place = await placeOf('memory')
     await place.open(options as ResolverInput).catch(() => {})
-    await (await place.open({ similarityMin: 0.66, vector: VECTOR })).close()
+    await (await place.open({ threshold: 0.66, vector: VECTOR })).close()
   })
 
   it('of a disk are refused in memory', async () => {
@@ -117,12 +117,12 @@ describe('options', () => {
   it('of the preset lsh are those of the resolver this one grew from', async () => {
     await using resolver = await openResolver('memory:', { preset: 'lsh' })
     const { text, vector } = resolver.settings
-    expect(text).toMatchObject({ similarityMin: 0.6, profile: 'chars-3', bands: 40, rows: 5 })
-    expect(vector).toMatchObject({ dimensions: 20, cosineMin: 0.5, bits: 200, bands: 40, rows: 5 })
+    expect(text).toMatchObject({ threshold: 0.6, profile: 'chars-3', bands: 40, rows: 5 })
+    expect(vector).toMatchObject({ dimensions: 20, threshold: 0.5, bits: 200, bands: 40, rows: 5 })
     expect(resolver.calculateApproximateThreshold()).toBeCloseTo((1 / 40) ** (1 / 5), 10)
     expect(resolver.calculateApproximateThreshold('vector')).toBeLessThan(0.5)
-    await using other = await openResolver('memory:', { preset: 'lsh', similarityMin: 0.7 })
-    expect(other.settings.text).toMatchObject({ similarityMin: 0.7, bands: 40, rows: 5 })
+    await using other = await openResolver('memory:', { preset: 'lsh', threshold: 0.7 })
+    expect(other.settings.text).toMatchObject({ threshold: 0.7, bands: 40, rows: 5 })
   })
 })
 
@@ -142,12 +142,12 @@ describe('environment variables', () => {
     expect(options).toMatchObject({ candidatesMax: 30, bucketMax: 50, cacheMax: 10 })
     await using resolver = await openResolver('memory:', options)
     expect(resolver.settings.text).toMatchObject({
-      similarityMin: 0.75,
+      threshold: 0.75,
       profile: 'chars-4',
       bands: 20,
       rows: 5,
     })
-    expect(resolver.settings.vector).toMatchObject({ dimensions: 8, cosineMin: 0.6, bits: 200 })
+    expect(resolver.settings.vector).toMatchObject({ dimensions: 8, threshold: 0.6, bits: 200 })
   })
 
   it('that are not set give no options', () => {
@@ -177,7 +177,7 @@ describe('metrics', () => {
   it('have the names and results of the resolver this one grew from', async () => {
     const { sent, sink: metrics } = sink()
     const place = await placeOf('memory')
-    const first = await place.open({ metrics, similarityMin: 0.7, vector: VECTOR })
+    const first = await place.open({ metrics, threshold: 0.7, vector: VECTOR })
     await first.resolve('g', TEXT)
     await first.resolve('g', TEXT)
     await first.resolve('g', `${TEXT}!`)

@@ -25,7 +25,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('tells new, exact, match and known apart', async () => {
-    await using resolver = await place.open({ cacheMax: 0, similarityMin: 0.7 })
+    await using resolver = await place.open({ cacheMax: 0, threshold: 0.7 })
     const first = await resolver.resolve('g', WORDS)
     expect(first).toEqual({
       id: first.id,
@@ -45,7 +45,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('answers the same from memory, and after it was opened again', async () => {
-    const resolver = await place.open({ similarityMin: 0.7 })
+    const resolver = await place.open({ threshold: 0.7 })
     const { id } = await resolver.resolve('g', WORDS)
     const near = await resolver.resolve('g', NEAR)
     expect(await resolver.resolve('g', NEAR)).toEqual({ ...near, status: 'known' })
@@ -57,7 +57,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('looks up without a trace', async () => {
-    await using resolver = await place.open({ cacheMax: 0, similarityMin: 0.7 })
+    await using resolver = await place.open({ cacheMax: 0, threshold: 0.7 })
     const before = countsIn(await rowsInBackend(await place.backend()))
     expect(await resolver.lookup('g', WORDS)).toBeUndefined()
     expect(countsIn(await rowsInBackend(await place.backend()))).toEqual(before)
@@ -73,7 +73,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('lists the members of a cluster, the representative first', async () => {
-    await using resolver = await place.open({ similarityMin: 0.7 })
+    await using resolver = await place.open({ threshold: 0.7 })
     const { id } = await resolver.resolve('g', WORDS)
     place.clock.time += 5
     const near = await resolver.resolve('g', NEAR)
@@ -99,12 +99,12 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('forgets a member, and nothing but that', async () => {
-    await using resolver = await place.open({ similarityMin: 0.7 })
+    await using resolver = await place.open({ threshold: 0.7 })
     const { id } = await resolver.resolve('g', WORDS)
     await resolver.resolve('g', NEAR)
     await resolver.resolve('g', NEARER)
-    expect(await resolver.forget('g', NEAR)).toBe(true)
-    expect(await resolver.forget('g', NEAR)).toBe(false)
+    expect(await resolver.delete('g', NEAR)).toBe(true)
+    expect(await resolver.delete('g', NEAR)).toBe(false)
     expect(await membersOf(resolver, id)).toHaveLength(2)
     expect(await resolver.resolve('g', NEAR)).toMatchObject({ id, status: 'match' })
     expect(await place.audit(resolver, 'g')).toEqual([])
@@ -113,12 +113,12 @@ describe.each(engines)('a resolver on %s', (engine) => {
   it.each(['text', 'id'] as const)(
     'forgets a representative with its cluster by %s',
     async (by) => {
-      await using resolver = await place.open({ similarityMin: 0.7 })
+      await using resolver = await place.open({ threshold: 0.7 })
       const { id } = await resolver.resolve('g', WORDS)
       await resolver.resolve('g', OTHER)
       for (let count = 0; count < 60; count++) await resolver.resolve('g', `${WORDS} ${count}`)
       expect(await membersOf(resolver, id)).toHaveLength(61)
-      expect(await resolver.forget('g', by === 'id' ? { id } : WORDS)).toBe(true)
+      expect(await resolver.delete('g', by === 'id' ? { id } : WORDS)).toBe(true)
       expect(await membersOf(resolver, id)).toEqual([])
       expect(await resolver.stats('g')).toMatchObject({ clusters: 1, members: 0, merged: 0 })
       const again = await resolver.resolve('g', `${WORDS} 7`)
@@ -129,20 +129,20 @@ describe.each(engines)('a resolver on %s', (engine) => {
   )
 
   it('forgets a member by id, and says when there is nothing to forget', async () => {
-    await using resolver = await place.open({ similarityMin: 0.7 })
+    await using resolver = await place.open({ threshold: 0.7 })
     const { id } = await resolver.resolve('g', WORDS)
     await resolver.resolve('g', NEAR)
     const [, member] = await membersOf(resolver, id)
-    expect(await resolver.forget('g', { id: member!.id })).toBe(true)
-    expect(await resolver.forget('g', { id: member!.id })).toBe(false)
-    expect(await resolver.forget('g', OTHER)).toBe(false)
+    expect(await resolver.delete('g', { id: member!.id })).toBe(true)
+    expect(await resolver.delete('g', { id: member!.id })).toBe(false)
+    expect(await resolver.delete('g', OTHER)).toBe(false)
     expect(await membersOf(resolver, id)).toHaveLength(1)
   })
 
   it('leaves nothing behind when all is forgotten', async () => {
-    await using resolver = await place.open({ similarityMin: 0.7, ttlMs: 1000 })
+    await using resolver = await place.open({ threshold: 0.7, ttlMs: 1000 })
     for (const text of [WORDS, NEAR, NEARER, OTHER, ' ', 'x']) await resolver.resolve('g', text)
-    for (const text of [NEARER, WORDS, OTHER, ' ', 'x']) await resolver.forget('g', text)
+    for (const text of [NEARER, WORDS, OTHER, ' ', 'x']) await resolver.delete('g', text)
     expect(await place.audit(resolver, 'g')).toEqual([])
     const counts = countsIn(await rowsInBackend(await place.backend()))
     expect(Object.keys(counts).toSorted()).toEqual([
@@ -157,7 +157,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('keeps groups apart, whatever was asked before', async () => {
-    await using resolver = await place.open({ similarityMin: 0.7 })
+    await using resolver = await place.open({ threshold: 0.7 })
     const first = await resolver.resolve('a', WORDS)
     await resolver.resolve('a', NEAR)
     expect(await resolver.lookup('b', WORDS)).toBeUndefined()
@@ -166,7 +166,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
     expect(other.status).toBe('match')
     expect(other.id).not.toBe(first.id)
     expect(await resolver.resolve('a', WORDS)).toMatchObject({ id: first.id, status: 'exact' })
-    await resolver.forget('b', { id: other.id })
+    await resolver.delete('b', { id: other.id })
     expect(await resolver.resolve('a', NEAR)).toMatchObject({ id: first.id, status: 'known' })
     expect(await resolver.lookup('b', WORDS)).toBeUndefined()
     const names: string[] = []
@@ -176,7 +176,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('counts exactly, and names the largest clusters', async () => {
-    await using resolver = await place.open({ similarityMin: 0.7 })
+    await using resolver = await place.open({ threshold: 0.7 })
     const small = await resolver.resolve('g', OTHER)
     const large = await resolver.resolve('g', WORDS)
     await resolver.resolve('g', `${OTHER}!`)
@@ -194,7 +194,7 @@ describe.each(engines)('a resolver on %s', (engine) => {
   })
 
   it('resolves many, in order, with an outcome each', async () => {
-    await using resolver = await place.open({ similarityMin: 0.7 })
+    await using resolver = await place.open({ threshold: 0.7 })
     const values = [WORDS, NEAR, '', WORDS, '\ud800', OTHER] as const
     const items = values.map((value) => ({ group: 'g', value }))
     const wrong = { group: 'g', value: null as unknown as string }
@@ -219,6 +219,6 @@ describe.each(engines)('a resolver on %s', (engine) => {
     await resolver.close()
     await expect(resolver.resolve('g', WORDS)).rejects.toMatchObject({ code: 'BACKEND_CLOSED' })
     await expect(resolver.lookup('g', WORDS)).rejects.toMatchObject({ code: 'BACKEND_CLOSED' })
-    await expect(resolver.forget('g', WORDS)).rejects.toMatchObject({ code: 'BACKEND_CLOSED' })
+    await expect(resolver.delete('g', WORDS)).rejects.toMatchObject({ code: 'BACKEND_CLOSED' })
   })
 })

@@ -20,7 +20,12 @@ import { type ClusterMember, membersOf, representativeOf, type Told } from './me
 import type { ResolverOptions } from './options.ts'
 import { answerOf, type Ended, lookUp, resolveInput, type Rules, type Status } from './resolve.ts'
 import { aliases, groups, oldIdOf, publicId, readPublicId, textNear, vectorNear } from './rows.ts'
-import type { OpenedSettings, ResolverSettings } from './settings.ts'
+import {
+  type OpenedSettings,
+  type ResolverSettings,
+  type ShownSettings,
+  shownSettings,
+} from './settings.ts'
 import { type GroupStats, statsOf, type StatsOptions } from './stats.ts'
 import {
   requireGroup,
@@ -63,7 +68,9 @@ const CACHE_MS = 1000
 type AnySubject = Subject<Uint16Array> | Subject<Uint8Array>
 
 export class Resolver {
-  readonly settings: ResolverSettings
+  /** What the resolver was created with. */
+  readonly settings: ShownSettings
+  readonly #settings: ResolverSettings
   readonly #backend: Backend
   readonly #gate = new Gate('resolver')
   readonly #text: TextKind
@@ -86,7 +93,8 @@ export class Resolver {
     const { text, vector } = settings
     const likeness = new TextLikeness(text.slots, text)
     const index = new NearIndex(textNear, likeness, indexOptions)
-    this.settings = settings
+    this.settings = shownSettings(settings)
+    this.#settings = settings
     this.#backend = backend
     this.#text = new TextKind(index, text, canonical, serial)
     if (vector) {
@@ -103,8 +111,14 @@ export class Resolver {
     this.#forgetting = new Forgetting(backend, this.#text, this.#vector)
   }
 
-  /** Makes the tables of what is there. To be called once, before anything else. */
-  async load(): Promise<void> {
+  /** With the tables of what is there already. */
+  static async open(...opened: ConstructorParameters<typeof Resolver>): Promise<Resolver> {
+    const resolver = new Resolver(...opened)
+    await resolver.#load()
+    return resolver
+  }
+
+  async #load(): Promise<void> {
     await this.#text.index.load(this.#backend)
     await this.#vector?.index.load(this.#backend)
   }
@@ -200,10 +214,10 @@ export class Resolver {
   }
 
   /**
-   * Forgets one input, or all of an id. An input that stands for others takes its cluster with it: what belonged
-   * to it is resolved again when it next comes. Returns whether there was something to forget.
+   * Deletes one input, or a whole cluster by its id. Deleting a representative deletes its cluster: its members are
+   * resolved again when they next come. Returns whether there was something to delete.
    */
-  async forget(group: string, what: ResolverValue | { readonly id: string }): Promise<boolean> {
+  async delete(group: string, what: ResolverValue | { readonly id: string }): Promise<boolean> {
     return this.#gate.pass(async () => {
       requireGroup(group)
       try {
@@ -217,20 +231,24 @@ export class Resolver {
   }
 
   /** How and how much two values are alike, whether or not either was ever resolved. */
-  explain(group: string, first: ResolverValue, second: ResolverValue): PairExplanation {
+  async explain(
+    group: string,
+    first: ResolverValue,
+    second: ResolverValue,
+  ): Promise<PairExplanation> {
     const one = this.#subject(group, first)
     const other = this.#subject(group, second)
     if (typeof first === 'string' && typeof second === 'string') {
-      const { text } = this.settings
+      const { text } = this.#settings
       return explainTexts(this.#text.canonical(first), this.#text.canonical(second), text)
     }
-    if (typeof first === 'string' || typeof second === 'string' || !this.settings.vector) {
+    if (typeof first === 'string' || typeof second === 'string' || !this.#settings.vector) {
       throw new PrestigeError('INVALID_VALUE', 'A text and a vector do not compare.')
     }
     return explainVectors(
       { id: one.id, vector: first },
       { id: other.id, vector: second },
-      this.settings.vector,
+      this.#settings.vector,
     )
   }
 
@@ -281,6 +299,12 @@ export class Resolver {
 
   #subject(group: string, value: ResolverValue): AnySubject {
     if (typeof value === 'string') return this.#text.subject(group, value)
+    if (value === undefined) {
+      throw new PrestigeError(
+        'INVALID_VALUE',
+        "There is no value: the group comes first, as in resolve('default', text).",
+      )
+    }
     if (!isVector(value)) {
       throw new PrestigeError('INVALID_VALUE', 'Give a text, or a vector of numbers.')
     }
@@ -338,7 +362,7 @@ export class Resolver {
 function noVectors(): PrestigeError {
   return new PrestigeError(
     'INVALID_OPTIONS',
-    'This resolver takes no vectors. Open it with vector: { dimensions, cosineMin }.',
+    'This resolver takes no vectors. Open it with vector: { dimensions, threshold }.',
   )
 }
 

@@ -27,7 +27,7 @@ import { settings } from './rows.ts'
 
 const FORMAT_VERSION = 1
 const SETTINGS = cell(settings, Buffer.from('resolver'))
-const DEFAULT_SIMILARITY = 0.8
+const DEFAULT_THRESHOLD = 0.8
 const DEFAULT_BITS = 512
 const DEFAULT_PLANES_SEED = 13_374_269
 
@@ -48,6 +48,24 @@ export interface ResolverSettings {
   readonly text: TextNearSettings
   /** Absent: this resolver has taken no vectors yet. */
   readonly vector?: VectorSettings | undefined
+}
+
+/** The settings as they are shown: what is kept as `similarityMin` and `cosineMin` is the option `threshold`. */
+export interface ShownSettings extends Omit<ResolverSettings, 'text' | 'vector'> {
+  readonly text: Omit<TextNearSettings, 'similarityMin'> & { readonly threshold: number }
+  /** Absent: this resolver has taken no vectors yet. */
+  readonly vector?: (Omit<VectorSettings, 'cosineMin'> & { readonly threshold: number }) | undefined
+}
+
+export function shownSettings({ text, vector, ...others }: ResolverSettings): ShownSettings {
+  const { similarityMin, ...textOthers } = text
+  if (!vector) return { ...others, text: { threshold: similarityMin, ...textOthers } }
+  const { cosineMin, ...vectorOthers } = vector
+  return {
+    ...others,
+    text: { threshold: similarityMin, ...textOthers },
+    vector: { threshold: cosineMin, ...vectorOthers },
+  }
 }
 
 export interface OpenedSettings {
@@ -77,10 +95,9 @@ function wantedSettings(
 ): OpenedSettings {
   const canonical = canonicalOf(options, found)
   const old = found?.text
-  const isOther =
-    options.similarityMin !== undefined && options.similarityMin !== old?.similarityMin
+  const isOther = options.threshold !== undefined && options.threshold !== old?.similarityMin
   const text = textNearSettings({
-    similarityMin: options.similarityMin ?? old?.similarityMin ?? DEFAULT_SIMILARITY,
+    similarityMin: options.threshold ?? old?.similarityMin ?? DEFAULT_THRESHOLD,
     profile: options.profile ?? old?.profile,
     slots: options.slots ?? (isOther ? undefined : old?.slots),
     bands: options.bands ?? (isOther ? undefined : old?.bands),
@@ -115,7 +132,7 @@ function canonicalOf(
 }
 
 function vectorSettings(wanted: VectorInput, old: VectorSettings | undefined): VectorSettings {
-  const { dimensions, cosineMin } = wanted
+  const { dimensions, threshold: cosineMin } = wanted
   const { bits = old?.bits ?? DEFAULT_BITS } = wanted
   const { form = old?.form ?? 'hadamard', seed = old?.seed ?? DEFAULT_PLANES_SEED } = wanted
   if ((wanted.bands === undefined) !== (wanted.rows === undefined)) {
@@ -170,13 +187,12 @@ function readSettings(text: string): ResolverSettings {
   return found as ResolverSettings // safe: format 1 has exactly these fields, and only we write it
 }
 
-function differencesOf(found: ResolverSettings, wanted: ResolverSettings): string[] {
+function differencesOf(kept: ResolverSettings, asked: ResolverSettings): string[] {
+  const [found, wanted] = [shownSettings(kept), shownSettings(asked)]
   const differences: string[] = []
-  const compare = (name: string, stored: unknown, asked: unknown) => {
-    if (JSON.stringify(stored) === JSON.stringify(asked)) return
-    differences.push(
-      `${name} is ${JSON.stringify(stored)} there, and ${JSON.stringify(asked)} here`,
-    )
+  const compare = (name: string, there: unknown, here: unknown) => {
+    if (JSON.stringify(there) === JSON.stringify(here)) return
+    differences.push(`${name} is ${JSON.stringify(there)} there, and ${JSON.stringify(here)} here`)
   }
   compare('canonical', found.canonical, wanted.canonical)
   for (const [name, value] of Object.entries(wanted.text)) {

@@ -5,17 +5,24 @@ export type { ExplainOptions, Explanation } from './explain.ts'
 export type { ListOptions } from './list.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
 export type { StoreInput } from './options.ts'
-export { KEY_BYTES_MAX, type Key, type PutOptions, VALUE_BYTES_MAX, type Value } from './prepare.ts'
+export {
+  KEY_BYTES_MAX,
+  type Key,
+  type PutItem,
+  type PutOptions,
+  VALUE_BYTES_MAX,
+  type Value,
+} from './prepare.ts'
 export type { KeyOutcome, Method, Origin, Receipt } from './receipt.ts'
 export { type ContentOutcome, storeSpaces } from './rows.ts'
 export type { SemanticVeto } from './semantic/arbiter.ts'
 export type { Judge, Rerank, SemanticInput } from './semantic/options.ts'
 export type { ReembedInput, Reembedded } from './semantic/reembed.ts'
 export type { Refused } from './semantic/store-semantic.ts'
-export type { NearSettings, SemanticSettings, StoreSettings } from './settings.ts'
+export { type ShownSettings as StoreSettings } from './settings.ts'
 export type { Similar, SimilarOptions } from './similar.ts'
 export type { Stats } from './stats.ts'
-export type { PutItem, Store } from './store.ts'
+export type { Store } from './store.ts'
 export type { Counts } from './tallies.ts'
 export { type Lost, salvageStore, verifyStore } from './verify-location.ts'
 export type { Problem, ProblemKind, VerifyOptions, VerifyReport } from './verify/verify.ts'

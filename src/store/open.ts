@@ -8,9 +8,10 @@ import { readOptions } from '../platform/options.ts'
 import { readArchive, writeArchive } from './archive.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './options.ts'
 import type { Reembedded, ReembedInput } from './semantic/reembed.ts'
+import { type PutItem, refuseUnknown } from './prepare.ts'
 import { storeSpaces } from './rows.ts'
 import { openSettings } from './settings.ts'
-import { type PutItem, Store } from './store.ts'
+import { Store } from './store.ts'
 
 /**
  * Opens the store at a location: a directory, `memory:`, `redis://…`, or a backend of one's own. A backend that is
@@ -34,9 +35,7 @@ export async function storeOn(
   try {
     const opened = await openSettings(backend, options)
     const path = opened.semantic && indexPath(location, options.namespace)
-    const store = new Store(backend, opened, options, path)
-    await store.load()
-    return store
+    return await Store.open(backend, opened, options, path)
   } catch (error) {
     // A backend that was given is not ours to close, and no failure to close may hide the reason.
     if (typeof location === 'string') await backend.close().catch(() => {})
@@ -50,6 +49,7 @@ export async function reembedStore(
   input: ReembedInput & { readonly namespace?: string | undefined } = {},
 ): Promise<Reembedded> {
   const { namespace, ...wanted } = input
+  refuseUnknown(wanted, ['namespace', 'embedder', 'threshold', 'signal', 'onProgress'])
   const options = readOptions(storeOptions, { namespace, create: false }, 'Store options')
   const isPlace = typeof location === 'string'
   const backend = isPlace ? await backendOf(location, options) : location

@@ -6,7 +6,7 @@ import type { CanonicalInput } from '../canonical/index.ts'
 import type { Bytes } from '../platform/bytes.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
-import { flag, given, oneOf } from '../platform/options.ts'
+import { flag, given, oneOf, share } from '../platform/options.ts'
 import type { SemanticInput } from './semantic/options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
@@ -35,16 +35,9 @@ export const storeOptions = v.strictObject({
       'exact: identical bytes are kept once. near: texts that are alike are linked as well. semantic: texts that mean the same are. hybrid: both.',
     ),
   ),
-  similarityMin: v.optional(
-    v.pipe(
-      v.number('must be a number'),
-      v.gtValue(0, 'must be greater than 0'),
-      v.maxValue(1, 'must be at most 1'),
-      v.description('With near: texts of at least this Jaccard similarity are linked (0.85).'),
-    ),
-  ),
   near: v.optional(
     v.strictObject({
+      threshold: v.optional(share('Texts of at least this Jaccard similarity are linked (0.8).')),
       profile: v.optional(
         given<ShingleProfile>(
           (value) => typeof value === 'string',
@@ -52,7 +45,7 @@ export const storeOptions = v.strictObject({
         ),
       ),
       slots: v.optional(count('Slots of a sketch, a multiple of 16 from 64 to 512.')),
-      bands: v.optional(count('Bands of a sketch; chosen by similarityMin if not given.')),
+      bands: v.optional(count('Bands of a sketch; chosen by threshold if not given.')),
       rows: v.optional(count('Slots in a band.')),
       candidatesMax: v.optional(count('The most candidates that are measured (100).')),
       bucketMax: v.optional(count('Buckets of more representatives are passed over (1000).')),

@@ -5,6 +5,7 @@
 
 import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
+import { nearest } from '../platform/did-you-mean.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import type { ContentCheck } from './content-check.ts'
@@ -26,13 +27,21 @@ export interface PutOptions {
   readonly ttlMs?: number | undefined
 }
 
+/** One of many to put. */
+export interface PutItem extends PutOptions {
+  readonly key: Key
+  readonly value: Value
+}
+
 const PUT_OPTIONS = ['ttlMs']
 
 /** A misspelt option must not be one that was never given. */
 export function refuseUnknown(options: object, names: readonly string[]): void {
   for (const name in options) {
     if (names.includes(name)) continue
-    const message = `${name} is not an option here. There ${names.length > 1 ? 'are' : 'is'} ${names.join(', ')}.`
+    const meant = nearest(name, names)
+    const hint = meant ? `Did you mean ${meant}?` : `There is: ${names.join(', ')}.`
+    const message = `${name} is not an option here. ${hint}`
     throw new PrestigeError('INVALID_OPTIONS', message)
   }
 }

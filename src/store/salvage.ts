@@ -24,7 +24,8 @@ import { ContentCheck, type Named } from './content-check.ts'
 import type { StoreInput } from './options.ts'
 import { readContentOf } from './read-value.ts'
 import { findSettings, sharesFormsOf, type StoreSettings } from './settings.ts'
-import type { PutItem, Store } from './store.ts'
+import type { PutItem } from './prepare.ts'
+import type { Store } from './store.ts'
 import { type Gap, tolerantScan } from './tolerant-scan.ts'
 import { entryOf, knownOf, raw } from './verify/raw.ts'
 
@@ -112,11 +113,16 @@ function inputOf({ dedup, fidelity, near, semantic }: StoreSettings): StoreInput
     dedup,
     fidelity,
     ...(near && {
-      similarityMin: near.similarityMin,
-      near: { profile: near.profile, slots: near.slots, bands: near.bands, rows: near.rows },
+      near: {
+        threshold: near.similarityMin,
+        profile: near.profile,
+        slots: near.slots,
+        bands: near.bands,
+        rows: near.rows,
+      },
     }),
     ...(semantic && {
-      semantic: { embedder: semantic.model, similarityMin: semantic.similarityMin },
+      semantic: { embedder: semantic.model, threshold: semantic.similarityMin },
     }),
   }
 }

@@ -63,6 +63,32 @@ export interface StoreSettings {
   readonly semantic?: SemanticSettings | undefined
 }
 
+/** The settings as they are shown: what is kept as `similarityMin` is the option `threshold`. */
+export interface ShownSettings extends Omit<StoreSettings, 'near' | 'semantic'> {
+  /** Where near duplicates are linked. */
+  readonly near?: Shown<NearSettings> | undefined
+  /** Where texts of like meaning are linked. */
+  readonly semantic?: Shown<SemanticSettings> | undefined
+}
+
+type Shown<T> = Omit<T, 'similarityMin'> & {
+  /** Texts of at least this similarity are linked. */
+  readonly threshold: number
+}
+
+export function shownSettings({ near, semantic, ...others }: StoreSettings): ShownSettings {
+  return {
+    ...others,
+    ...(near && { near: shown(near) }),
+    ...(semantic && { semantic: shown(semantic) }),
+  }
+}
+
+function shown<T extends { readonly similarityMin: number }>(settings: T): Shown<T> {
+  const { similarityMin: threshold, ...others } = settings
+  return { threshold, ...others }
+}
+
 /** Contents are known by the digest of their canonical form. */
 export function sharesFormsOf({ fidelity, canonical }: StoreSettings): boolean {
   return fidelity === 'representative' && canonical.name !== 'none'
@@ -80,10 +106,7 @@ export interface OpenedSettings {
 
 export async function openSettings(
   backend: Backend,
-  options: Pick<
-    StoreOptions,
-    'dedup' | 'canonical' | 'fidelity' | 'create' | 'similarityMin' | 'near' | 'semantic'
-  >,
+  options: Pick<StoreOptions, 'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic'>,
 ): Promise<OpenedSettings> {
   const given = options.canonical === undefined ? undefined : canonicalProfile(options.canonical)
   const profile = given ?? canonicalProfile('none')
@@ -128,17 +151,13 @@ async function openSemantic(
 
 function refuseMisplaced(
   dedup: StoreSettings['dedup'],
-  { similarityMin, near, semantic }: Pick<StoreOptions, 'similarityMin' | 'near' | 'semantic'>,
+  { near, semantic }: Pick<StoreOptions, 'near' | 'semantic'>,
 ): void {
   const hasNear = dedup === 'near' || dedup === 'hybrid'
-  if (!hasNear && (similarityMin !== undefined || near)) {
+  if (!hasNear && near) {
     const what =
-      dedup === 'exact'
-        ? 'finds identical bytes only'
-        : 'compares meanings: say semantic.similarityMin'
-    throw refusal(
-      `similarityMin and near are for stores with dedup: 'near' or 'hybrid', and this one ${what}.`,
-    )
+      dedup === 'exact' ? 'finds identical bytes only' : 'compares meanings: say semantic.threshold'
+    throw refusal(`near is for stores with dedup: 'near' or 'hybrid', and this one ${what}.`)
   }
   if (semantic && dedup !== 'semantic' && dedup !== 'hybrid') {
     throw refusal(
@@ -151,19 +170,20 @@ function refusal(message: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', message)
 }
 
-const DEFAULT_SIMILARITY = 0.85
+const DEFAULT_THRESHOLD = 0.8
 
 /** Texts are compared in canonical form; without a profile of the store's own, that which reads the same is the same. */
 function wantedNear(
-  {
-    dedup,
-    similarityMin = DEFAULT_SIMILARITY,
-    near,
-  }: Pick<StoreOptions, 'dedup' | 'similarityMin' | 'near'>,
+  { dedup, near }: Pick<StoreOptions, 'dedup' | 'near'>,
   profile: CanonicalProfile,
 ): NearSettings | undefined {
   if (dedup !== 'near' && dedup !== 'hybrid') return undefined
-  const { candidatesMax: _candidates, bucketMax: _bucket, ...wanted } = near ?? {}
+  const {
+    threshold: similarityMin = DEFAULT_THRESHOLD,
+    candidatesMax: _candidates,
+    bucketMax: _bucket,
+    ...wanted
+  } = near ?? {}
   const { evidence: _evidence, ...settings } = textNearSettings({
     ...wanted,
     similarityMin,
@@ -280,7 +300,6 @@ function differencesOf(
   given: {
     dedup?: string | undefined
     fidelity?: string | undefined
-    similarityMin?: number | undefined
     near?: StoreOptions['near']
     canonical: CanonicalProfile | undefined
   },
@@ -294,10 +313,10 @@ function differencesOf(
   const { name, version } = found.canonical
   compare('dedup', found.dedup, given.dedup)
   compare('fidelity', found.fidelity, given.fidelity)
-  const asked = { similarityMin: given.similarityMin, ...given.near }
-  for (const name of ['similarityMin', 'profile', 'slots', 'bands', 'rows'] as const) {
-    const wanted = asked[name]
-    compare(name, String(found.near?.[name]), wanted === undefined ? undefined : String(wanted))
+  const near: Readonly<Record<string, unknown>> = { ...shownSettings(found).near }
+  for (const name of ['threshold', 'profile', 'slots', 'bands', 'rows'] as const) {
+    const wanted = given.near?.[name]
+    compare(`near.${name}`, String(near[name]), wanted === undefined ? undefined : String(wanted))
   }
   compare(
     'canonical',

@@ -19,7 +19,7 @@ export interface SimilarOptions {
    * Only what is at least so similar (the store's own threshold). Below the store's threshold, what is there may
    * be missed.
    */
-  readonly similarityMin?: number | undefined
+  readonly threshold?: number | undefined
 }
 
 /** A representative that a value is like. */
@@ -39,7 +39,7 @@ export async function similarTo(
   value: Value,
   options: SimilarOptions,
 ): Promise<Similar[]> {
-  refuseUnknown(options, ['limit', 'similarityMin'])
+  refuseUnknown(options, ['limit', 'threshold'])
   const settings = semantic?.settings ?? near?.settings
   if (!settings) {
     throw new PrestigeError(
@@ -47,12 +47,13 @@ export async function similarTo(
       "This store finds identical bytes only. Open a new one with dedup: 'near' or 'semantic' to ask for what is similar.",
     )
   }
-  const { limit = DEFAULT_LIMIT, similarityMin = settings.similarityMin } = options
-  if (!(Number.isInteger(limit) && limit >= 1)) throw refusal(`limit is a whole number from 1.`)
-  if (!(similarityMin > 0 && similarityMin <= 1)) {
-    throw refusal(`similarityMin is greater than 0 and at most 1.`)
+  const { limit = DEFAULT_LIMIT, threshold = settings.similarityMin } = options
+  if (!(Number.isInteger(limit) && limit >= 1))
+    throw refusal(`limit: must be a whole number from 1, not ${limit}.`)
+  if (!(threshold > 0 && threshold <= 1)) {
+    throw refusal(`threshold: must be a number greater than 0 and at most 1, not ${threshold}.`)
   }
-  const wanted = { limit, similarityMin }
+  const wanted = { limit, similarityMin: threshold }
   const bytes = valueBytes(value)
   if (semantic) return meaningLike(semantic, bytes, wanted)
   return near ? nearLike(backend, near, bytes, wanted) : []

@@ -143,7 +143,7 @@ describe('bad input', () => {
     const opened = openStore('memory:', wrong)
     await expect(opened).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     await expect(opened).rejects.toThrow(/gc: must be one of immediate, manual/)
-    await expect(opened).rejects.toThrow(/canonicl: is not an option/)
+    await expect(opened).rejects.toThrow(/canonicl is not an option. Did you mean canonical\?/)
     await rejects(openStore('memory:', { canonical: 'rot13' as 'none' }), 'INVALID_OPTIONS')
     await rejects(openStore('memory:', { namespace: 'n'.repeat(65) }), 'INVALID_OPTIONS')
     await rejects(openStore('ftp://localhost'), 'INVALID_LOCATION')

@@ -13,14 +13,7 @@ import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { findEntry, findValue, type Reading } from './transactions/get.ts'
 import { cleanUp, grant } from './transactions/prerequisites.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
-import {
-  type AtOnce,
-  type Items,
-  many,
-  type ManyOptions,
-  type Outcome,
-  type Work,
-} from '../platform/many.ts'
+import { type AtOnce, type Items, many, type ManyOptions, type Outcome } from '../platform/many.ts'
 import { nearOf } from './near/store-near.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { StoreOptions } from './options.ts'
@@ -29,6 +22,7 @@ import {
   keyBytes,
   type Preparation,
   prepare,
+  type PutItem,
   type PutOptions,
   type Value,
 } from './prepare.ts'
@@ -43,19 +37,16 @@ import {
   type OpenedSettings,
   raiseFormat,
   sharesFormsOf,
-  type StoreSettings,
+  type ShownSettings,
+  shownSettings,
 } from './settings.ts'
 import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
 import { readStats, type Stats } from './stats.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
-export interface PutItem extends PutOptions {
-  readonly key: Key
-  readonly value: Value
-}
-
 export class Store {
-  readonly settings: StoreSettings
+  /** What the store was created with. */
+  readonly settings: ShownSettings
   readonly #backend: Backend
   readonly #gate = new Gate('store')
   readonly #preparation: Preparation
@@ -72,7 +63,7 @@ export class Store {
     const { partBytes } = settings
     const semantic =
       settings.semantic && opened.semantic?.make(backend, settings.semantic, partBytes, indexPath)
-    this.settings = settings
+    this.settings = shownSettings(settings)
     this.#isOld = isOldFormat(settings)
     this.#backend = backend
     this.#observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
@@ -91,8 +82,14 @@ export class Store {
     }
   }
 
-  /** Makes the tables of what is there. To be called once, before anything else. */
-  async load(): Promise<void> {
+  /** With the tables of what is there already. */
+  static async open(...opened: ConstructorParameters<typeof Store>): Promise<Store> {
+    const store = new Store(...opened)
+    await store.#load()
+    return store
+  }
+
+  async #load(): Promise<void> {
     const index = this.#preparation.keeping.near?.index
     await index?.load(this.#backend).catch((error: unknown) => {
       // A store whose index is damaged must open, or nobody could verify it. Every search will fail by name.
@@ -174,7 +171,11 @@ export class Store {
   putMany(items: AsyncIterable<PutItem>, options?: ManyOptions): AsyncGenerator<Outcome<Receipt>>
   putMany(items: AtOnce<PutItem>, options?: ManyOptions): Promise<Outcome<Receipt>[]>
   putMany(items: Items<PutItem>, options?: ManyOptions) {
-    return many(items, putWork(this), options)
+    const perform = ({ key, value, ...rest }: PutItem) => this.put(key, value, rest)
+    // What is no value at all is refused by its own put, and weighs nothing.
+    const weigh = ({ value }: PutItem) => value?.length ?? 0
+    const keyOf = ({ key }: PutItem) => key
+    return many(items, { keyOf, weigh, perform, weighResult: () => 0 }, options)
   }
 
   getMany(
@@ -386,15 +387,5 @@ export class Store {
     if (keeping.near ?? keeping.semantic) {
       await cleanUp(() => adoptOrphans(this.#backend, keeping))
     }
-  }
-}
-
-function putWork(store: Store): Work<PutItem, Receipt> {
-  return {
-    keyOf: ({ key }) => key,
-    // What is no value at all is refused by its own put, and weighs nothing.
-    weigh: ({ value }) => value?.length ?? 0,
-    perform: ({ key, value, ...options }) => store.put(key, value, options),
-    weighResult: () => 0,
   }
 }

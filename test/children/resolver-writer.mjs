@@ -22,7 +22,7 @@ console.log('ready')
 async function lane() {
   for (let text = left.pop(); text !== undefined; text = left.pop()) {
     await resolver.resolve('g', text)
-    if (random() < 0.02) await resolver.forget('g', text)
+    if (random() < 0.02) await resolver.delete('g', text)
     if (random() < 0.05) await resolver.lookup('g', texts[Math.floor(random() * texts.length)])
   }
 }

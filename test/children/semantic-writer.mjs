@@ -30,7 +30,7 @@ const embedder = {
 const store = await openStore(directory, {
   dedup: 'semantic',
   durability: 'os',
-  semantic: { embedder, similarityMin: 0.8 },
+  semantic: { embedder, threshold: 0.8 },
 })
 const letters = (number) => String(number).replaceAll(/\d/g, (digit) => 'abcdefghij'[digit])
 for (let at = Number(first); ; at++) {

@@ -30,7 +30,7 @@ const embedder = {
     })
   },
 }
-const semantic = { embedder, similarityMin: 0.9, guards: false }
+const semantic = { embedder, threshold: 0.9, guards: false }
 const store = await openStore(directory, {
   durability: 'os',
   dedup,

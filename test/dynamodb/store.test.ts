@@ -102,7 +102,7 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
 
   it('links near duplicates', async () => {
     const location = await newTable(server.location())
-    const store = await openStore(location, { dedup: 'near', similarityMin: 0.8 })
+    const store = await openStore(location, { dedup: 'near' })
     await store.put('a', 'the quick brown fox jumps over the lazy dog')
     const linked = await store.put('b', 'the quick brown fox jumps over the lazy dogs')
     expect(linked.content).toBe('linked')
@@ -114,7 +114,7 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
   })
 
   it('resolves texts', async () => {
-    const resolver = await openResolver(await newTable(server.location()), { similarityMin: 0.8 })
+    const resolver = await openResolver(await newTable(server.location()), { threshold: 0.8 })
     const first = await resolver.resolve('titles', 'A fine day for a walk in the park')
     const second = await resolver.resolve('titles', 'a fine day for a walk in the park!')
     const other = await resolver.resolve('titles', '公园里散步的好日子，天气晴朗，大家都很高兴')

@@ -62,7 +62,7 @@ export async function auditRace(location: string, work: readonly Delivery[]): Pr
 }
 
 async function auditTexts(resolver: Resolver, texts: ReadonlyMap<string, number>) {
-  const { profile, similarityMin, slots } = resolver.settings.text
+  const { profile, threshold, slots } = resolver.settings.text
   if (profile !== 'auto')
     throw new Error('The race is run with the profile that is chosen by text.')
   const likeness = new TextLikeness(slots, resolver.settings.text)
@@ -92,13 +92,13 @@ async function auditTexts(resolver: Resolver, texts: ReadonlyMap<string, number>
     for (const [at, one] of looks.entries()) {
       for (const other of looks.slice(at + 1)) {
         const shares = one.bands.some((band, place) => band === other.bands[place])
-        if (shares && jaccard(one.hashes, other.hashes) >= similarityMin) bothAccepted++
+        if (shares && jaccard(one.hashes, other.hashes) >= threshold) bothAccepted++
       }
     }
   }
   const wronglyMatched = matched.filter(({ look, representative }) => {
     const other = representatives.get(representative)
-    return !other || jaccard(look.hashes, other.hashes) < similarityMin
+    return !other || jaccard(look.hashes, other.hashes) < threshold
   }).length
   return { unresolved, bothAccepted, wronglyMatched }
 }

@@ -23,7 +23,7 @@ import {
   resolverTallies,
   textNear,
 } from '../../src/resolve/rows.ts'
-import type { ResolverSettings } from '../../src/resolve/settings.ts'
+import type { ResolverSettings } from '../../src/index.ts'
 import { tenantOf } from '../../src/resolve/subject.ts'
 import { latin1, type RowsOf } from './tables.ts'
 
@@ -143,7 +143,7 @@ export class Audit {
       const member = memberOf.get(tenant + row + input)
       if (!member) this.#say('an input is no member of what it was resolved to')
       else if (member.similarity !== resolved.similarity) this.#say('two similarities of one input')
-      if (resolved.similarity < this.#options.settings.text.similarityMin) {
+      if (resolved.similarity < this.#options.settings.text.threshold) {
         this.#say(`a member is only ${resolved.similarity} like its representative`)
       }
     }
@@ -187,7 +187,7 @@ export class Audit {
       if (older.row >= row) this.#say('an older one was merged into a younger one')
       const similarity = jaccard(older.hashes, hashes)
       if (similarity !== payload.mergedInto.similarity) this.#say('merged at another similarity')
-      if (similarity < this.#options.settings.text.similarityMin) this.#say('merged, and not alike')
+      if (similarity < this.#options.settings.text.threshold) this.#say('merged, and not alike')
     }
     if (aliasOf.size !== merged) this.#say(`${aliasOf.size} aliases for ${merged} merged`)
   }
@@ -200,7 +200,7 @@ export class Audit {
       for (const second of live.slice(at + 1)) {
         if (first.tenant !== second.tenant) continue
         const similarity = this.#similarity(first, second)
-        if (similarity < settings.text.similarityMin) continue
+        if (similarity < settings.text.threshold) continue
         if (mayMiss(first.shelf, first.row, second.row)) continue
         this.#say(`two representatives are ${similarity} alike: ${first.text} | ${second.text}`)
       }

@@ -20,7 +20,7 @@ import type { Store } from '../../src/store/store.ts'
 import { fail, latin1, table } from './invariants.ts'
 
 const PROFILE = 'words-1'
-const SIMILARITY_MIN = 0.85
+const THRESHOLD = 0.85
 const SLOTS = 64
 const BANDS = 16
 const ROWS = 1
@@ -58,7 +58,7 @@ export function nearOptions(world: SimulatedWorld) {
   const bucketMax = one(20, 20, 1)
   const near = { profile: PROFILE, slots: SLOTS, bands: BANDS, rows: ROWS, bucketMax } as const
   const dedup = 'near' as const
-  return { dedup, similarityMin: SIMILARITY_MIN, canonical, fidelity, gc, near }
+  return { dedup, canonical, fidelity, gc, near: { threshold: THRESHOLD, ...near } }
 }
 
 const canonical = (value: string) => value.trim().toLowerCase()
@@ -79,7 +79,7 @@ function similarity(one: string, other: string): number {
 /** Whether a value may have been answered by another, where bytes are shared. */
 export function isNear(put?: string, seen?: string): boolean {
   if (put === undefined || seen === undefined) return put === seen
-  return put === seen || similarity(put, seen) >= SIMILARITY_MIN
+  return put === seen || similarity(put, seen) >= THRESHOLD
 }
 
 const bands = new Map<string, Uint32Array>()
@@ -160,7 +160,7 @@ export class NearInvariants {
       const row = back.get(target + id)
       if (!row || latin1(row) !== digest) fail('a link is not listed')
       const measured = similarity(this.#text(id), this.#text(target))
-      if (measured < SIMILARITY_MIN) fail('a content is linked to one it is not like')
+      if (measured < THRESHOLD) fail('a content is linked to one it is not like')
       if (measured !== to.similarity) fail('a link tells another similarity')
       const isThere = linkOf.has(target) && !linkOf.get(target)?.to && idOf.has(target)
       if (!isThere && !gone.has(target)) fail('a content is linked to what is gone, unnoted')
@@ -212,7 +212,7 @@ export class NearInvariants {
     other: { id: string; group: Buffer },
     buckets: Rows['buckets'],
   ): void {
-    if (similarity(this.#text(one.id), this.#text(other.id)) < SIMILARITY_MIN) return
+    if (similarity(this.#text(one.id), this.#text(other.id)) < THRESHOLD) return
     const others = new Set(this.#bucketsOf(other))
     const isShared = this.#bucketsOf(one).some(
       (name) => others.has(name) && !buckets.get(name)?.isFull,
@@ -224,7 +224,7 @@ export class NearInvariants {
     for (const value of table(world, refs).values()) {
       const told = decodeSimilarity(value)
       if (value.byteLength > 0 && !this.#sharesNear) fail('a reference tells a similarity')
-      if (told !== undefined && told < SIMILARITY_MIN) fail('a similarity is below the threshold')
+      if (told !== undefined && told < THRESHOLD) fail('a similarity is below the threshold')
     }
   }
 }

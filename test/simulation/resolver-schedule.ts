@@ -34,7 +34,7 @@ interface Regime {
   readonly ttl: boolean
 }
 
-const COMMON = { similarityMin: 0.6, profile: 'chars-3', slots: 64, cacheMs: 0 } as const
+const COMMON = { threshold: 0.6, profile: 'chars-3', slots: 64, cacheMs: 0 } as const
 const REGIMES: readonly Regime[] = [
   { name: 'all bands', options: { ...COMMON, bands: 48, rows: 1 }, misses: false, ttl: false },
   { name: 'few bands', options: { ...COMMON, bands: 3, rows: 3 }, misses: true, ttl: false },
@@ -154,7 +154,7 @@ async function attempt(run: Run, resolver: Resolver): Promise<string> {
   try {
     if (dice < 0.55) return `resolve ${shown} ${(await resolver.resolve(group, text)).status}`
     if (dice < 0.6) return `lookup ${shown} ${(await resolver.lookup(group, text))?.status}`
-    if (dice < 0.94) return `forget ${shown} ${await resolver.forget(group, text)}`
+    if (dice < 0.94) return `forget ${shown} ${await resolver.delete(group, text)}`
     return `collect ${(await resolver.collect()).clusters}`
   } catch (error) {
     // The network may fail for good; anything else is a fault of ours.
@@ -192,8 +192,8 @@ async function finish(run: Run): Promise<number> {
   if (rowsOf(leftovers).size > 0) throw new Error('leftovers were not collected')
   for (const group of GROUPS) {
     for (const text of run.texts) {
-      await resolver.forget(group, text)
-      if (await resolver.forget(group, text)) throw new Error('what was forgotten is there again')
+      await resolver.delete(group, text)
+      if (await resolver.delete(group, text)) throw new Error('what was forgotten is there again')
     }
   }
   world.time += 1000

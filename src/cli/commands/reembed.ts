@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const done = await reembedStore(location, {
     namespace: invocation.text('namespace'),
     embedder: invocation.text('model'),
-    similarityMin: invocation.share('semantic-min'),
+    threshold: invocation.share('semantic-threshold'),
     signal: invocation.signal,
     onProgress({ texts }) {
       if (!shows || Date.now() - toldAt < PROGRESS_MS) return
@@ -25,10 +25,10 @@ export async function run(invocation: Invocation): Promise<number> {
   })
   if (invocation.flag('json')) await printJson(done)
   else if (!invocation.flag('quiet')) {
-    const { from, to, texts, embedded, similarityMin } = done
+    const { from, to, texts, embedded, threshold } = done
     await print(
       `${count(texts)} texts compared anew, ${count(embedded)} of them embedded\n` +
-        `  from ${from}\n  to   ${to}\n  the same from ${similarityMin} on\n`,
+        `  from ${from}\n  to   ${to}\n  threshold ${threshold}\n`,
     )
   }
   return 0

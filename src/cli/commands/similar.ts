@@ -12,11 +12,11 @@ import { locationOf, withStore } from '../with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const limit = invocation.wholeNumber('limit')
-  const similarityMin = invocation.share('similarity-min')
+  const threshold = invocation.share('threshold')
   locationOf(invocation)
   const value = await valueOf(invocation, 0)
   const found = await withStore(invocation, { create: false }, (store) =>
-    store.similar(value, { limit, similarityMin }),
+    store.similar(value, { limit, threshold }),
   )
   if (invocation.flag('json')) await printJson(found)
   else if (found.length > 0) await print(tableOf(found))

@@ -29,9 +29,9 @@ function tableOf(stats: Stats, settings: StoreSettings): string {
     ...(semantic ? [['meanings', count(semantic.links), '', 'contents that mean another']] : []),
     ...(near?.possibleMisses ? [['missed', count(near.possibleMisses), '', 'at most']] : []),
   ]
-  const alike = settings.near ? `, ${percent(settings.near.similarityMin)} similar` : ''
+  const alike = settings.near ? `, ${percent(settings.near.threshold)} similar` : ''
   const meaning = settings.semantic
-    ? `, ${percent(settings.semantic.similarityMin)} alike in meaning`
+    ? `, ${percent(settings.semantic.threshold)} alike in meaning`
     : ''
   const ways = `  the same means: canonical ${canonical.name}${alike}${meaning}, fidelity ${fidelity}\n`
   return table(rows, ['left', 'right', 'right', 'left']) + ways

@@ -57,7 +57,7 @@ export const corpusCommands = {
       'asked for again; while it goes on, whoever asks for the same works along. Nothing is published',
       'before everything is decided and below the ceilings.',
       '',
-      'Settings come from --config, then the environment (PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN=0.9),',
+      'Settings come from --config, then the environment (PRESTIGE_DEDUPE_NEAR_THRESHOLD=0.9),',
       'then options; the last one wins. Durability is os unless said.',
     ],
     options: {
@@ -67,7 +67,7 @@ export const corpusCommands = {
       config: 'Settings from a file: prestige config init writes one.',
       plan: 'Only say what a run would do, and tell the duplicates in FILE.',
       against: 'Clean the inputs against this state, adding nothing to it.',
-      'similarity-min': 'Texts at least so similar are duplicates (default 0.8).',
+      threshold: 'Texts at least so similar are duplicates (default 0.8).',
       chunks: 'Tell passages that documents share, too.',
       keep: 'Which copy survives: first, longest, newest, quality, source, type.',
       'source-priority': 'Sources, the best first, for --keep source.',

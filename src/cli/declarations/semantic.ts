@@ -29,6 +29,6 @@ export const semanticCommands = {
       progress: 'Show progress even when stderr is not a terminal.',
       quiet: 'Say nothing when all is well.',
     },
-    examples: ['prestige reembed --model gte-small --semantic-min 0.95', 'prestige reembed'],
+    examples: ['prestige reembed --model gte-small --semantic-threshold 0.95', 'prestige reembed'],
   },
 } as const satisfies Readonly<Record<string, Command>>

@@ -72,10 +72,10 @@ const simhash = v.strictObject({
 
 const near = v.strictObject({
   enabled: v.optional(flag('Texts that share most of their shingles are duplicates.'), true),
-  similarityMin: v.optional(share('Jaccard similarity from which on they are.'), 0.8),
+  threshold: v.optional(share('Minimum Jaccard similarity of near duplicates.'), 0.8),
   profile,
   slots: v.optional(count(64, 'Slots of a sketch, a multiple of 16 up to 512.')),
-  bands: v.optional(count(1, 'Bands of a sketch; chosen by similarityMin if not given.')),
+  bands: v.optional(count(1, 'Bands of a sketch; chosen by threshold if not given.')),
   rows: v.optional(count(1, 'Slots in a band.')),
   evidence: v.optional(
     oneOf(['hashes', 'text', 'sketch'], 'What is kept to measure by. With sketch, by estimate.'),
@@ -110,8 +110,8 @@ const semantic = v.strictObject({
     ),
     'all-MiniLM-L6-v2',
   ),
-  similarityMin: v.optional(
-    share('Cosine from which on they do. None fits all: `prestige tune --semantic` finds yours.'),
+  threshold: v.optional(
+    share('Minimum cosine. None fits all models: `prestige tune --semantic` finds yours.'),
   ),
   textBytesMax: v.optional(
     count(1, 'Longer texts are not compared by meaning; they are never cut off.'),

@@ -21,29 +21,29 @@ const messageOf = (values: Layer['values']): string => {
 describe('layers', () => {
   it('are merged setting by setting, the last winning; a list replaces a list', () => {
     const { config, reading } = read(
-      { near: { similarityMin: 0.7, slots: 256 }, keep: ['longest', 'source'] },
-      { near: { similarityMin: 0.9 }, keep: ['first'], input: { fields: { text: 'body' } } },
+      { near: { threshold: 0.7, slots: 256 }, keep: ['longest', 'source'] },
+      { near: { threshold: 0.9 }, keep: ['first'], input: { fields: { text: 'body' } } },
     )
-    expect(config.near).toMatchObject({ similarityMin: 0.9, slots: 256 })
+    expect(config.near).toMatchObject({ threshold: 0.9, slots: 256 })
     expect(config.keep).toEqual(['first'])
     expect(reading.fields).toMatchObject({ text: 'body', id: 'id' })
   })
 
   it('may be of the environment, under the name of the setting', () => {
     const values = environmentLayer({
-      PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN: '85%',
+      PRESTIGE_DEDUPE_NEAR_THRESHOLD: '85%',
       PRESTIGE_DEDUPE_SOURCE_PRIORITY: 'books, wiki',
       PRESTIGE_DEDUPE_SIMHASH_ENABLED: 'true',
       PRESTIGE_DEDUPE_INPUT_FIELDS_TEXT: 'content',
       OTHER: 'x',
     })
     const { config, reading } = readJobConfig([values])
-    expect(config.near.similarityMin).toBe(0.85)
+    expect(config.near.threshold).toBe(0.85)
     expect(config.sourcePriority).toEqual(['books', 'wiki'])
     expect(config.simhash.enabled).toBe(true)
     expect(reading.fields?.text).toBe('content')
     expect(() => environmentLayer({ PRESTIGE_DEDUPE_MAX_DORP: '1' })).toThrow(
-      'PRESTIGE_DEDUPE_MAX_DORP is no setting. Did you mean PRESTIGE_DEDUPE_MAX_DROP?',
+      'PRESTIGE_DEDUPE_MAX_DORP is not an option. Did you mean PRESTIGE_DEDUPE_MAX_DROP?',
     )
   })
 })
@@ -56,19 +56,21 @@ describe('values', () => {
   })
 
   it('that cannot be are refused with the name of the setting', () => {
-    expect(messageOf({ maxDrop: 'much' })).toContain('c.yaml: maxDrop is a number, such as')
+    expect(messageOf({ maxDrop: 'much' })).toContain('c.yaml: maxDrop: must be a number, such as')
     expect(messageOf({ maxDrop: '200%' })).toContain('maxDrop: must be a number from 0 to 1')
     expect(messageOf({ canonical: { profile: 'latin' } })).toContain('canonical.profile: must be')
-    expect(messageOf({ near: 5 })).toContain('near')
-    expect(messageOf({ strict: 'perhaps' })).toContain('strict is true or false; not "perhaps"')
+    expect(messageOf({ near: 5 })).toContain('near: must be an object, not 5')
+    expect(messageOf({ strict: 'perhaps' })).toContain(
+      'strict: must be true or false, not "perhaps"',
+    )
   })
 })
 
 describe('names', () => {
   it('that there are not are answered with the nearest', () => {
-    expect(messageOf({ maxDrp: 1 })).toContain('maxDrp is no setting. Did you mean maxDrop?')
-    expect(messageOf({ near: { similarity: 1 } })).toContain('near.similarity is no setting')
-    expect(messageOf({ similarityMin: 1 })).toContain('Did you mean near.similarityMin?')
+    expect(messageOf({ maxDrp: 1 })).toContain('maxDrp is not an option. Did you mean maxDrop?')
+    expect(messageOf({ near: { similarity: 1 } })).toContain('near.similarity is not an option')
+    expect(messageOf({ threshold: 1 })).toContain('Did you mean near.threshold?')
   })
 
   it('of the other spelling are understood, and what has no counterpart is told', () => {
@@ -88,7 +90,7 @@ describe('names', () => {
     })
     expect(config).toMatchObject({
       simhash: { enabled: true, distanceMax: 2 },
-      near: { similarityMin: 0.9, slots: 128, profile: 'chars-5' },
+      near: { threshold: 0.9, slots: 128, profile: 'chars-5' },
       chunks: { enabled: true, bytes: 512 },
       sourcePriority: ['books', 'wiki'],
       typePriority: ['article'],

@@ -17,7 +17,7 @@ import { nearest } from '../../platform/did-you-mean.ts'
 import { flag, readOptions } from '../../platform/options.ts'
 import { type DedupeConfig, dedupeSchema, readConfig } from './config.ts'
 import { isRaw, mergeRaw, nested, type Raw } from './raw.ts'
-import { entriesOf, fieldsOf, type SchemaField, unwrapped } from './schema-fields.ts'
+import { fieldsOf, type SchemaField } from './schema-fields.ts'
 import { seedNames } from './seed-names.ts'
 import { readValue } from './values.ts'
 
@@ -54,18 +54,21 @@ export interface JobConfig {
 export interface Layer {
   readonly from: string
   readonly values: Raw
+  /** What was typed here for the setting `near.threshold`: `--threshold 90`. */
+  readonly typed?: ((path: string) => string | undefined) | undefined
 }
 
 export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const warnings: string[] = []
   let merged: Raw = {}
-  for (const { from, values } of layers) {
+  for (const { from, values, typed } of layers) {
     const understood = seedNames(values, (warning) => warnings.push(`${from}: ${warning}`))
-    requireNames(jobSchema, understood, from, [])
-    merged = mergeRaw(merged, withUnits(understood, from))
+    const read = withUnits(understood, from, typed)
+    // Each layer alone, so that a mistake is reported under the name by which it was made.
+    readSettings(read, from, typed)
+    merged = mergeRaw(merged, read)
   }
-  // safe: readOptions looks at everything in it
-  const read = readOptions(jobSchema, merged as v.InferInput<typeof jobSchema>, 'The config')
+  const read = readSettings(merged, 'The config')
   const { strict, input, ...dedupe } = read
   const listing = {
     format: input.format,
@@ -81,43 +84,22 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   return { config: readConfig(dedupe), listing, reading, strict, warnings }
 }
 
-function requireNames(
-  schema: v.GenericSchema,
-  values: Raw,
-  from: string,
-  path: readonly string[],
-): void {
-  const entries = entriesOf(schema) ?? {}
-  for (const [name, value] of Object.entries(values)) {
-    const entry = Object.hasOwn(entries, name) ? entries[name] : undefined
-    const at = [...path, name]
-    if (!entry) throw unknownName(from, at, Object.keys(entries))
-    const inner = unwrapped(entry)
-    if (entriesOf(inner) && isRaw(value)) requireNames(inner, value, from, at)
-  }
-}
-
-function unknownName(
-  from: string,
-  path: readonly string[],
-  known: readonly string[],
-): PrestigeError {
-  const all = fieldsOf(jobSchema).map((field) => field.path.join('.'))
-  const last = path.at(-1) ?? ''
-  const beside = nearest(last, known)
-  const elsewhere = all.find((name) => name.endsWith(`.${last}`)) ?? nearest(path.join('.'), all)
-  const meant = beside ? [...path.slice(0, -1), beside].join('.') : elsewhere
-  const hint = meant ? ` Did you mean ${meant}?` : ` There are: ${known.join(', ')}.`
-  return new PrestigeError('INVALID_OPTIONS', `${from}: ${path.join('.')} is no setting.${hint}`)
+function readSettings(values: Raw, from: string, typed?: Layer['typed']) {
+  // safe: readOptions looks at everything in it
+  return readOptions(jobSchema, values as v.InferInput<typeof jobSchema>, from, typed)
 }
 
 /** Numbers that are written as people write them: `60%`, `10MB`. */
-function withUnits(values: Raw, from: string): Raw {
+function withUnits(values: Raw, from: string, typed: Layer['typed']): Raw {
   let read: Raw = values
   for (const field of fieldsOf(jobSchema)) {
+    const name = field.path.join('.')
     const found = valueAt(values, field.path)
     if (typeof found !== 'string' || field.kind === 'text' || field.kind === 'choice') continue
-    read = mergeRaw(read, nested(field.path, readValue(field, found, from)))
+    read = mergeRaw(
+      read,
+      nested(field.path, readValue(field, found, typed?.(name) ?? `${from}: ${name}`)),
+    )
   }
   return read
 }
@@ -130,12 +112,9 @@ function valueAt(values: Raw, path: readonly string[]): unknown {
 
 const ENVIRONMENT = 'PRESTIGE_DEDUPE_'
 
-/** `PRESTIGE_DEDUPE_NEAR_SIMILARITY_MIN`. */
-export function environmentName({ path }: SchemaField): string {
-  const words = path.map((name) =>
-    name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
-  )
-  return ENVIRONMENT + words.join('_')
+/** `PRESTIGE_DEDUPE_NEAR_THRESHOLD`. */
+export function environmentName({ path }: Pick<SchemaField, 'path'>): string {
+  return ENVIRONMENT + path.join('_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()
 }
 
 export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): Layer {
@@ -147,9 +126,13 @@ export function environmentLayer(environment: Readonly<Record<string, string | u
     if (!field) {
       const meant = nearest(name, [...known.keys()])
       const hint = meant ? ` Did you mean ${meant}?` : ''
-      throw new PrestigeError('INVALID_OPTIONS', `The environment: ${name} is no setting.${hint}`)
+      throw new PrestigeError('INVALID_OPTIONS', `${name} is not an option.${hint}`)
     }
     values = mergeRaw(values, nested(field.path, value))
   }
-  return { from: 'the environment', values }
+  const typed = (path: string) => {
+    const name = environmentName({ path: path.split('.') })
+    return `${name}=${environment[name]}`
+  }
+  return { from: 'The environment', values, typed }
 }

@@ -17,7 +17,7 @@ export function isRaw(value: unknown): value is Raw {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** `{ near: { similarityMin: 0.9 } }`. */
+/** `{ near: { threshold: 0.9 } }`. */
 export function nested(path: readonly string[], value: unknown): Raw {
   return path.toReversed().reduce<unknown>((inner, name) => ({ [name]: inner }), value) as Raw // safe: a path has a name
 }

@@ -2,10 +2,12 @@
 
 import * as v from 'valibot'
 
+import { entriesOf, unwrapped } from '../../platform/options.ts'
+
 export type FieldKind = 'number' | 'boolean' | 'choice' | 'text' | 'list'
 
 export interface SchemaField {
-  /** `['near', 'similarityMin']`. */
+  /** `['near', 'threshold']`. */
   readonly path: readonly string[]
   readonly kind: FieldKind
   readonly help: string
@@ -27,7 +29,7 @@ export function fieldsOf(schema: Schema, path: readonly string[] = []): SchemaFi
 
 function fieldOf(entry: Schema, inner: Schema, path: readonly string[]): SchemaField {
   const kind = kindOf(inner)
-  const choices = choicesOf(kind === 'list' ? unwrapped(part(inner, 'item')) : inner)
+  const choices = choicesOf(kind === 'list' ? unwrapped(itemOf(inner)) : inner)
   const help = v.getDescription(inner) ?? ''
   return { path, kind, help, fallback: fallbackOf(entry), choices }
 }
@@ -49,17 +51,6 @@ function choicesOf(schema: Schema): readonly string[] | undefined {
   return Array.isArray(options) ? options.map(String) : undefined
 }
 
-export function entriesOf(schema: Schema): Readonly<Record<string, Schema>> | undefined {
-  const entries: unknown = Reflect.get(schema, 'entries')
-  // safe: the entries of an object schema are schemas
-  return typeof entries === 'object' ? (entries as Record<string, Schema>) : undefined
-}
-
-/** Without `optional`. */
-export function unwrapped(schema: Schema): Schema {
-  return schema.type === 'optional' ? unwrapped(part(schema, 'wrapped')) : schema
-}
-
-function part(schema: Schema, name: string): Schema {
-  return Reflect.get(schema, name) as Schema // safe: called only for parts that schemas of this type have
+function itemOf(list: Schema): Schema {
+  return Reflect.get(list, 'item') as Schema // safe: called only for lists, which have one
 }

@@ -39,7 +39,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'simhash.threshold': to('simhash', 'distanceMax'),
   'simhash.max_tokens': without('whole texts are looked at.'),
   'minhash.enabled': to('near', 'enabled'),
-  'minhash.threshold': to('near', 'similarityMin'),
+  'minhash.threshold': to('near', 'threshold'),
   'minhash.num_perm': to('near', 'slots'),
   'minhash.bands': to('near', 'bands'),
   'minhash.rows': to('near', 'rows'),

@@ -18,18 +18,18 @@ const FACTORS: Readonly<Record<string, number>> = {
   gib: 2 ** 30,
 }
 
-export function readValue(field: SchemaField, text: string, from: string): unknown {
-  const { kind } = field
+/** `name`: of the setting, or what was typed for it. */
+export function readValue({ kind }: SchemaField, text: string, name: string): unknown {
   if (kind === 'list')
     return text
       .split(',')
       .map((part) => part.trim())
       .filter(Boolean)
-  if (kind === 'boolean') return booleanOf(field, text, from)
-  return kind === 'number' ? numberOf(field, text, from) : text
+  if (kind === 'boolean') return booleanOf(text, name)
+  return kind === 'number' ? numberOf(text, name) : text
 }
 
-function numberOf(field: SchemaField, text: string, from: string): number {
+function numberOf(text: string, name: string): number {
   const found = /^\s*(?<amount>\d+(?:\.\d+)?|\.\d+)\s*(?<unit>[a-z%]*)\s*$/i.exec(text)?.groups
   const factor = FACTORS[found?.['unit']?.toLowerCase() ?? '-']
   if (found && factor !== undefined) {
@@ -37,16 +37,18 @@ function numberOf(field: SchemaField, text: string, from: string): number {
     // Divided, because 57 * 0.01 is not 0.57.
     return factor === 0.01 ? number / 100 : number * factor
   }
-  throw unreadable(field, text, from, 'a number, such as 5, 60% or 10MB')
+  throw unreadable(text, name, 'a number, such as 5, 60% or 10MB')
 }
 
-function booleanOf(field: SchemaField, text: string, from: string): boolean {
+function booleanOf(text: string, name: string): boolean {
   if (text === 'true' || text === '1' || text === 'yes') return true
   if (text === 'false' || text === '0' || text === 'no') return false
-  throw unreadable(field, text, from, 'true or false')
+  throw unreadable(text, name, 'true or false')
 }
 
-function unreadable({ path }: SchemaField, text: string, from: string, is: string): PrestigeError {
-  const message = `${from}: ${path.join('.')} is ${is}; not ${JSON.stringify(text)}.`
-  return new PrestigeError('INVALID_OPTIONS', message)
+function unreadable(text: string, name: string, is: string): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    `${name}: must be ${is}, not ${JSON.stringify(text)}.`,
+  )
 }

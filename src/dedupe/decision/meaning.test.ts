@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const OPTIONS = (): DedupeOptions => ({
   near: { enabled: false },
-  semantic: { enabled: true, similarityMin: 0.8 },
+  semantic: { enabled: true, threshold: 0.8 },
   embedder: wordEmbedder(),
 })
 
@@ -84,14 +84,14 @@ describe('meanings in the cascade', () => {
     expect(decisions.map(({ action }) => action)).toEqual(['keep', 'keep'])
     expect(embedder.asked).toEqual([])
     await expect(open({ semantic: { enabled: true }, embedder })).rejects.toThrow(
-      /similarityMin is missing.*prestige tune --semantic/,
+      /threshold is missing.*prestige tune --semantic/,
     )
   })
 
   it('are kept apart by guards, and where a text is too long or has no word', async () => {
     const options = {
       ...OPTIONS(),
-      semantic: { enabled: true, similarityMin: 0.8, textBytesMax: 200 },
+      semantic: { enabled: true, threshold: 0.8, textBytesMax: 200 },
     }
     const deduper = await open(options)
     const bill = (sum: string) => `the bill for the whole house comes to ${sum} euros`
@@ -102,7 +102,7 @@ describe('meanings in the cascade', () => {
   })
 
   it('come after near duplicates, which are dropped', async () => {
-    const deduper = await open({ ...OPTIONS(), near: { similarityMin: 0.8 } })
+    const deduper = await open({ ...OPTIONS(), near: { threshold: 0.8 } })
     const words = Array.from(
       { length: 60 },
       (_, at) => `word${'abcdefghij'[at % 10]}${'klmnopqrst'[Math.floor(at / 10)]}`,

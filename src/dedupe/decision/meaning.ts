@@ -75,18 +75,18 @@ export class Meanings {
 
   static async open(
     index: NearIndex<Uint8Array>,
-    { model, similarityMin }: DedupeConfig['semantic'],
+    { model, threshold }: DedupeConfig['semantic'],
     given: Embedder | undefined,
     rowBytesMax: number,
   ): Promise<Meanings> {
-    if (similarityMin === undefined) {
+    if (threshold === undefined) {
       throw new PrestigeError(
         'INVALID_OPTIONS',
-        'semantic.similarityMin is missing, and no value fits all models and texts. Give it, or find yours with `prestige tune --semantic --pairs FILE`.',
+        'semantic.threshold is missing, and no value fits all models and texts. Give it, or find yours with `prestige tune --semantic --pairs FILE`.',
       )
     }
     const embedder = new StoreEmbedder(given ?? model)
-    return new Meanings(index, similarityMin, embedder, await embedder.get(), rowBytesMax)
+    return new Meanings(index, threshold, embedder, await embedder.get(), rowBytesMax)
   }
 
   /** In the order of the documents; `undefined` where there is nothing to compare. */

@@ -100,8 +100,8 @@ const OTHER_ROWS = 64
 const DEFAULT_SOURCE = 'default'
 
 export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
-  const { similarityMin, profile, slots, bands, rows, evidence } = near
-  return textNearSettings({ similarityMin, profile, slots, bands, rows, evidence })
+  const { threshold, profile, slots, bands, rows, evidence } = near
+  return textNearSettings({ similarityMin: threshold, profile, slots, bands, rows, evidence })
 }
 
 export class Preparer {

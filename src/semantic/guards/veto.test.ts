@@ -150,7 +150,7 @@ describe('the other guards', () => {
       expect(veto(a, b, { [guard]: false })).toEqual([])
     }
     // @ts-expect-error: not a guard
-    expect(() => veto('a', 'b', { colour: true })).toThrow(/colour: is not an option/)
+    expect(() => veto('a', 'b', { colour: true })).toThrow(/colour is not an option/)
   })
 })
 

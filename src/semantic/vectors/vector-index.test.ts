@@ -237,7 +237,7 @@ describe('the options of an index', () => {
   })
 
   it('are refused where they are unknown, doubled or out of bounds', () => {
-    expect(() => readIndexOptions({ ef: 1 })).toThrow(/ef: is not an option/)
+    expect(() => readIndexOptions({ ef: 1 })).toThrow(/ef is not an option/)
     expect(() => readIndexOptions({ m: 8, hnsw_m: 9 })).toThrow(/given twice/)
     expect(() => readIndexOptions({ m: 1.5 })).toThrow(/whole number/)
   })

@@ -64,7 +64,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
       content: 'linked',
       method: 'near',
       similarity,
-      threshold: 0.85,
+      threshold: 0.8,
       bytesSaved: 0,
     })
     expect(String(linked.of?.firstKey)).toBe('a')
@@ -126,12 +126,12 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
   })
 
   it('lists what is like a value, the most similar first, and keeps nothing', async () => {
-    const store = await openHere({ ...NEAR, similarityMin: 0.9, near: ALL })
+    const store = await openHere({ ...NEAR, near: { threshold: 0.9, ...ALL } })
     const texts = [A, edited(A, 8), edited(A, 12, 'y'), OTHER]
     for (const [at, text] of texts.entries()) {
       expect((await store.put(`k${at}`, text)).content).toBe('new')
     }
-    const found = await store.similar(A, { similarityMin: 0.5 })
+    const found = await store.similar(A, { threshold: 0.5 })
     expect(found.map(({ firstKey }) => String(firstKey))).toEqual(['k0', 'k1', 'k2'])
     expect(found.map(({ similarity }) => similarity)).toEqual(
       texts.slice(0, 3).map((text) => exactSimilarity(A, text, 'words-3')),
@@ -139,7 +139,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
     expect(found.map(({ bytes }) => bytes)).toEqual(
       texts.slice(0, 3).map((t) => Buffer.byteLength(t)),
     )
-    expect(await store.similar(A, { similarityMin: 0.5, limit: 2 })).toEqual(found.slice(0, 2))
+    expect(await store.similar(A, { threshold: 0.5, limit: 2 })).toEqual(found.slice(0, 2))
     expect(await store.similar(A)).toEqual(found.slice(0, 1))
     expect(await store.similar(textOf(3))).toEqual([])
     expect(await store.stats()).toMatchObject({ keys: 4, contents: 4 })
@@ -157,7 +157,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
       content: 'duplicate',
       method: 'near',
       similarity,
-      threshold: 0.85,
+      threshold: 0.8,
     })
     expect(await store.put('c', A)).toMatchObject({ content: 'duplicate', method: 'digest' })
     expect(await store.explain('c')).toMatchObject({ content: 'duplicate', method: 'digest' })
@@ -449,13 +449,13 @@ describe('several views of one store', () => {
 describe('the settings of a near store', () => {
   it('are remembered, and taken from the store by whoever says nothing', async () => {
     const engine = new MemoryEngine()
-    const input = { ...NEAR, similarityMin: 0.7, near: { profile: 'words-3', slots: 256 } } as const
+    const input = { ...NEAR, near: { threshold: 0.7, profile: 'words-3', slots: 256 } } as const
     const store = await open(input, engine)
     await store.put('a', A)
     const again = await open({}, engine)
     expect(again.settings).toEqual(store.settings)
     expect(again.settings.near).toMatchObject({
-      similarityMin: 0.7,
+      threshold: 0.7,
       profile: 'words-3',
       slots: 256,
     })
@@ -464,7 +464,7 @@ describe('the settings of a near store', () => {
   })
 
   it.each<[string, StoreInput]>([
-    ['similarityMin', { similarityMin: 0.9 }],
+    ['threshold', { near: { threshold: 0.9 } }],
     ['profile', { near: { profile: 'chars-3' } }],
     ['slots', { near: { slots: 256 } }],
     ['bands', { near: { bands: 4, rows: 4 } }],
@@ -481,19 +481,19 @@ describe('the settings of a near store', () => {
 
   it('are refused for a store that finds identical bytes only, and none is made by mistake', async () => {
     const engine = new MemoryEngine()
-    await expect(open({ similarityMin: 0.9 }, engine)).rejects.toMatchObject({
+    await expect(open({ near: { threshold: 0.9 } }, engine)).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
     })
-    const store = await open({ ...NEAR, similarityMin: 0.9 }, engine)
-    expect(store.settings.near?.similarityMin).toBe(0.9)
+    const store = await open({ ...NEAR, near: { threshold: 0.9 } }, engine)
+    expect(store.settings.near?.threshold).toBe(0.9)
     const exact = await open({})
     await expect(exact.similar('x')).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     expect(await exact.stats()).not.toHaveProperty('near')
   })
 
   it.each<StoreInput>([
-    { ...NEAR, similarityMin: 0 },
-    { ...NEAR, similarityMin: 1.1 },
+    { ...NEAR, near: { threshold: 0 } },
+    { ...NEAR, near: { threshold: 1.1 } },
     { ...NEAR, near: { bands: 4 } },
     { ...NEAR, near: { slots: 64, bands: 64, rows: 2 } },
     { ...NEAR, near: { profile: 'letters' as 'chars' } },
@@ -508,8 +508,9 @@ describe('the settings of a near store', () => {
     ]) {
       const engine = new MemoryEngine()
       const store = await open(NEAR, engine)
-      const { settings } = store
-      const written = { ...settings, format: 1, near: { ...settings.near, ...change } }
+      const { near, ...settings } = store.settings
+      const kept = { ...near, similarityMin: near?.threshold, ...change }
+      const written = { ...settings, format: 1, near: kept }
       engine.space('settings').set('\0store', Buffer.from(JSON.stringify(written)))
       await expect(open({}, engine)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
     }
@@ -518,8 +519,8 @@ describe('the settings of a near store', () => {
   it.each([
     { limit: 0 },
     { limit: 1.5 },
-    { similarityMin: 0 },
-    { similarityMin: 2 },
+    { threshold: 0 },
+    { threshold: 2 },
     { most: 1 } as object,
   ])('and of similar are refused when they make no sense: %j', async (options) => {
     const store = await open()

@@ -18,7 +18,7 @@ function open(semantic: StoreInput['semantic']) {
   const embedder = wordEmbedder()
   return openStore('memory:', {
     dedup: 'semantic',
-    semantic: { embedder, similarityMin: 0.8, callbackTimeoutMs: 20, ...semantic },
+    semantic: { embedder, threshold: 0.8, callbackTimeoutMs: 20, ...semantic },
   })
 }
 
@@ -64,7 +64,7 @@ describe('a callback that hangs', () => {
       const never = () => new Promise(() => {})
       const vector = async ([text]) => [Float32Array.of(1, text.length)]
       const embedder = { id: 'one', dimensions: 2, embed: vector }
-      const semantic = { embedder, similarityMin: 0.5, judge: never, judgeTimeoutMs: 100, callbackTimeoutMs: 100 }
+      const semantic = { embedder, threshold: 0.5, judge: never, judgeTimeoutMs: 100, callbackTimeoutMs: 100 }
       const store = await openStore('memory:', { dedup: 'semantic', semantic })
       await store.put('a', 'some words')
       if (${JSON.stringify(which)} === 'embedder') embedder.embed = never

@@ -8,7 +8,7 @@
 import * as v from 'valibot'
 
 import { PrestigeError } from '../../platform/errors.ts'
-import { given, readOptions } from '../../platform/options.ts'
+import { given, readOptions, share } from '../../platform/options.ts'
 import {
   CALLBACK_TIMEOUT_MS,
   type Embedder,
@@ -33,15 +33,6 @@ export type Rerank = (
 const isFunction = (value: unknown) => typeof value === 'function'
 const isObject = (value: unknown) => typeof value === 'object' && value !== null
 
-function share(help: string) {
-  return v.pipe(
-    v.number('must be a number'),
-    v.gtValue(0, 'must be greater than 0'),
-    v.maxValue(1, 'must be at most 1'),
-    v.description(help),
-  )
-}
-
 function whole(least: number, most: number, help: string) {
   const rule = `must be a whole number from ${least} to ${most}`
   return v.pipe(
@@ -60,7 +51,7 @@ export const semanticOptions = v.strictObject({
       'an embedder, the name of a model, or the directory of one',
     ),
   ),
-  similarityMin: v.optional(share('Texts of at least this cosine are the same, unless vetoed.')),
+  threshold: v.optional(share('Texts of at least this cosine are the same, unless vetoed.')),
   guards: v.optional(
     given<GuardInput | false>((value) => value === false || isObject(value), 'guards, or false'),
   ),
@@ -71,7 +62,7 @@ export const semanticOptions = v.strictObject({
   rerank: v.optional(given<Rerank>(isFunction, 'a function of two texts that returns a number')),
   rerankMin: v.optional(v.number('must be a number')),
   judge: v.optional(given<Judge>(isFunction, 'a function of two texts that returns true or false')),
-  judgeMin: v.optional(share('The judge is asked from here (similarityMin).')),
+  judgeMin: v.optional(share('The judge is asked from here (threshold).')),
   judgeMax: v.optional(share('From here on it is not asked (1).'), 1),
   judgeCallsMax: v.optional(whole(0, 100, 'The most questions to the judge for one text (3).'), 3),
   judgeTimeoutMs: v.optional(
@@ -93,7 +84,7 @@ export type SemanticInput = v.InferInput<typeof semanticOptions>
 export type SemanticOptions = v.InferOutput<typeof semanticOptions>
 
 const SEED_NAMES: Readonly<Record<string, keyof SemanticInput>> = {
-  semantic_threshold: 'similarityMin',
+  semantic_threshold: 'threshold',
   semantic_max_text_bytes: 'textBytesMax',
   semantic_search_k: 'searchK',
   semantic_model_path: 'embedder',
@@ -109,25 +100,25 @@ export function readSemantic(input: object | undefined): SemanticOptions {
     renamed[own] = value
   }
   const read = readOptions(semanticOptions, renamed, 'Semantic options')
-  const { rerank, rerankMin, judge, judgeMin, judgeMax, similarityMin } = read
+  const { rerank, rerankMin, judge, judgeMin, judgeMax, threshold } = read
   if ((rerank === undefined) !== (rerankMin === undefined)) {
     throw refusal('Give both semantic.rerank and semantic.rerankMin, or neither.')
   }
   if (judge === undefined && judgeMin !== undefined) {
     throw refusal('semantic.judgeMin does nothing without semantic.judge.')
   }
-  const least = judgeMin ?? similarityMin ?? 0
-  if (least > judgeMax || least > (similarityMin ?? 1)) {
-    throw refusal('semantic.judgeMin is at most similarityMin, and at most judgeMax.')
+  const least = judgeMin ?? threshold ?? 0
+  if (least > judgeMax || least > (threshold ?? 1)) {
+    throw refusal('semantic.judgeMin is at most semantic.threshold, and at most judgeMax.')
   }
   return read
 }
 
 /** No value fits all models and texts. */
-export function requireThreshold(similarityMin: number | undefined): number {
-  if (similarityMin !== undefined) return similarityMin
+export function requireThreshold(threshold: number | undefined): number {
+  if (threshold !== undefined) return threshold
   throw refusal(
-    'semantic.similarityMin is missing, and no value fits all models and texts. Give it, or find yours with `prestige tune --semantic --pairs FILE`.',
+    'semantic.threshold is missing, and no value fits all models and texts. Give it, or find yours with `prestige tune --semantic --pairs FILE`.',
   )
 }
 

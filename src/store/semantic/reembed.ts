@@ -26,8 +26,8 @@ import { digests } from '../rows.ts'
 export interface ReembedInput {
   /** The new one; without it, the model the store names, as it is installed now. */
   readonly embedder?: Embedder | string | undefined
-  /** Another model has other cosines. Without it, the threshold stays as it was. */
-  readonly similarityMin?: number | undefined
+  /** Minimum cosine of texts that mean the same: another model has others. Without it, the threshold stays as it was. */
+  readonly threshold?: number | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: { readonly texts: number }) => void) | undefined
 }
@@ -35,7 +35,7 @@ export interface ReembedInput {
 export interface Reembedded {
   readonly from: string
   readonly to: string
-  readonly similarityMin: number
+  readonly threshold: number
   /** Texts that were compared again, and how many of them had to be embedded. */
   readonly texts: number
   readonly embedded: number
@@ -67,7 +67,7 @@ export async function reembed(backend: Backend, input: ReembedInput): Promise<Re
     return {
       from: old.embedder,
       to: wanted.embedder,
-      similarityMin: wanted.similarityMin,
+      threshold: wanted.similarityMin,
       texts,
       embedded,
     }
@@ -78,10 +78,10 @@ export async function reembed(backend: Backend, input: ReembedInput): Promise<Re
 
 async function wantedOf(
   { similarityMin: before, guards, textBytesMax, model }: SemanticSettings,
-  { embedder: given, similarityMin = before }: ReembedInput,
+  { embedder: given, threshold = before }: ReembedInput,
   embedder: StoreEmbedder,
 ): Promise<SemanticSettings> {
-  const options = readSemantic({ similarityMin, guards, textBytesMax })
+  const options = readSemantic({ threshold, guards, textBytesMax })
   return settingsOf(options, embedder, given === undefined ? model : embedder.model)
 }
 

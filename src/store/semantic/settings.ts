@@ -54,9 +54,9 @@ export class SemanticOpening {
 
   /** What was asked for and is not so in the store. */
   differences(found: SemanticSettings): string[] {
-    const { similarityMin, textBytesMax, guards } = this.options
+    const { threshold, textBytesMax, guards } = this.options
     const asked = {
-      'semantic.similarityMin': [found.similarityMin, similarityMin],
+      'semantic.threshold': [found.similarityMin, threshold],
       'semantic.textBytesMax': [found.textBytesMax, textBytesMax],
       'semantic.guards': [
         guardText(found.guards),
@@ -90,7 +90,7 @@ export async function settingsOf(
   embedder: StoreEmbedder,
   model = embedder.model,
 ): Promise<SemanticSettings> {
-  const similarityMin = requireThreshold(options.similarityMin)
+  const similarityMin = requireThreshold(options.threshold)
   const guards = readGuards(options.guards)
   if (!embedder.isThere) {
     throw new PrestigeError(

@@ -27,7 +27,7 @@ const OTHER = sentence(2)
 
 function inputOf(semantic: StoreInput['semantic'] = {}, rest: StoreInput = {}): StoreInput {
   const embedder = wordEmbedder()
-  return { dedup: 'semantic', ...rest, semantic: { embedder, similarityMin: 0.8, ...semantic } }
+  return { dedup: 'semantic', ...rest, semantic: { embedder, threshold: 0.8, ...semantic } }
 }
 
 async function open(
@@ -150,7 +150,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a semantic store on %s'
 
   it('finds near duplicates before meanings in a hybrid store, and compares again what is left', async () => {
     const near = textOf(1)
-    const store = await openHere(inputOf({}, { dedup: 'hybrid', similarityMin: 0.85 }))
+    const store = await openHere(inputOf({}, { dedup: 'hybrid', near: { threshold: 0.85 } }))
     await store.put('near', near)
     expect(await store.put('near one', edited(near, 1))).toMatchObject({ method: 'near' })
     await store.put('a', A)
@@ -250,9 +250,7 @@ describe('guards, rerankers and judges', () => {
       asked.push(`${a}|${b}`)
       return b === A
     }
-    const store = await open(
-      inputOf({ judge, judgeMin: 0.3, similarityMin: 0.95, judgeCallsMax: 1 }),
-    )
+    const store = await open(inputOf({ judge, judgeMin: 0.3, threshold: 0.95, judgeCallsMax: 1 }))
     await store.put('a', A)
     const confirmed = await store.put('b', A_ONE)
     expect(confirmed).toMatchObject({ content: 'linked', method: 'semantic', threshold: 0.95 })
@@ -293,14 +291,14 @@ describe('opening', () => {
     const embedder = wordEmbedder()
     await expect(
       openStore('memory:', { dedup: 'semantic', semantic: { embedder } }),
-    ).rejects.toThrow(/similarityMin is missing.*prestige tune --semantic/)
+    ).rejects.toThrow(/threshold is missing.*prestige tune --semantic/)
     await expect(
-      openStore('memory:', { dedup: 'near', semantic: { similarityMin: 0.9 } }),
+      openStore('memory:', { dedup: 'near', semantic: { threshold: 0.9 } }),
     ).rejects.toThrow(/semantic is for stores/)
   })
 
   it('takes the model that is built in where none is named', async () => {
-    const store = await openStore('memory:', { dedup: 'hybrid', semantic: { similarityMin: 0.9 } })
+    const store = await openStore('memory:', { dedup: 'hybrid', semantic: { threshold: 0.9 } })
     expect(store.settings.semantic).toMatchObject({ model: 'all-MiniLM-L6-v2', dimensions: 384 })
     await store.close()
   })
@@ -332,7 +330,7 @@ describe('opening', () => {
     const named = { semantic_threshold: 0.8, semantic_max_text_bytes: 10, semantic_search_k: 5 }
     const semantic = { embedder: wordEmbedder(), ...named } as StoreInput['semantic']
     const store = await open({ dedup: 'semantic', semantic })
-    expect(store.settings.semantic).toMatchObject({ similarityMin: 0.8, textBytesMax: 10 })
+    expect(store.settings.semantic).toMatchObject({ threshold: 0.8, textBytesMax: 10 })
   })
 })
 
@@ -424,7 +422,7 @@ describe('another embedder', () => {
         return flaky.embed(texts, {})
       },
     }
-    const options = { embedder: failing, similarityMin: 0.7 }
+    const options = { embedder: failing, threshold: 0.7 }
     await expect(reembedStore(backend(), options)).rejects.toThrow('power failure')
     // Nothing has been switched yet.
     const still = await open(inputOf(), engine)
@@ -432,7 +430,7 @@ describe('another embedder', () => {
     await still.delete('old')
     await still.close()
     const done = await reembedStore(backend(), options)
-    expect(done).toMatchObject({ from: 'words-32', to: 'other-16', texts: 9, similarityMin: 0.7 })
+    expect(done).toMatchObject({ from: 'words-32', to: 'other-16', texts: 9, threshold: 0.7 })
     expect(flaky.asked).toHaveLength(8)
     await expect(open(inputOf(), engine)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
     const store = await open({ semantic: { embedder: wordEmbedder('other-16', 16) } }, engine)
@@ -490,7 +488,7 @@ describe('a hybrid store whose embedder fails', () => {
   it('deletes all the same, and compares what is left when it can', async () => {
     const engine = new MemoryEngine()
     const near = textOf(1)
-    const hybrid = { dedup: 'hybrid', similarityMin: 0.85 } as const
+    const hybrid = { dedup: 'hybrid', near: { threshold: 0.85 } } as const
     const store = await open(inputOf({}, hybrid), engine)
     await store.put('one', near)
     await store.put('two', edited(near, 1))
