@@ -89,7 +89,7 @@ it('what was left for a day is removed, and only names that are ours', async () 
   for (const name of names) {
     if (name !== 'prestige-input-Xyz789') utimesSync(at(name), old, old)
   }
-  await removeAbandoned(directory, /^prestige-input-[A-Za-z0-9]{6}$/)
+  await removeAbandoned(directory, (name) => /^prestige-input-[A-Za-z0-9]{6}$/.test(name))
   expect(readdirSync(directory).toSorted()).toEqual([
     'other',
     'prestige-input-Xyz789',

@@ -47,7 +47,7 @@ it.each(waiting)('%s ends on SIGTERM', { timeout: 30_000 }, async (_, args) => {
   execFileSync('mkfifo', [join(directory, 'pipe')])
   const run = await stopped(args, 'SIGTERM')
   expect([run.code, run.err]).toEqual([143, expect.not.stringContaining('unexpected')])
-  expect(readdirSync(directory).filter((name) => name.includes('.part'))).toEqual([])
+  expect(readdirSync(directory).filter((name) => name.includes('.tmp-'))).toEqual([])
 })
 
 it(

@@ -1,10 +1,8 @@
 /** `export --archive FILE` and `import --archive FILE`: a whole store as one file, to carry it between engines. */
 
-import { open, rename, rm } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 
-import { besideName, removeAbandoned } from '../platform/abandoned.ts'
+import { writeNamed } from '../platform/atomic-file.ts'
 import { Failure, fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { openStream } from './open-stream.ts'
@@ -38,36 +36,26 @@ async function toStdout(pieces: AsyncIterable<Buffer>): Promise<number> {
   return bytes
 }
 
-/** Aside first, so that there is never half an archive under its name. */
+/** There is never half an archive under its name. */
 async function toFile(
   invocation: Invocation,
   file: string,
   pieces: AsyncIterable<Buffer>,
 ): Promise<number> {
-  const aside = `${file}.${process.pid}.part`
-  await removeAbandoned(dirname(file), besideName(basename(file), String.raw`\.\d+\.part`))
   const progress = Progress.of(invocation, 'record')
   let bytes = 0
-  const target = await open(aside, 'wx').catch((error: unknown) => {
-    throw fileFailure(file, error)
-  })
-  try {
-    try {
-      for await (const piece of pieces) {
-        invocation.signal.throwIfAborted()
-        await target.writeFile(piece)
-        bytes += piece.byteLength
-        progress.advance(piece.byteLength)
-      }
-      await target.sync()
-    } finally {
-      await target.close()
-      progress.end()
+  const counted = async function* () {
+    for await (const piece of pieces) {
+      invocation.signal.throwIfAborted()
+      yield piece
+      bytes += piece.byteLength
+      progress.advance(piece.byteLength)
     }
-    await rename(aside, file)
-  } catch (error) {
-    await rm(aside, { force: true })
-    throw error
+  }
+  try {
+    await writeNamed(file, counted())
+  } finally {
+    progress.end()
   }
   return bytes
 }

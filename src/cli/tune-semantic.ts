@@ -10,6 +10,7 @@ import {
   thresholdSvg,
   tuneSemantic,
 } from '../semantic/index.ts'
+import { writeNamed } from '../platform/atomic-file.ts'
 import type { LabelledPair, TuneOptions } from '../compare/index.ts'
 import { rateText, reasonOf, scoreTable } from './commands/tune.ts'
 import { usageFailure } from './failure.ts'
@@ -17,7 +18,6 @@ import type { Invocation } from './invocation.ts'
 import { paint, print, printJson } from './output.ts'
 import { table } from './table.ts'
 import { count } from './units.ts'
-import { writeWhole } from './write-whole.ts'
 
 const OF_WORDS = ['profile', 'slots'] as const
 
@@ -35,7 +35,7 @@ export async function tuneMeanings(
   const embedder = await openEmbedder(invocation.text('model') ?? MODEL_DEFAULT)
   const tuning = await tuned(pairs, embedder, options)
   const svg = invocation.text('svg')
-  if (svg !== undefined) await writeWhole(svg, thresholdSvg(tuning))
+  if (svg !== undefined) await writeNamed(svg, [thresholdSvg(tuning)])
   if (invocation.flag('json')) await printJson(tuning)
   else await print(textOf(tuning))
   return 0

@@ -11,7 +11,7 @@ import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { removeAbandoned } from '../platform/abandoned.ts'
-import { requireMakeable } from '../platform/makeable.ts'
+import { makeDirectory } from '../platform/atomic-file.ts'
 import { fileFailure, kindOf, reasonOf, systemCode } from './failure.ts'
 import { notationOf } from './key-notation.ts'
 
@@ -32,9 +32,8 @@ export class FileWriter {
 
   static async open(root: string, replaces: boolean): Promise<FileWriter> {
     try {
-      await requireMakeable(root)
-      await mkdir(root, { recursive: true })
-      await removeAbandoned(root, /^\.prestige-export-[A-Za-z0-9]{6}$/)
+      await makeDirectory(root)
+      await removeAbandoned(root, (name) => /^\.prestige-export-[A-Za-z0-9]{6}$/.test(name))
       return new FileWriter(root, await mkdtemp(join(root, '.prestige-export-')), replaces)
     } catch (error) {
       throw kindOf(error) ? error : fileFailure(root, error)

@@ -8,6 +8,7 @@
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { AtomicFile, writeWhole } from '../platform/atomic-file.ts'
 import {
   type Document,
   isReject,
@@ -21,7 +22,7 @@ import type { Decision } from './decision/decision.ts'
 import { stoppedCleaning, violations } from './phases/guards.ts'
 import { removeLeftovers } from './output/leftovers.ts'
 import { outputLines, requireNoLinks, requireOwnNames } from './output/output-names.ts'
-import { writeKept, writeLines, writeWhole } from './output/publish.ts'
+import { writeKept, writeLines } from './output/publish.ts'
 import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './output/records.ts'
 import { refusedReject } from './phases/rejected.ts'
 import { RejectBudget, RejectedShards } from './phases/rejects.ts'
@@ -29,7 +30,6 @@ import { newRunName } from './runs.ts'
 import type { State } from './state.ts'
 import { countReject, Counting, type Summary } from './phases/summary.ts'
 import { requireTarget, UNFINISHED } from './output/target.ts'
-import { WholeFile } from './output/whole-file.ts'
 
 export interface AgainstOptions {
   readonly shards: readonly Shard[]
@@ -60,8 +60,8 @@ interface Found {
   readonly budget: RejectBudget
   readonly rejected: RejectedShards
   unrecorded: number
-  readonly duplicates: WholeFile
-  readonly rejects: WholeFile
+  readonly duplicates: AtomicFile
+  readonly rejects: AtomicFile
 }
 
 export async function cleanAgainst(state: State, options: AgainstOptions): Promise<AgainstResult> {
@@ -103,8 +103,10 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
 }
 
 async function openFound(out: string, name: string): Promise<Found> {
-  const duplicates = await WholeFile.open(recordPath(out, name, 'duplicates.jsonl'))
-  const rejects = await WholeFile.open(recordPath(out, name, 'rejects.jsonl'))
+  const openRecord = (record: string) =>
+    AtomicFile.open(recordPath(out, name, record), { makesDirectory: true })
+  const duplicates = await openRecord('duplicates.jsonl')
+  const rejects = await openRecord('rejects.jsonl')
   return {
     counting: new Counting(),
     reasons: new Map(),

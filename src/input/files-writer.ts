@@ -7,7 +7,7 @@ import { KeptPositions } from './kept-positions.ts'
 import { OpenInput } from './open-input.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
-import { OutputFile, requireOther } from './output-file.ts'
+import { openOutput, requireOther } from './output-file.ts'
 
 /** Each file is synced by itself, and most of that time is waiting. */
 const AT_ONCE = 16
@@ -42,7 +42,7 @@ export class FilesWriter implements KeptWriter {
     await requireOther(file.file, path)
     const input = new OpenInput(file)
     try {
-      const output = await OutputFile.open(path, 'none', file.file)
+      const output = await openOutput(path, 'none', file.file)
       try {
         for (const block of input.blocks(0, input.bytes)) await output.write(block)
         input.requireUnchanged()

@@ -11,8 +11,8 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 import { glob, isDynamicPattern } from 'tinyglobby'
 
-import { PrestigeError } from '../platform/errors.ts'
-import { codeOf, inputFailure } from './failure.ts'
+import { codeOf, PrestigeError } from '../platform/errors.ts'
+import { inputFailure } from './failure.ts'
 
 export interface FoundFile {
   readonly file: string

@@ -25,4 +25,3 @@ export {
 } from './options.ts'
 export { readLendingTexts, readShard } from './read-shard.ts'
 export { utf8Of } from './document.ts'
-export { codeOf, outputFailure } from './failure.ts'

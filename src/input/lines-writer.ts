@@ -1,11 +1,11 @@
 /** Copies the lines that are kept, byte for byte. The last line gets a newline if it had none. */
 
+import type { AtomicFile } from '../platform/atomic-file.ts'
 import type { Shard } from './document.ts'
 import { KeptPositions, notThere } from './kept-positions.ts'
 import type { LineScanner } from './line-scanner.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
-import type { OutputFile } from './output-file.ts'
 import { isBlank, ShardLines, withoutMark } from './shard-lines.ts'
 
 const NEWLINE = Buffer.from('\n')
@@ -13,10 +13,10 @@ const NEWLINE = Buffer.from('\n')
 export class LinesWriter implements KeptWriter {
   readonly note: string | undefined
   readonly #shard: Shard
-  readonly #output: OutputFile
+  readonly #output: AtomicFile
   readonly #options: WritingOptions
 
-  constructor(shard: Shard, output: OutputFile, note: string | undefined, options: WritingOptions) {
+  constructor(shard: Shard, output: AtomicFile, note: string | undefined, options: WritingOptions) {
     this.#shard = shard
     this.#output = output
     this.note = note

@@ -15,7 +15,7 @@ import { withoutCompression } from './formats.ts'
 import { LinesWriter } from './lines-writer.ts'
 import { writingOptions, type WritingInput, type WritingOptions } from './options.ts'
 import { RecordsWriter } from './records-writer.ts'
-import { canCompress, OutputFile, requireOther } from './output-file.ts'
+import { canCompress, openOutput, requireOther } from './output-file.ts'
 
 export interface Written {
   readonly documents: number
@@ -65,7 +65,7 @@ async function openFormat(
   options: WritingOptions,
 ): Promise<KeptWriter> {
   const compression = note === undefined ? shard.compression : 'none'
-  const output = await OutputFile.open(path, compression, shard.file)
+  const output = await openOutput(path, compression, shard.file)
   if (shard.format === 'parquet') {
     const { RowsWriter } = await import('./parquet-writer.ts')
     return RowsWriter.open(shard, output)

@@ -16,18 +16,18 @@ import {
 } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
+import type { AtomicFile } from '../platform/atomic-file.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { Shard } from './document.ts'
 import { KeptPositions } from './kept-positions.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
-import type { OutputFile } from './output-file.ts'
 import { decompressors, groupStarts, openParquet, topNames } from './parquet-file.ts'
 import { physical, readRows, type Row } from './parquet-rows.ts'
 
 export class RowsWriter implements KeptWriter {
   readonly note = undefined
   readonly #shard: Shard
-  readonly #output: OutputFile
+  readonly #output: AtomicFile
   readonly #bytes = new ByteWriter()
   readonly #writer: ParquetWriter
   readonly #schema: SchemaElement[]
@@ -35,7 +35,7 @@ export class RowsWriter implements KeptWriter {
 
   private constructor(
     shard: Shard,
-    output: OutputFile,
+    output: AtomicFile,
     metadata: FileMetaData,
     decompressors: Compressors,
   ) {
@@ -55,7 +55,7 @@ export class RowsWriter implements KeptWriter {
     })
   }
 
-  static async open(shard: Shard, output: OutputFile): Promise<RowsWriter> {
+  static async open(shard: Shard, output: AtomicFile): Promise<RowsWriter> {
     try {
       const { input, metadata } = await openParquet(shard)
       input.close()

@@ -1,10 +1,10 @@
 /** Copies the records of CSV and TSV that are kept, byte for byte, behind the header of their file. */
 
+import type { AtomicFile } from '../platform/atomic-file.ts'
 import type { Shard } from './document.ts'
 import { KeptPositions, notThere } from './kept-positions.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
-import type { OutputFile } from './output-file.ts'
 import { ShardRecords } from './shard-records.ts'
 
 const NEWLINE = Buffer.from('\n')
@@ -12,11 +12,11 @@ const NEWLINE = Buffer.from('\n')
 export class RecordsWriter implements KeptWriter {
   readonly note: string | undefined
   readonly #shard: Shard
-  readonly #output: OutputFile
+  readonly #output: AtomicFile
   readonly #options: WritingOptions
   #hasHeader = false
 
-  constructor(shard: Shard, output: OutputFile, note: string | undefined, options: WritingOptions) {
+  constructor(shard: Shard, output: AtomicFile, note: string | undefined, options: WritingOptions) {
     this.#shard = shard
     this.#output = output
     this.note = note

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import { removeAbandoned } from '../platform/abandoned.ts'
-import { outputFailure } from './failure.ts'
+import { outputFailure } from '../platform/atomic-file.ts'
 
 /** A job may read it days later: it must not look abandoned. */
 const TOUCH_MS = 60 * 60 * 1000
@@ -19,7 +19,7 @@ export interface Spooled {
 }
 
 export async function spool(stdin: Readable, signal?: AbortSignal): Promise<Spooled> {
-  await removeAbandoned(tmpdir(), /^prestige-input-[A-Za-z0-9]{6}$/)
+  await removeAbandoned(tmpdir(), (name) => /^prestige-input-[A-Za-z0-9]{6}$/.test(name))
   const directory = await mkdtemp(join(tmpdir(), 'prestige-input-'))
   const file = join(directory, 'stdin')
   const touching = setInterval(() => void touch(directory), TOUCH_MS).unref()

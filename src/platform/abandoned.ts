@@ -9,20 +9,20 @@ import { join } from 'node:path'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Never fails: what cannot be removed is left to the next one. */
-export async function removeAbandoned(directory: string, isOurs: RegExp): Promise<void> {
+/** Never fails: what cannot be removed is left to the next one. `isDead`: what need not wait for a day. */
+export async function removeAbandoned(
+  directory: string,
+  isOurs: (name: string) => boolean,
+  isDead: (name: string) => boolean = () => false,
+): Promise<void> {
   const names = await readdir(directory).catch(() => [])
   for (const name of names) {
-    if (!isOurs.test(name)) continue
+    if (!isOurs(name)) continue
     const path = join(directory, name)
     const found = await lstat(path).catch(() => undefined)
     const isOwn = found?.uid === (process.getuid?.() ?? found?.uid)
-    if (!found || !isOwn || Date.now() - found.mtimeMs < DAY_MS) continue
+    if (!found || !isOwn) continue
+    if (!isDead(name) && Date.now() - found.mtimeMs < DAY_MS) continue
     await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
-}
-
-/** Matches names that begin with a file's own and end in `ending`, which is a pattern. */
-export function besideName(name: string, ending: string): RegExp {
-  return new RegExp(`^${name.replaceAll(/[^\w]/gu, String.raw`\$&`)}${ending}$`, 'u')
 }

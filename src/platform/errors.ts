@@ -79,3 +79,9 @@ export class PrestigeError extends Error {
 export const errorCodes: readonly ErrorCode[] = Object.freeze(
   Object.keys(KIND_OF) as ErrorCode[], // safe: the keys of a constant object literal
 )
+
+/** The code of an error of ours or of the operating system, such as ENOENT; empty if it has none. */
+export function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return ''
+  return typeof error.code === 'string' ? error.code : ''
+}

@@ -13,12 +13,11 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { PrestigeError } from '../../platform/errors.ts'
-import { requireMakeable } from '../../platform/makeable.ts'
+import { makeDirectory } from '../../platform/atomic-file.ts'
 import { engineError, fullError } from './errors.ts'
 
 /** Only the owner reads what is stored. */
@@ -61,8 +60,7 @@ export function storeMissing(directory: string): PrestigeError {
 export async function directoryOf(path: string, create: boolean): Promise<string> {
   if (!create && !existsSync(dataFile(path))) throw storeMissing(path)
   try {
-    await requireMakeable(path)
-    await mkdir(path, { recursive: true, mode: DIRECTORY_MODE })
+    await makeDirectory(path, DIRECTORY_MODE)
     return realpathSync(path)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

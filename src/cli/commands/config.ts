@@ -2,13 +2,13 @@
 
 import { existsSync } from 'node:fs'
 
+import { writeNamed } from '../../platform/atomic-file.ts'
 import { configYaml, readJobConfig } from '../../dedupe/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { fileLayer } from '../dedupe-settings.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
-import { writeWhole } from '../write-whole.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [what, file] = invocation.operands
@@ -22,7 +22,7 @@ async function init(file: string | undefined): Promise<number> {
   else if (existsSync(file)) {
     throw new Failure('invalid', 'TARGET_NOT_EMPTY', `${file} is there already. Name another file.`)
   } else {
-    await writeWhole(file, configYaml())
+    await writeNamed(file, [configYaml()])
     await print(`written: ${file}\n`)
   }
   return 0

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 
 import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
-import { requireMakeable } from '../../platform/makeable.ts'
+import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe-report.ts'
@@ -22,7 +22,7 @@ import { isDirectory, unsaidDurability } from '../location.ts'
 import { isHelper, MoreWorkers } from '../more-workers.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { Progress } from '../progress.ts'
-import { reportOfRun, writeAside, writePage } from '../run-report.ts'
+import { reportOfRun, writePage } from '../run-report.ts'
 import { countOf } from '../units.ts'
 import { versionOf } from '../version.ts'
 
@@ -238,7 +238,7 @@ class Work {
     const { out } = this.#places
     const report = await reportOfRun(deduper, run, summary)
     const json = recordPath(out, run, 'report.json')
-    await writeAside(json, `${JSON.stringify(report, undefined, 2)}\n`)
+    await writeWhole(json, [`${JSON.stringify(report, undefined, 2)}\n`])
     await writePage(deduper, report, recordPath(out, run, 'report.html'))
     await showRecords(out, run, ['report.json', 'report.html'])
   }

@@ -10,6 +10,7 @@ import {
   tune,
   type TuneOptions,
 } from '../../compare/index.ts'
+import { writeNamed } from '../../platform/atomic-file.ts'
 import { usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { labelledPairs, readFields } from '../labelled-pairs.ts'
@@ -17,7 +18,6 @@ import { paint, print, printJson } from '../output.ts'
 import { readFileWhole, readStdin } from '../read-input.ts'
 import { table } from '../table.ts'
 import { count } from '../units.ts'
-import { writeWhole } from '../write-whole.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const path = invocation.text('pairs')
@@ -36,7 +36,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const tuning = tune(pairs, options)
   const svg = invocation.text('svg')
-  if (svg !== undefined) await writeWhole(svg, thresholdSvg(tuning))
+  if (svg !== undefined) await writeNamed(svg, [thresholdSvg(tuning)])
   if (invocation.flag('json')) await printJson(tuning)
   else await print(textOf(tuning))
   return 0

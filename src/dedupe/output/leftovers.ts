@@ -6,10 +6,10 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
+import { targetOf } from '../../platform/atomic-file.ts'
 import type { Shard } from '../../input/index.ts'
 import { OUTPUTS_FILE, RECORDS, RUNS_FOLDER } from './records.ts'
 
-const ASIDE = /^(.+)\.tmp-[0-9a-f]{1,12}$/
 const OWN: ReadonlySet<string> = new Set([...RECORDS, OUTPUTS_FILE, 'report.html', 'report.json'])
 
 export async function removeLeftovers(
@@ -37,7 +37,7 @@ async function removeAside(
 ): Promise<void> {
   const names = await readdir(directory, { recursive, encoding: 'utf8' }).catch(() => [])
   for (const name of names) {
-    const whole = ASIDE.exec(name.split(sep).join('/'))?.[1]
+    const whole = targetOf(name.split(sep).join('/'))
     if (whole !== undefined && isOurs(whole)) await rm(join(directory, name), { force: true })
   }
 }

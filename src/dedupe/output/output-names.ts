@@ -8,8 +8,9 @@
 import { lstat, open, readdir, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 
-import { PrestigeError } from '../../platform/errors.ts'
-import { codeOf, type InputFile, outputFailure, outputName, type Shard } from '../../input/index.ts'
+import { outputFailure } from '../../platform/atomic-file.ts'
+import { codeOf, PrestigeError } from '../../platform/errors.ts'
+import { type InputFile, outputName, type Shard } from '../../input/index.ts'
 import { isRaw } from '../config/raw.ts'
 import { OUTPUTS_FILE, recordPath, RUNS_FOLDER } from './records.ts'
 

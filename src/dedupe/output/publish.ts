@@ -8,6 +8,7 @@
 import { join } from 'node:path'
 
 import type { Backend } from '../../backends/index.ts'
+import { writeWhole } from '../../platform/atomic-file.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type KeptWriter, openWriter, type ReadingInput, type Shard } from '../../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
@@ -18,7 +19,6 @@ import { rejectsIn } from '../phases/rejects.ts'
 import type { RunRow } from '../runs.ts'
 import { type Line, linesOf, type Wanted } from './lines.ts'
 import { supersededLines } from './superseded.ts'
-import { WholeFile } from './whole-file.ts'
 
 /** A line of `duplicates.jsonl`. */
 export interface DuplicateLine {
@@ -172,18 +172,4 @@ export async function writeLines(
 
 async function* encoded(lines: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
   for await (const line of lines) yield `${JSON.stringify(line)}\n`
-}
-
-export async function writeWhole(
-  path: string,
-  parts: AsyncIterable<string> | Iterable<string>,
-): Promise<void> {
-  const file = await WholeFile.open(path)
-  try {
-    for await (const part of parts) await file.write(part)
-  } catch (error) {
-    await file.abort()
-    throw error
-  }
-  await file.close()
 }

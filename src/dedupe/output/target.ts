@@ -6,9 +6,8 @@
 import { access, constants, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import { PrestigeError } from '../../platform/errors.ts'
-import { codeOf, outputFailure } from '../../input/index.ts'
-import { requireMakeable } from '../../platform/makeable.ts'
+import { outputFailure, requireMakeable } from '../../platform/atomic-file.ts'
+import { codeOf, PrestigeError } from '../../platform/errors.ts'
 import { isRaw } from '../config/raw.ts'
 import { RECORDS } from './records.ts'
 

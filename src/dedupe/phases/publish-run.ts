@@ -17,7 +17,8 @@ import { stopped, violations } from './guards.ts'
 import type { Watcher } from './decide-run.ts'
 import { type Held, isLost, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { Outcome } from './outcome.ts'
-import { publish, writeWhole } from '../output/publish.ts'
+import { writeWhole } from '../../platform/atomic-file.ts'
+import { publish } from '../output/publish.ts'
 import { recordPath, showRecords } from '../output/records.ts'
 import {
   changeRun,

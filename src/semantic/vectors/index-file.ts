@@ -6,10 +6,11 @@
  * its keys (4 each) and its own bytes; at last the SHA-256 (32) of everything before.
  */
 
-import { createHash, randomUUID } from 'node:crypto'
-import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 
+import { temporaryName, writeNamed } from '../../platform/atomic-file.ts'
+import { codeOf } from '../../platform/errors.ts'
 import { ID_BYTES } from '../../fingerprint/index.ts'
 import { GraphIndex, openGraph } from './graph-index.ts'
 import type { GraphOptions, IndexOptions } from './options.ts'
@@ -20,7 +21,6 @@ const MAGIC = Buffer.from('prstvec1')
 const VERSION = 1
 const DIGEST_BYTES = 32
 const PIECE_BYTES = 4 * 1024 * 1024
-const LEFT_AFTER_MS = 60 * 60 * 1000
 
 export type SavableIndex = ScanIndex | GraphIndex
 
@@ -59,32 +59,14 @@ export async function saveIndex(
   standing: Standing,
 ): Promise<void> {
   // All of the index is taken in one go, before anybody else has a turn: it stands for one position.
-  const graphAside = `${path}.${randomUUID()}.graph.part`
+  const graphAside = temporaryName(path)
   const parts = partsOf(index, standing)
   if (index instanceof GraphIndex) parts.push(takenGraph(index, graphAside))
-  const aside = `${path}.${randomUUID()}.part`
   try {
     if (index instanceof GraphIndex) parts.push(await readFile(graphAside))
-    await writeParts(aside, parts)
-    await rename(aside, path)
-  } catch (failure) {
-    await rm(aside, { force: true })
-    throw failure
+    await writeNamed(path, piecesOf(parts))
   } finally {
     await rm(graphAside, { force: true })
-  }
-  await syncDirectory(dirname(path))
-  await removeLeftovers(path)
-}
-
-/** What a process that was killed had begun to write aside, so long ago that it cannot be at it any more. */
-async function removeLeftovers(path: string): Promise<void> {
-  for (const name of await readdir(dirname(path))) {
-    if (!name.startsWith(`${basename(path)}.`) || !name.endsWith('.part')) continue
-    const left = join(dirname(path), name)
-    // Another process may take it away first.
-    const found = await stat(left).catch(() => undefined)
-    if (found && Date.now() - found.mtimeMs > LEFT_AFTER_MS) await rm(left, { force: true })
   }
 }
 
@@ -126,32 +108,17 @@ function takenGraph(index: GraphIndex, aside: string): Buffer {
   return keys
 }
 
-async function writeParts(path: string, parts: readonly Buffer[]): Promise<void> {
+/** In pieces, so that others have a turn. At last their digest. */
+function* piecesOf(parts: readonly Buffer[]): Generator<Buffer> {
   const digest = createHash('sha256')
-  const file = await open(path, 'wx')
-  try {
-    for (const part of parts) {
-      for (let from = 0; from < part.byteLength; from += PIECE_BYTES) {
-        const piece = part.subarray(from, from + PIECE_BYTES)
-        digest.update(piece)
-        await file.writeFile(piece)
-      }
+  for (const part of parts) {
+    for (let from = 0; from < part.byteLength; from += PIECE_BYTES) {
+      const piece = part.subarray(from, from + PIECE_BYTES)
+      digest.update(piece)
+      yield piece
     }
-    await file.writeFile(digest.digest())
-    await file.sync()
-  } finally {
-    await file.close()
   }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  // Some systems have no way to sync a directory; the file itself is safe there too.
-  const directory = await open(path, 'r').catch(() => undefined)
-  try {
-    await directory?.sync().catch(() => undefined)
-  } finally {
-    await directory?.close()
-  }
+  yield digest.digest()
 }
 
 export interface Expected {
@@ -162,7 +129,7 @@ export interface Expected {
 
 export async function loadIndex(path: string, expected: Expected): Promise<LoadedIndex> {
   const bytes = await readFile(path).catch((failure: unknown) => {
-    if (Reflect.get(Object(failure), 'code') === 'ENOENT') return undefined
+    if (codeOf(failure) === 'ENOENT') return undefined
     throw failure
   })
   if (bytes === undefined) return { unusable: 'missing' }
@@ -227,7 +194,7 @@ async function rebuilt(
     return body.byteLength === keysAt ? index : undefined
   }
   const graph = await openGraph(dimensions, options)
-  const aside = `${path}.${randomUUID()}.graph.part`
+  const aside = temporaryName(path)
   try {
     await writeFile(aside, body.subarray(keysAt + count * 4))
     graph.load(aside)

@@ -191,7 +191,7 @@ describe.each(['scan', 'hnsw'] as const)('a view of vectors: %s', (engine) => {
     const view = await openVectorView(source, { ...options, path })
     await view.save()
     await view.save()
-    expect((await readdir(directory)).filter((name) => name.includes('.part'))).toEqual([])
+    expect((await readdir(directory)).filter((name) => name.includes('.tmp-'))).toEqual([])
     const index = await openVectorIndex(DIMENSIONS, options)
     const nowhere = join(directory, 'no-such-folder', 'index')
     await expect(
