@@ -5,9 +5,13 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 
 import { randomBytes, randomTexts } from '../../test/texts/random-texts.ts'
-import { closeFingerprintPool, fingerprintMany, FingerprintPool } from './fingerprint-many.ts'
+import {
+  closeFingerprintPool,
+  fingerprintMany,
+  FingerprintPool,
+  sketchThread,
+} from './fingerprint-many.ts'
 import { type SimilaritySketch, sketchOf } from './similarity-sketch.ts'
-import { SketchWorker } from './sketch-worker.ts'
 import { type BatchRequest, sketchesOf, TextBatch } from './text-batch.ts'
 
 async function all(sketches: AsyncIterable<SimilaritySketch>): Promise<SimilaritySketch[]> {
@@ -88,16 +92,16 @@ describe('many fingerprints', () => {
   })
 
   it('fail by name when a worker fails, which then goes on', async () => {
-    const worker = new SketchWorker()
-    const request = (id: number, slots: number): BatchRequest => {
+    const worker = sketchThread()
+    const request = (slots: number): BatchRequest => {
       const batch = new TextBatch()
       batch.add('some text')
-      return batch.take(id, 'words', slots)
+      return batch.take('words', slots)
     }
-    await expect(worker.send(request(1, -1))).rejects.toThrow(
+    await expect(worker.ask(request(-1))).rejects.toThrow(
       expect.objectContaining({ code: 'WORKER_FAILED', retryable: true }),
     )
-    expect(sketchesOf(await worker.send(request(2, 64)))).toEqual([
+    expect(sketchesOf(await worker.ask(request(64)))).toEqual([
       sketchOf('some text', { profile: 'words', slots: 64 }),
     ])
     await worker.close()

@@ -8,11 +8,17 @@
 import { availableParallelism } from 'node:os'
 
 import { PrestigeError } from '../platform/errors.ts'
+import { startThread, Thread } from '../platform/thread.ts'
 import type { TextInput } from './kernels.ts'
 import { shapeOf, type ShingleProfile } from './shingle-profile.ts'
 import { requireSlots, type SimilaritySketch, type SketchOptions } from './similarity-sketch.ts'
-import { SketchWorker } from './sketch-worker.ts'
-import { recycle, sketchesOf, TextBatch } from './text-batch.ts'
+import {
+  type BatchAnswer,
+  type BatchRequest,
+  recycle,
+  sketchesOf,
+  TextBatch,
+} from './text-batch.ts'
 
 export type Texts = Iterable<TextInput> | AsyncIterable<TextInput>
 
@@ -25,10 +31,17 @@ const DEFAULT_SLOTS = 128
 const WORKERS_MAX = 256
 const BATCHES_PER_WORKER = 2
 
+type SketchThread = Thread<BatchRequest, BatchAnswer>
+
+export function sketchThread(): SketchThread {
+  return new Thread('A fingerprint worker', () =>
+    startThread(import.meta.url, './fingerprint-worker'),
+  )
+}
+
 export class FingerprintPool {
-  readonly #workers: readonly SketchWorker[]
+  readonly #workers: readonly SketchThread[]
   #isClosed = false
-  #batches = 0
 
   constructor({ workers = Math.max(1, availableParallelism() - 1) }: { workers?: number } = {}) {
     if (!Number.isInteger(workers) || workers < 1 || workers > WORKERS_MAX) {
@@ -37,7 +50,7 @@ export class FingerprintPool {
         `workers is a whole number from 1 to ${WORKERS_MAX}, not ${workers}.`,
       )
     }
-    this.#workers = Array.from({ length: workers }, () => new SketchWorker())
+    this.#workers = Array.from({ length: workers }, sketchThread)
   }
 
   async *sketchMany(texts: Texts, options: SketchOptions = {}): AsyncGenerator<SimilaritySketch> {
@@ -70,14 +83,15 @@ export class FingerprintPool {
     slots: number,
   ): Promise<SimilaritySketch[]> {
     if (this.#isClosed) throw new PrestigeError('WORKER_FAILED', 'The fingerprint pool is closed.')
-    const request = batch.take(this.#batches++, profile, slots)
-    const answer = await this.#idlest().send(request)
+    const request = batch.take(profile, slots)
+    const transfers = [request.bytes, request.lengths.buffer]
+    const answer = await this.#idlest().ask(request, transfers)
     const sketches = sketchesOf(answer)
     recycle(answer.bytes)
     return sketches
   }
 
-  #idlest(): SketchWorker {
+  #idlest(): SketchThread {
     return this.#workers.reduce((best, worker) => (worker.busy < best.busy ? worker : best))
   }
 

@@ -1,18 +1,10 @@
-/** The other end of a `SketchWorker`: sketches batches until no more are sent. */
+/** The thread of a `FingerprintPool`: sketches batches until no more are sent. */
 
-import { parentPort } from 'node:worker_threads'
-
+import { serve } from '../platform/thread.ts'
 import { kernels } from './kernels.ts'
-import { answerOf, type BatchFailure, type BatchRequest } from './text-batch.ts'
+import { answerOf, type BatchAnswer, type BatchRequest } from './text-batch.ts'
 
-parentPort?.on('message', (request: BatchRequest) => {
-  try {
-    const answer = answerOf(request, (text, profile, slots) =>
-      kernels().sketch(text, profile, slots),
-    )
-    parentPort?.postMessage(answer, [answer.bytes, answer.slots.buffer, answer.counts.buffer])
-  } catch (failure) {
-    const answer: BatchFailure = { id: request.id, failure }
-    parentPort?.postMessage(answer, [])
-  }
-})
+serve<BatchRequest, BatchAnswer>(
+  (request) => answerOf(request, (text, profile, slots) => kernels().sketch(text, profile, slots)),
+  ({ bytes, slots, counts }) => [bytes, slots.buffer, counts.buffer],
+)

@@ -9,7 +9,6 @@ import { finishedSketch, requireText, type SimilaritySketch } from './similarity
 
 /** What a worker gets. Text i is `lengths[i]` bytes long, right behind text i - 1. */
 export interface BatchRequest {
-  readonly id: number
   readonly bytes: ArrayBuffer
   readonly lengths: Uint32Array<ArrayBuffer>
   readonly profile: ShingleProfile
@@ -18,17 +17,11 @@ export interface BatchRequest {
 
 /** What it gives back. Of each text: its slots, its profile, and three numbers. */
 export interface BatchAnswer {
-  readonly id: number
   /** The memory of the request, to be used again. */
   readonly bytes: ArrayBuffer
   readonly slots: Uint16Array<ArrayBuffer>
   readonly profiles: readonly string[]
   readonly counts: Float64Array<ArrayBuffer>
-}
-
-export interface BatchFailure {
-  readonly id: number
-  readonly failure: unknown
 }
 
 const BATCH_BYTES = 256 * 1024
@@ -78,18 +71,18 @@ export class TextBatch {
   }
 
   /** Empties the batch. */
-  take(id: number, profile: ShingleProfile, slots: number): BatchRequest {
+  take(profile: ShingleProfile, slots: number): BatchRequest {
     const lengths = Uint32Array.from(this.#lengths)
     const bytes = this.#bytes.buffer
     this.#lengths = []
     this.#used = 0
-    return { id, bytes, lengths, profile, slots }
+    return { bytes, lengths, profile, slots }
   }
 }
 
 /** In the worker. */
 export function answerOf(
-  { id, bytes, lengths, profile, slots }: BatchRequest,
+  { bytes, lengths, profile, slots }: BatchRequest,
   sketch: (text: Uint8Array, profile: ShingleProfile, slots: number) => RawSketch,
 ): BatchAnswer {
   const all = new Uint16Array(lengths.length * slots)
@@ -103,7 +96,7 @@ export function answerOf(
     profiles.push(raw.shape.name)
     start += length
   })
-  return { id, bytes, slots: all, profiles, counts }
+  return { bytes, slots: all, profiles, counts }
 }
 
 /** Back at home. */

@@ -3,40 +3,31 @@
  * whatever the number of threads, so decisions do not depend on it.
  */
 
-import { Worker } from 'node:worker_threads'
-
-import { errorCodes, PrestigeError } from '../../platform/errors.ts'
+import {
+  receivedFailure,
+  type SentFailure,
+  sentFailure,
+  startThread,
+} from '../../platform/thread.ts'
 import type { ReadingInput, Shard } from '../../input/index.ts'
 import type { Preparing } from '../decision/prepare.ts'
 import type { Batch } from './shard-batches.ts'
 import type { ShardRequest } from './shard-worker.ts'
 
-type Message = { readonly batch: Batch } | { readonly failure: unknown }
-
-const isSource = import.meta.url.endsWith('.ts')
-const SCRIPT = new URL(isSource ? './shard-worker.ts' : './shard-worker.js', import.meta.url)
-
-/** Sources in TypeScript, as tests run them, need a loader inside the worker; what is published does not. */
-function startThread(): Worker {
-  if (!isSource) return new Worker(SCRIPT)
-  const script = JSON.stringify(SCRIPT.href)
-  return new Worker(`import('tsx/esm/api').then((tsx) => (tsx.register(), import(${script})))`, {
-    eval: true,
-    execArgv: [],
-  })
-}
+type Message = { readonly batch: Batch } | { readonly failure: SentFailure }
 
 /** One thread, and what it has said that nobody has heard yet. */
 class Thread {
-  readonly #worker = startThread()
+  readonly #worker = startThread(import.meta.url, './shard-worker')
   readonly #said: Message[] = []
   #heard: (() => void) | undefined
 
   constructor() {
     this.#worker.on('message', (message: Message) => this.#say(message))
-    this.#worker.on('error', (failure) => this.#say({ failure }))
+    this.#worker.on('error', (failure) => this.#say({ failure: sentFailure(failure) }))
     this.#worker.on('exit', (code) => {
-      this.#say({ failure: new Error(`The thread ended with code ${code}.`) })
+      const failure = { code: undefined, message: `it ended with code ${code}` }
+      this.#say({ failure })
     })
   }
 
@@ -53,7 +44,7 @@ class Thread {
         })
         continue
       }
-      if ('failure' in message) throw failureOf(message.failure)
+      if ('failure' in message) throw receivedFailure('A thread that reads input', message.failure)
       this.#worker.postMessage('taken', [])
       yield message.batch
       if (message.batch.isLast) return
@@ -68,18 +59,6 @@ class Thread {
     this.#said.push(message)
     this.#heard?.()
   }
-}
-
-/** What crosses threads loses its class. */
-function failureOf(failure: unknown): unknown {
-  if (failure instanceof PrestigeError) return failure
-  const code: unknown = Reflect.get(Object(failure), 'code')
-  const message = String(Reflect.get(Object(failure), 'message') ?? failure)
-  const known = errorCodes.find((one) => one === code)
-  if (known) return new PrestigeError(known, message, { cause: failure })
-  return new PrestigeError('WORKER_FAILED', `A thread that reads input failed: ${message}`, {
-    cause: failure,
-  })
 }
 
 export interface Work {

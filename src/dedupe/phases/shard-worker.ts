@@ -2,6 +2,7 @@
 
 import { parentPort } from 'node:worker_threads'
 
+import { sentFailure } from '../../platform/thread.ts'
 import type { ReadingInput, Shard } from '../../input/index.ts'
 import { Preparer, type Preparing } from '../decision/prepare.ts'
 import { batchesOf } from './shard-batches.ts'
@@ -47,6 +48,6 @@ async function work({ preparing, shard, reading, strict }: ShardRequest): Promis
       parentPort?.postMessage({ batch }, [])
     }
   } catch (failure) {
-    parentPort?.postMessage({ failure }, [])
+    parentPort?.postMessage({ failure: sentFailure(failure) }, [])
   }
 }
