@@ -121,7 +121,7 @@ describe('a run', () => {
       `prestige: There is no file or directory ${at('nothing.jsonl')}.\n`,
     ])
     writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(3)) })
-    expect((await dedupe(at('in'))).err).toContain('Say -o DIR')
+    expect((await dedupe(at('in'))).err).toContain('needs -o DIR')
     const within = await dedupe(at('in'), '-o', at('in/out'))
     expect([within.code, within.err]).toEqual([2, expect.stringContaining('below the input')])
     const unknown = await dedupe(at('in'), '-o', at('out'), '--keep', 'longst')
@@ -227,6 +227,45 @@ describe('ceilings', () => {
   })
 })
 
+describe('options that would have no effect', () => {
+  it.each([
+    [['--keep', 'newest'], '--time-field'],
+    [['--keep', 'quality'], '--quality-field'],
+    [['--keep', 'source'], '--source-priority'],
+    [['--keep', 'type', '--type-priority', 'a'], '--type-field'],
+    [['--keep', 'type', '--type-field', 'a'], '--type-priority'],
+    [['--source-priority', 'a'], '--keep source'],
+    [['--type-priority', 'a'], '--keep type'],
+    [['--time-field', 'at', '--keep', 'longest'], '--keep newest'],
+    [['--quality-field', 'q'], '--keep quality'],
+    [['--dedup', 'exact'], '--config'],
+    [['--language-field', 'lang'], 'has no option --language-field'],
+  ])('are refused: %j', async (options, message) => {
+    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(2)) })
+    const { code, err } = await dedupe(at('in'), '-o', at('out'), ...options)
+    expect([code, err]).toEqual([2, expect.stringContaining(message)])
+    expect(existsSync(at('out'))).toBe(false)
+  })
+
+  it('stop a run before anything is published if no document has the field they name', async () => {
+    const documents = corpus(4).map(({ id, text }) => ({ id, text, time: '2024-01-01' }))
+    writeFiles(at('in'), { 'a.jsonl': jsonl(documents) })
+    const keep = [at('in'), '-o', at('out'), '--keep', 'newest']
+    const { code, err } = await dedupe(...keep, '--time-field', 'tiem', '--run', 'r')
+    expect([code, err]).toEqual([2, expect.stringContaining('No document has a time')])
+    expect(err).toContain('"tiem"')
+    expect(published(at('out'))).toEqual({})
+    expect((await prestige(['undo', 'r', '--state', at('out/state')])).code).toBe(0)
+    expect((await dedupe(...keep, '--time-field', 'time')).code).toBe(0)
+  })
+
+  it('are refused where - would be a directory for the outputs', async () => {
+    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(2)) })
+    const { code, err } = await dedupe(at('in'), '-o', '-')
+    expect([code, err]).toEqual([2, expect.stringContaining('./-')])
+  })
+})
+
 describe('a run that is cut off', () => {
   it('by Ctrl-C says how to go on, and does; another job is refused until then', async () => {
     writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(12_000)) })
@@ -243,7 +282,10 @@ describe('a run that is cut off', () => {
     expect(published(at('out'))).toEqual({})
     writeFiles(at('in'), { 'b.jsonl': jsonl(corpus(5)) })
     const other = await dedupe(at('in'), '-o', at('out'))
-    expect([other.code, other.err]).toEqual([2, expect.stringContaining(`Run ${id} was cut off`)])
+    expect([other.code, other.err]).toEqual([
+      2,
+      expect.stringContaining(`Run ${id} was interrupted`),
+    ])
     renameSync(at('in/b.jsonl'), at('b.jsonl'))
     const on = await dedupe(at('in'), '-o', at('out'), '--json')
     expect(on.json).toMatchObject({ run: id, summary: { documents: 12_000 } })

@@ -71,7 +71,9 @@ describe('prestige ledger', () => {
     expect((await run('lost')).code).toBe(2)
     expect((await run('list')).err).toContain('--source S or --run R')
     expect((await run('list', '--source', 's', '--run', 'r')).code).toBe(2)
-    expect((await run('get', 'a', '--limit', '1')).err).toContain('--limit is not for ledger get')
+    expect((await run('get', 'a', '--limit', '1')).err).toContain(
+      '--limit has no effect with ledger get',
+    )
     const other = await prestige(['ledger', 'stats'], { store: join(directory, 'none') })
     expect(other.code).toBe(3)
   })

@@ -150,7 +150,7 @@ describe('explain of two texts', () => {
       { args: ['a', 'b', '--text', '--slots', '100'], code: 2, message: 'multiple of 16' },
       { args: ['a', 'b', '--text', '--bands', '4'], code: 2, message: '--bands and --rows' },
       { args: ['a', 'b', '--text', '--profile', 'lines'], code: 2, message: 'profile' },
-      { args: ['a', 'b', '--text', '-e'], code: 2, message: '--escaped is about keys' },
+      { args: ['a', 'b', '--text', '-e'], code: 2, message: '--escaped has no effect' },
       { args: ['key', '--threshold', '0.5'], code: 2, message: 'comparing two texts' },
       { args: ['key', '--text'], code: 2, message: 'comparing two texts' },
       { args: ['a', 'b', 'c'], code: 2, message: 'too many' },

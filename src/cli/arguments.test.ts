@@ -37,16 +37,53 @@ describe('arguments', () => {
     [['put', 'a', 'b', '--tll', '1s'], 'put has no option --tll. Did you mean "--ttl"?'],
     [['get', 'a', '--ttl', '1s'], 'get has no option --ttl. See'],
     [['get', 'a', '--toString'], 'get has no option --toString.'],
-    [['put', 'a', '-5'], 'put has no option -5. What begins with a dash'],
+    [['put', 'a', '-5'], 'put has no option -5. Put operands that begin with a dash'],
     [['get', 'a', '--json=1'], '--json takes no value.'],
     [['put', 'a', 'b', '--ttl'], '--ttl needs a value: --ttl TIME.'],
-    [['keys', '--prefix', '--json'], 'say --prefix=--json'],
+    [['keys', '--prefix', '--json'], 'write --prefix=--json'],
     [
       ['put', 'a', 'b', '--durability', 'fsnyc'],
-      'one of fsync, os; not "fsnyc". Did you mean "fsync"?',
+      'one of fsync, os, not "fsnyc". Did you mean "fsync"?',
     ],
-    [['get', 'caf\ufffd'], 'is not valid UTF-8, or holds U+FFFD'],
+    [['get', 'caf\ufffd'], 'is not valid UTF-8, or contains U+FFFD'],
   ])('answers the mistake in %j', (args, message) => {
+    expect(() => read(...args)).toThrow(Failure)
+    expect(() => read(...args)).toThrow(message)
+  })
+
+  it.each([
+    [['dedupe', 'in', '-o', 'out', '--dedup', 'exact'], 'prestige config init'],
+    [['dedupe', 'in', '-o', 'out', '--canonical', 'none'], 'canonical.profile'],
+    [['dedupe', 'in', '-o', 'out', '--store', 'x'], '--state'],
+    [['dedupe', 'in', '-o', 'out', '--namespace', 'x'], 'dedupe has no option --namespace'],
+    [['dedupe', 'in', '-o', 'out', '--model', 'x'], 'semantic.model'],
+    [['dedupe', 'in', '-o', 'out', '--semantic-threshold', '0.9'], 'semantic.threshold'],
+    [['dedupe', 'in', '-o', 'out', '--gc', 'manual'], 'dedupe has no option --gc'],
+    [['dedupe', 'in', '-o', 'out', '--against', 's', '--state', 't'], '--state has no effect'],
+    [['dedupe', 'in', '-o', 'out', '--against', 's', '--lease', '9'], '--lease has no effect'],
+    [['dedupe', 'in', '-o', 'out', '--plan', '--run', 'x'], '--run has no effect'],
+    [['dedupe', 'in', '--plan', 'plan.jsonl', '-o', 'out'], 'Write --plan=plan.jsonl'],
+    [['resolve', '--dedup', 'semantic'], 'resolve has no option --dedup'],
+    [['resolve', '--similarity-min', '0.6'], '--threshold'],
+    [['resolve', '--fidelity', 'own'], 'resolve has no option --fidelity'],
+    [['resolve', '--id-field', 'id'], '--id-field has no effect without --jsonl'],
+    [['resolve', '--jsonl', '--dimensions', '3'], 'no effect without --vector-field'],
+    [['resolve', '--stats', '--strict'], '--strict has no effect with --stats'],
+    [['members', 'x', '--dedup', 'near'], 'members has no option --dedup'],
+    [['explain', 'a', 'b', '--similarity-min', '0.2'], '--threshold'],
+    [['explain', 'a', 'b', '--store', 's'], '--store has no effect'],
+    [['tune', '--pairs', 'p', '--model', 'm'], '--model has no effect without --semantic'],
+    [['tune', '--pairs', 'p', '--semantic', '--slots', '64'], 'no effect with --semantic'],
+    [['tune', '--pairs', 'p', '--semantic', '--canonical', 'none'], 'no effect with --semantic'],
+    [['tune', '--pairs', 'p', '--store', 's'], 'tune has no option --store'],
+    [['keys', '--durability', 'os'], 'keys has no option --durability'],
+    [['models', '--store', 's'], 'models has no option --store'],
+    [['undo', 'r', '--store', 's'], '--state'],
+    [['ledger', 'get', 'x', '--limit', '3'], '--limit has no effect with ledger get'],
+    [['ledger', 'stats', '--after', 'x'], '--after has no effect with ledger stats'],
+    [['ledger', 'list', '--canonical', 'none'], 'ledger has no option --canonical'],
+    [['reembed', '--dedup', 'near'], 'reembed has no option --dedup'],
+  ])('refuses what would have no effect in %j', (args, message) => {
     expect(() => read(...args)).toThrow(Failure)
     expect(() => read(...args)).toThrow(message)
   })

@@ -1,4 +1,7 @@
-/** Reads the arguments of a call by the table in commands.ts, and answers mistakes with what may be meant. */
+/**
+ * Reads the arguments of a call by the tables in declarations/, and answers mistakes with what may be meant. An option
+ * that would have no effect on the command is refused.
+ */
 
 import { parseArgs } from 'node:util'
 
@@ -6,6 +9,7 @@ import {
   type Command,
   type CommandName,
   commands,
+  type Condition,
   globalOptions,
   isCommandName,
   isOptionName,
@@ -14,7 +18,7 @@ import {
   type OptionName,
 } from './declarations/index.ts'
 import { usageFailure } from './failure.ts'
-import { Invocation } from './invocation.ts'
+import { Invocation, type OptionValues } from './invocation.ts'
 import { nearest } from '../platform/did-you-mean.ts'
 import { suggestCommand } from './suggest.ts'
 
@@ -38,12 +42,14 @@ export function readInvocation(args: readonly string[], signal: AbortSignal): In
   const name = commandName(typed)
   const command: Command = commands[name]
   const values: Partial<Record<OptionName, string | true>> = {}
-  for (const token of given.tokens) {
+  for (const [at, token] of given.tokens.entries()) {
     if (token.kind !== 'option') continue
     const option = optionName(token, name, command)
     values[option] = optionValue(token, option)
+    if (values[option] === true) refuseDetachedValue(option, given.tokens[at + 1])
   }
   checkOperands(name, command, operands)
+  for (const condition of command.only ?? []) requireEffect(name, operands, values, condition)
   return new Invocation(name, operands, values, signal)
 }
 
@@ -55,7 +61,7 @@ function refuseReplaced(args: readonly string[]): void {
   const bad = args.find((arg) => arg.includes('\ufffd'))
   if (bad === undefined) return
   throw usageFailure(
-    `The argument "${bad}" is not valid UTF-8, or holds U+FFFD. Write such keys with -e and \\xHH ` +
+    `The argument "${bad}" is not valid UTF-8, or contains U+FFFD. Write such keys with -e and \\xHH ` +
       `for a byte, as \`prestige keys\` prints them, and give such values on stdin or with --file.`,
   )
 }
@@ -69,11 +75,14 @@ function commandName(typed: string | undefined): CommandName {
 }
 
 function optionName({ name, rawName }: OptionToken, of: CommandName, command: Command): OptionName {
-  const allowed = [...Object.keys(globalOptions), ...Object.keys(command.options)]
+  const { shared = [], options, instead } = command
+  const allowed = [...Object.keys(globalOptions), ...shared, ...Object.keys(options)]
   if (isOptionName(name) && allowed.includes(name)) return name
+  const better = isOptionName(name) ? instead?.[name] : undefined
+  if (better !== undefined) throw usageFailure(`${of} has no option ${rawName}. ${better}`)
   const isShort = !rawName.startsWith('--')
   const meant = isShort ? undefined : nearest(name, allowed)
-  const hint = isShort ? ' What begins with a dash and is no option goes after --.' : ''
+  const hint = isShort ? ' Put operands that begin with a dash after --.' : ''
   throw usageFailure(
     `${of} has no option ${rawName}.${didYouMean(meant && `--${meant}`)}${hint} See prestige help ${of}.`,
   )
@@ -87,15 +96,49 @@ function optionValue({ value, inlineValue }: OptionToken, name: OptionName): str
     return true
   }
   if (value === undefined) throw usageFailure(`--${name} needs a value: --${name} ${placeholder}.`)
-  // A lone dash is no option but stands for stdin.
+  // A lone dash is not an option: it means stdin.
   if (inlineValue === false && value.startsWith('-') && value !== '-') {
-    throw usageFailure(`--${name} needs a value. If "${value}" is meant, say --${name}=${value}`)
+    throw usageFailure(
+      `--${name} needs a value. If "${value}" is the value, write --${name}=${value}.`,
+    )
   }
   if (choices && !choices.includes(value)) {
     const meant = didYouMean(nearest(value, choices))
-    throw usageFailure(`--${name} is one of ${choices.join(', ')}; not "${value}".${meant}`)
+    throw usageFailure(`--${name} must be one of ${choices.join(', ')}, not "${value}".${meant}`)
   }
   return value
+}
+
+/** `--plan plan.jsonl` would take the file as an input. */
+function refuseDetachedValue(
+  name: OptionName,
+  next: { readonly kind: string; readonly value?: string | undefined } | undefined,
+): void {
+  const { isValueOptional }: OptionForm = optionForms[name]
+  if (!isValueOptional || next?.kind !== 'positional') return
+  throw usageFailure(
+    `--${name} ${next.value} can be read in two ways. Write --${name}=${next.value} for a file to write, or put --${name} last if ${next.value} is an operand.`,
+  )
+}
+
+function requireEffect(
+  name: CommandName,
+  operands: readonly string[],
+  values: OptionValues,
+  { of, hint, with: needed, without = [], operands: count, first }: Condition,
+): void {
+  const option = of.find((one) => values[one] !== undefined)
+  if (option === undefined) return
+  const fail = (why: string) =>
+    usageFailure(`--${option} has no effect ${why}. ${hint ?? `See prestige help ${name}.`}`)
+  if (needed !== undefined && values[needed] === undefined) throw fail(`without --${needed}`)
+  const against = without.find((one) => values[one] !== undefined)
+  if (against !== undefined) throw fail(`with --${against}`)
+  const [what = ''] = operands
+  if (count !== undefined && operands.length !== count) {
+    throw fail(`with ${operands.length === 1 ? 'one operand' : `${operands.length} operands`}`)
+  }
+  if (first && !first.includes(what)) throw fail(`with ${name} ${what}`)
 }
 
 function checkOperands(name: CommandName, command: Command, operands: readonly string[]): void {
@@ -105,7 +148,9 @@ function checkOperands(name: CommandName, command: Command, operands: readonly s
   }
   const tooMuch = operands[command.operandsMax]
   if (tooMuch !== undefined) {
-    throw usageFailure(`"${tooMuch}" is one argument too many; quote what has spaces. ${usage}`)
+    throw usageFailure(
+      `"${tooMuch}" is one argument too many; quote arguments that have spaces. ${usage}`,
+    )
   }
 }
 

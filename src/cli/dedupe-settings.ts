@@ -3,7 +3,13 @@
 import { stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 
-import { environmentLayer, type JobConfig, type Layer, readJobConfig } from '../dedupe/index.ts'
+import {
+  environmentLayer,
+  type JobConfig,
+  type KeepRule,
+  type Layer,
+  readJobConfig,
+} from '../dedupe/index.ts'
 import type { OptionName } from './declarations/index.ts'
 import { fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
@@ -17,7 +23,12 @@ export interface JobPlaces {
 
 export function placesOf(invocation: Invocation): JobPlaces {
   const out = invocation.text('out')
-  if (!out) throw usageFailure('Where to? Say -o DIR, a directory for the outputs.')
+  if (!out) throw usageFailure('dedupe needs -o DIR, a directory for the outputs.')
+  if (out === '-') {
+    throw usageFailure(
+      '-o takes a directory; outputs cannot go to stdout. For a directory named -, write -o ./-',
+    )
+  }
   if (!isDirectory(out)) {
     throw usageFailure(
       `-o takes a directory, not "${out}". A location of a state is given with --state.`,
@@ -32,15 +43,15 @@ function refuseWithin(out: string, input: string): void {
   const way = relative(resolve(input), resolve(out))
   if (input === '-' || way.startsWith('..') || isAbsolute(way)) return
   throw usageFailure(
-    `The outputs in ${out} would lie below the input ${input}, and be read by the next run. Name another directory.`,
+    `-o ${out} is inside the input ${input}: the next run would read the outputs. Choose a directory outside of it.`,
   )
 }
 
-/** `--backend` is another name for where many workers share the state. */
+/** `--backend` is another name of `--state`. */
 function saidState(invocation: Invocation): string | undefined {
   const [state, backend] = [invocation.text('state'), invocation.text('backend')]
   if (state !== undefined && backend !== undefined) {
-    throw usageFailure('--state and --backend say the same: give one of them.')
+    throw usageFailure('--state and --backend are the same option: give only one of them.')
   }
   return state ?? backend
 }
@@ -49,14 +60,38 @@ export function stateOf(invocation: Invocation): string {
   const state = saidState(invocation)
   if (state) return state
   throw usageFailure(
-    'Which state? Say --state LOCATION; a run keeps it in state below its outputs.',
+    `${invocation.command} needs --state LOCATION. The state of dedupe -o DIR is DIR/state.`,
   )
 }
 
 export async function settingsOf(invocation: Invocation): Promise<JobConfig> {
   const path = invocation.text('config')
   const layers = path === undefined ? [] : [await fileLayer(path, invocation.signal)]
-  return readJobConfig([...layers, environmentLayer(process.env), optionLayer(invocation)])
+  const settings = readJobConfig([
+    ...layers,
+    environmentLayer(process.env),
+    optionLayer(invocation),
+  ])
+  requireRules(invocation, settings.config.keep)
+  return settings
+}
+
+const RULE_OF = {
+  'time-field': 'newest',
+  'quality-field': 'quality',
+  'source-priority': 'source',
+  'type-priority': 'type',
+  'type-field': 'type',
+} as const satisfies Partial<Record<OptionName, KeepRule>>
+
+/** A config file may describe more fields than a run needs; an option is typed to have an effect. */
+function requireRules(invocation: Invocation, keep: readonly KeepRule[]): void {
+  for (const [name, rule] of Object.entries(RULE_OF)) {
+    // safe: the names of RULE_OF are those of options
+    const option = name as keyof typeof RULE_OF
+    if (invocation.text(option) === undefined || keep.includes(rule)) continue
+    throw usageFailure(`--${option} has no effect without --keep ${rule}. Add it.`)
+  }
 }
 
 /** Whether anything was said about how duplicates are found. */
@@ -72,8 +107,8 @@ export async function fileLayer(path: string, signal: AbortSignal): Promise<Laye
   const found = await stat(path).catch((error: unknown) => {
     throw fileFailure(path, error)
   })
-  if (!found.isFile() && !found.isFIFO()) throw usageFailure(`${path} is no file of settings.`)
-  if (found.size > CONFIG_BYTES_MAX) throw usageFailure(`${path} is too long to be settings.`)
+  if (!found.isFile() && !found.isFIFO()) throw usageFailure(`${path} is not a config file.`)
+  if (found.size > CONFIG_BYTES_MAX) throw usageFailure(`${path} is too long for a config file.`)
   const text = (await readFileWhole(path, signal, CONFIG_BYTES_MAX)).toString()
   // Of all commands only these need it, and only with a file.
   const { parse } = await import('yaml')
@@ -81,10 +116,10 @@ export async function fileLayer(path: string, signal: AbortSignal): Promise<Laye
   try {
     values = parse(text) ?? {}
   } catch (error) {
-    throw usageFailure(`${path} is no YAML: ${error instanceof Error ? error.message : error}`)
+    throw usageFailure(`${path} is not YAML: ${error instanceof Error ? error.message : error}`)
   }
   if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-    throw usageFailure(`${path} holds no settings. See prestige config init.`)
+    throw usageFailure(`${path} contains no settings. See prestige config init.`)
   }
   return { from: path, values: { ...values } }
 }
@@ -104,7 +139,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   source: ['input', 'source'],
   'follow-symlinks': ['input', 'followSymlinks'],
 }
-const FIELDS = ['text', 'id', 'source', 'time', 'quality', 'type', 'language'] as const
+const FIELDS = ['text', 'id', 'source', 'time', 'quality', 'type'] as const
 
 function optionLayer(invocation: Invocation): Layer {
   const values: Record<string, unknown> = {}

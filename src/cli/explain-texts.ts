@@ -37,7 +37,6 @@ function optionsOf(invocation: Invocation): CompareOptions {
   const profile = invocation.text('profile') as CompareOptions['profile']
   // safe: arguments.ts refuses all but the choices of commands.ts
   const canonical = invocation.text('canonical') as CompareOptions['canonical']
-  if (invocation.flag('escaped')) throw usageFailure('--escaped is about keys, not about texts.')
   const [bands, rows] = [invocation.wholeNumber('bands'), invocation.wholeNumber('rows')]
   if ((bands === undefined) !== (rows === undefined)) {
     throw usageFailure('Give --bands and --rows together, or neither.')

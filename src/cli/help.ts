@@ -1,4 +1,4 @@
-/** Help, made from the table in commands.ts. */
+/** Help, made from the tables in declarations/. */
 
 import {
   type Command,
@@ -10,6 +10,7 @@ import {
   optionForms,
   type OptionHelp,
   isOptionName,
+  storeOptions,
 } from './declarations/index.ts'
 import { usageFailure } from './failure.ts'
 import { paint, print, tell } from './output.ts'
@@ -17,12 +18,12 @@ import { suggestCommand } from './suggest.ts'
 import { table } from './table.ts'
 
 const EXIT_CODES = [
-  ['0', 'done'],
+  ['0', 'success'],
   ['1', 'failed, or failed in part'],
-  ['2', 'a mistake in the call or in the input'],
+  ['2', 'invalid arguments, settings or input'],
   ['3', 'no such key, store or file'],
   ['4', 'the store is damaged'],
-  ['130', 'stopped by Ctrl-C, the store closed properly'],
+  ['130', 'interrupted by Ctrl-C (143: by SIGTERM); the store was closed properly'],
 ]
 
 /** `prestige`, `prestige help [COMMAND]`, `prestige --help`, `prestige COMMAND --help`. */
@@ -46,11 +47,12 @@ function overview(): string {
     summary,
   ])
   return [
-    'prestige keeps one copy of everything you give it, and tells you what it has seen before.\n',
+    'prestige stores values without duplicates, and deduplicates text corpora.\n',
     section('Usage', '  prestige COMMAND [ARGUMENTS] [OPTIONS]\n'),
     section('Commands', table(list, ['left', 'left'])),
     section('Options of every command', optionTable(globalOptions)),
-    'A new store has canonical none and fidelity own unless told otherwise, and remembers it.\n',
+    section('Options of commands that use a store', optionTable(storeOptions)),
+    'A command takes only options that have an effect on it; its help lists them. A store keeps the\nsettings of its first put: by default canonical none, dedup exact and fidelity own.\n',
     section('Exit codes', table(EXIT_CODES, ['right', 'left'])),
     section(
       'Examples',
@@ -66,19 +68,21 @@ function commandHelp(topic: string): string {
     throw usageFailure(`There is no command "${topic}".${meant ? ` Did you mean "${meant}"?` : ''}`)
   }
   const command: Command = commands[topic]
-  const { summary, details = [], options, examples } = command
+  const { summary, details = [], shared = [], options, examples } = command
+  const others = [...shared.filter((name) => !Object.hasOwn(options, name)), 'json']
+  const also = wrapped(others.map((name) => `--${name}`))
   return [
     `${summary}\n`,
     section('Usage', `  ${usageOf(topic, command)}\n`),
     ...(details.length > 0 ? [`${details.join('\n')}\n`] : []),
     ...(Object.keys(options).length > 0 ? [section('Options', optionTable(options))] : []),
     section('Examples', lines(examples)),
-    'Options of every command (--store, --json, …): prestige help.\n',
+    `Other options, described by prestige help:\n${lines(also)}`,
   ].join('\n')
 }
 
-function usageOf(name: CommandName, { operands, options }: Command): string {
-  const choice = Object.keys(options).length > 0 ? ' [OPTIONS]' : ''
+function usageOf(name: CommandName, { operands, options, shared = [] }: Command): string {
+  const choice = Object.keys(options).length + shared.length > 0 ? ' [OPTIONS]' : ''
   return `prestige ${name} ${operands}`.trimEnd() + choice
 }
 
@@ -97,6 +101,18 @@ function optionName(name: string): string {
 
 function section(title: string, body: string): string {
   return `${paint('bold', title)}\n${body}`
+}
+
+const WIDTH = 90
+
+function wrapped(words: readonly string[]): string[] {
+  const all: string[] = []
+  for (const word of words) {
+    const last = all.at(-1)
+    if (last === undefined || last.length + word.length >= WIDTH) all.push(word)
+    else all[all.length - 1] = `${last} ${word}`
+  }
+  return all
 }
 
 function lines(examples: readonly string[]): string {

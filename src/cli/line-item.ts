@@ -34,13 +34,10 @@ interface Fields {
   readonly id: string | undefined
 }
 
-const FIELD_OPTIONS = ['text-field', 'id-field', 'group-field', 'vector-field'] as const
 const MARK = '\ufeff'
 
 export function readingOf(invocation: Invocation, group: string): Reading {
   if (!invocation.flag('jsonl')) {
-    const named = FIELD_OPTIONS.find((name) => invocation.text(name) !== undefined)
-    if (named) throw usageFailure(`--${named} is for JSON lines: say --jsonl too.`)
     return { group, fields: undefined }
   }
   const fields = {

@@ -1,4 +1,4 @@
-/** `tune --semantic`: a threshold of likeness in meaning, by labelled pairs. */
+/** `tune --semantic`: a threshold of semantic similarity, from labelled pairs. */
 
 import {
   MODEL_DEFAULT,
@@ -13,23 +13,16 @@ import {
 import { writeNamed } from '../platform/atomic-file.ts'
 import type { LabelledPair, TuneOptions } from '../compare/index.ts'
 import { rateText, reasonOf, scoreTable } from './commands/tune.ts'
-import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { paint, print, printJson } from './output.ts'
 import { table } from './table.ts'
 import { count } from './units.ts'
-
-const OF_WORDS = ['profile', 'slots'] as const
 
 export async function tuneMeanings(
   invocation: Invocation,
   pairs: Iterable<LabelledPair>,
   { precisionMin, recallMin }: TuneOptions,
 ): Promise<number> {
-  for (const name of OF_WORDS) {
-    if (invocation.text(name) === undefined) continue
-    throw usageFailure(`--${name} is for likeness in words, not for --semantic.`)
-  }
   const { signal } = invocation
   const options = { precisionMin, recallMin, signal }
   const embedder = await openEmbedder(invocation.text('model') ?? MODEL_DEFAULT)

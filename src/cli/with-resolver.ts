@@ -7,8 +7,6 @@ import { unsaidDurability } from './location.ts'
 import { readDuration } from './units.ts'
 import { type Access, choice, locationOf } from './with-store.ts'
 
-const NO_STORE_OPTIONS = ['fidelity', 'on-unreadable', 'gc'] as const
-
 /** Flags win over the environment, which wins over what the resolver was written with. */
 export async function withResolver<T>(
   invocation: Invocation,
@@ -41,11 +39,6 @@ export function groupOf(invocation: Invocation): string {
 }
 
 function flagInput(invocation: Invocation): ResolverInput {
-  for (const name of NO_STORE_OPTIONS) {
-    if (invocation.text(name) !== undefined) {
-      throw usageFailure(`--${name} is of stores; ${invocation.command} has no use for it.`)
-    }
-  }
   const canonical = choice(invocation, 'canonical')
   const profile = invocation.text('profile')
   const ttl = invocation.text('ttl')

@@ -153,7 +153,7 @@ async function planOn(
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
   if (file !== undefined) await writeLines(file, duplicatesOf(backend, run, outcome))
   const rejection = outcome.rejected.message(run.shards)
-  const found = violations(summary, options.config)
+  const found = violations(summary, options.config, options.reading?.fields)
   return { status: 'planned', summary, violations: found, rejection }
 }
 
@@ -255,7 +255,7 @@ async function joined(
   if (open.fingerprint !== fingerprint) {
     throw new PrestigeError(
       'SETTINGS_MISMATCH',
-      `Run ${open.id} was cut off or still goes on, and what is asked for now is another (inputs, how they are read, config or output differ). Give the same again to go on with it, or undo it: prestige undo ${open.id}.`,
+      `Run ${open.id} was interrupted or is still active, and this call differs from it (inputs, how they are read, config or output). Give its command again to resume it, or undo it: prestige undo ${open.id} --state STATE`,
     )
   }
   const isJoined = await backend.run(changeRun, open.id, (head: RunHead) => {
@@ -268,7 +268,7 @@ async function joined(
 }
 
 function halfUndone(id: string): PrestigeError {
-  const message = `Run ${id} is half undone. Finish that first: prestige undo ${id}.`
+  const message = `Run ${id} is half undone. Finish that first: prestige undo ${id} --state STATE`
   return new PrestigeError('SETTINGS_MISMATCH', message)
 }
 

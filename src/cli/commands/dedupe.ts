@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path'
 
 import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
@@ -44,10 +45,19 @@ export async function run(invocation: Invocation): Promise<number> {
     return await work.do()
   } catch (error) {
     if (invocation.signal.aborted && error === invocation.signal.reason) work.tellStopped()
-    throw error
+    throw withState(error, against ?? state)
   } finally {
     progress.end()
   }
+}
+
+/** The job does not know where its state is; commands in its messages need it. */
+function withState(error: unknown, state: string): unknown {
+  if (!(error instanceof PrestigeError)) return error
+  const message = error.message.replaceAll('--state STATE', `--state ${withoutSecrets(state)}`)
+  return message === error.message
+    ? error
+    : new PrestigeError(error.code, message, { cause: error })
 }
 
 /** Before a state is opened, which makes its directory. */

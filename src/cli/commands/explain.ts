@@ -1,7 +1,7 @@
 /** `explain KEY`: why a key points where it points. Two operands are texts: explain-texts.ts. */
 
 import type { Explanation } from '../../index.ts'
-import { keyMissing, usageFailure } from '../failure.ts'
+import { keyMissing } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { print, printJson } from '../output.ts'
@@ -11,16 +11,10 @@ import { table } from '../table.ts'
 import { percent, size, time } from '../units.ts'
 import { READING, withStore } from '../with-store.ts'
 
-const OF_TEXTS = ['text', 'profile', 'threshold', 'slots', 'bands', 'rows'] as const
-
 export async function run(invocation: Invocation): Promise<number> {
   if (invocation.operands.length === 2) {
     const { explainTexts } = await import('../explain-texts.ts')
     return explainTexts(invocation)
-  }
-  for (const name of OF_TEXTS) {
-    if (!invocation.flag(name) && invocation.text(name) === undefined) continue
-    throw usageFailure(`--${name} is for comparing two texts. Usage: prestige explain A B`)
   }
   return explainKey(invocation)
 }

@@ -15,7 +15,6 @@ export async function run(invocation: Invocation): Promise<number> {
   const [what, ...rest] = invocation.operands
   if (what === 'get') {
     if (rest.length === 0) throw usageFailure('Usage: prestige ledger get ID')
-    refuse(invocation, ['source', 'run', 'after', 'limit'], what)
     return withLedger(invocation, (ledger) => get(ledger, invocation))
   }
   if (rest.length > 0 || (what !== 'list' && what !== 'stats')) {
@@ -26,17 +25,7 @@ export async function run(invocation: Invocation): Promise<number> {
     throw usageFailure('Say --source or --run, not both.')
   }
   if (what === 'list') return withLedger(invocation, (ledger) => list(ledger, invocation))
-  refuse(invocation, ['after', 'limit'], what)
   return withLedger(invocation, (ledger) => stats(ledger, invocation))
-}
-
-function refuse(
-  invocation: Invocation,
-  names: readonly ('source' | 'run' | 'after' | 'limit')[],
-  what: string,
-): void {
-  const vain = names.find((name) => invocation.text(name) !== undefined)
-  if (vain) throw usageFailure(`--${vain} is not for ledger ${what}.`)
 }
 
 function namesOf(invocation: Invocation) {

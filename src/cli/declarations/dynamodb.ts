@@ -1,6 +1,7 @@
 /** The command about tables of DynamoDB, and its options. Only data. */
 
 import type { Command, OptionForm } from './index.ts'
+import { QUIET } from './shared.ts'
 
 export const dynamoOptionForms = {
   'dry-run': { type: 'boolean' },
@@ -12,17 +13,18 @@ export const dynamoCommands = {
     operands: 'create-tables URL',
     operandsMin: 1,
     operandsMax: 2,
-    summary: 'Make the table of a store on DynamoDB.',
+    summary: 'Create the table of a store on DynamoDB.',
     details: [
-      'URL is the location of a store: dynamodb://REGION/TABLE-PREFIX. It waits until the table can be',
-      'used; what is there already is left as it is. Credentials come',
-      'from the environment, as for everything of AWS: AWS_ACCESS_KEY_ID, AWS_PROFILE, a role.',
+      'URL is the location of a store: dynamodb://REGION/TABLE-PREFIX. Waits until the table is ready;',
+      'an existing table is not changed. Credentials come from the environment, as for other AWS',
+      'tools: AWS_ACCESS_KEY_ID, AWS_PROFILE, a role.',
     ],
     options: {
-      'dry-run': 'Make nothing; print it as a CloudFormation template.',
-      shards: 'Partitions that listings are spread over, 1 to 64 (16); for good.',
-      quiet: 'Say nothing when all is well.',
+      'dry-run': 'Create nothing; print a CloudFormation template.',
+      shards: 'Partitions for listings, 1 to 64 (default 16). Cannot be changed later.',
+      quiet: QUIET,
     },
+    only: [{ of: ['shards', 'quiet'], without: ['dry-run'] }],
     examples: [
       'prestige dynamodb create-tables dynamodb://eu-central-1/corpus',
       'prestige dynamodb create-tables dynamodb://eu-central-1/corpus --dry-run > tables.json',

@@ -9,11 +9,15 @@ import { resolverCommands, resolverOptionForms } from './resolver.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
+import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
+import { LOCATION, PROGRESS, QUIET, READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
+
+export { globalOptions, storeOptions } from './shared.ts'
 
 export interface OptionForm {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** What stands for the value in help. */
+  /** The placeholder of the value in help. */
   readonly value?: string
   readonly choices?: readonly string[]
   /** It may be given with `=VALUE`, or alone. */
@@ -82,50 +86,47 @@ export const optionForms = {
 export type OptionName = keyof typeof optionForms
 export type OptionHelp = Readonly<Partial<Record<OptionName, string>>>
 
-/** What every command understands. */
-export const globalOptions = {
-  store: 'Directory of the store, or redis://HOST:PORT; or set PRESTIGE_STORE.',
-  namespace: 'Part of the store to use; namespaces never see each other.',
-  canonical: 'What counts as the same: none, whitespace, ascii-case, unicode, json.',
-  dedup: 'Find exact bytes, near (texts alike), semantic (meaning) or hybrid.',
-  threshold: 'Minimum similarity of near duplicates, above 0, up to 1 (default 0.8).',
-  model: 'Model of meanings: one of `prestige models`, or a directory.',
-  'semantic-threshold': 'Minimum similarity in meaning. Find yours with tune --semantic.',
-  fidelity: 'own: every key keeps its own bytes. representative: the first bytes win.',
-  'on-unreadable': 'Values --canonical cannot read: error (default), bytes (as they are).',
-  gc: 'Content nobody refers to goes: immediate (default), manual (by collect).',
-  durability: 'Writes survive: fsync (default, a power failure), os (a crash).',
-  json: 'Output, and errors, for machines.',
-  help: 'Help for a command.',
-  version: 'The version.',
-} as const satisfies OptionHelp
-
 export interface Command {
   readonly operands: string
   readonly operandsMin: number
   readonly operandsMax: number
   readonly summary: string
   readonly details?: readonly string[]
+  /** Options that are described for all commands, and that this one takes. */
+  readonly shared?: readonly OptionName[]
   readonly options: OptionHelp
+  /** Options that have an effect in some calls only. In others they are refused. */
+  readonly only?: readonly Condition[]
+  /** What to use in place of options that it does not take. */
+  readonly instead?: OptionHelp
   readonly examples: readonly string[]
 }
 
+/** `of` has an effect only if all that is said here is so. */
+export interface Condition {
+  readonly of: readonly OptionName[]
+  readonly with?: OptionName
+  readonly without?: readonly OptionName[]
+  readonly operands?: number
+  /** What the first operand may be. */
+  readonly first?: readonly string[]
+  /** What to type. */
+  readonly hint?: string
+}
+
 const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
-const QUIET = 'Say nothing when all is well.'
-const PROGRESS = 'Show progress even when stderr is not a terminal.'
-const PROFILE = 'How texts are cut: auto (default), chars, words, codepoints; words-3.'
-const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
 
 export const commands = {
   put: {
     operands: 'KEY [VALUE]',
     operandsMin: 1,
     operandsMax: 2,
-    summary: 'Keep a value under a key, and say whether it was seen before.',
-    details: ['The value is read from stdin when it is not given, or given as -.'],
+    summary: 'Store a value under a key, and report whether it is a duplicate.',
+    details: ['Without VALUE, or with -, the value is read from stdin.'],
+    shared: WRITES_STORE,
     options: {
-      file: 'Take the value from a file.',
-      ttl: 'Forget the key after this time: 500ms, 10s, 5m, 2h, 7d.',
+      file: 'Read the value from a file.',
+      ttl: 'The key expires after this time: 500ms, 10s, 5m, 2h, 7d.',
       escaped: ESCAPED,
       quiet: QUIET,
     },
@@ -141,6 +142,7 @@ export const commands = {
     operandsMin: 1,
     operandsMax: 1,
     summary: 'Print the bytes under a key, and nothing else.',
+    shared: READS_STORE,
     options: { escaped: ESCAPED },
     examples: ['prestige get photo > photo.jpg', "prestige get -e 'caf\\xe9'"],
   },
@@ -148,7 +150,8 @@ export const commands = {
     operands: 'KEY...',
     operandsMin: 1,
     operandsMax: Infinity,
-    summary: 'Delete keys, and say whether they were there.',
+    summary: 'Delete keys, and print whether they existed.',
+    shared: WRITES_STORE,
     options: { escaped: ESCAPED, quiet: QUIET },
     examples: ['prestige del greeting photo'],
   },
@@ -156,24 +159,26 @@ export const commands = {
     operands: 'KEY',
     operandsMin: 1,
     operandsMax: 1,
-    summary: 'Say yes or no; the exit code is 0 or 3.',
-    options: { escaped: ESCAPED, quiet: 'Only the exit code.' },
+    summary: 'Print whether a key exists; the exit code is 0 or 3.',
+    shared: READS_STORE,
+    options: { escaped: ESCAPED, quiet: 'Print nothing; see the exit code.' },
     examples: ['prestige has -q photo && echo there'],
   },
   keys: {
     operands: '',
     operandsMin: 0,
     operandsMax: 0,
-    summary: 'List keys in byte order, one a line.',
+    summary: 'List keys in byte order, one per line.',
     details: [
       'Control characters and bytes that are not UTF-8 are printed as \\xHH, a backslash as \\\\;',
       'other commands read that with -e. With --json a key that is not UTF-8 is {"base64": …}.',
     ],
+    shared: READS_STORE,
     options: {
-      prefix: 'Only keys that start so.',
+      prefix: 'Only keys with this prefix.',
       after: 'Only keys after this one.',
-      limit: 'At most so many.',
-      print0: 'The very bytes of each key, and a NUL after it.',
+      limit: 'Maximum number of keys.',
+      print0: 'Print the bytes of each key, followed by a NUL.',
       escaped: ESCAPED,
     },
     examples: [
@@ -186,14 +191,16 @@ export const commands = {
     operandsMin: 0,
     operandsMax: 0,
     summary: 'Print the number of keys.',
-    options: { prefix: 'Only keys that start so.', escaped: ESCAPED },
+    shared: READS_STORE,
+    options: { prefix: 'Only keys with this prefix.', escaped: ESCAPED },
     examples: ['prestige count --prefix photos/'],
   },
   stats: {
     operands: '',
     operandsMin: 0,
     operandsMax: 0,
-    summary: 'Keys, contents, bytes, and what deduplication saves.',
+    summary: 'Print numbers of keys, contents and bytes, and bytes saved.',
+    shared: READS_STORE,
     options: {},
     examples: ['prestige stats', 'prestige stats --json'],
   },
@@ -201,25 +208,39 @@ export const commands = {
     operands: 'KEY | A B',
     operandsMin: 1,
     operandsMax: 2,
-    summary: 'Why a key points where it points; or what two texts share.',
+    summary: 'Why a key was deduplicated; or how similar two texts are.',
     details: [
-      'With one operand: why a key of the store points where it points, and who shares its content.',
+      'With one operand: the content that a key refers to, how it was matched, and other keys that',
+      'share the content.',
       '',
-      'With two: A and B are files, one of which may be - for stdin, or texts with --text. They are',
-      'shown side by side, with how similar they are, whether that makes them duplicates, and which',
-      'bands would have found them. No store is needed. --canonical is unicode by default: case,',
-      'width and white space do not count.',
+      'With two: A and B are files, one of which may be - for stdin, or texts with --text. Prints them',
+      'side by side, with their similarity, whether they are duplicates at the threshold, and the',
+      'bands that they share. No store is needed. --canonical is unicode by default: differences in',
+      'case, width and white space are ignored.',
     ],
+    shared: READS_STORE,
     options: {
-      limit: 'Name at most so many other keys, or shingles of a kind (default 10).',
+      limit: 'Maximum number of other keys, or of shingles of each kind (default 10).',
       escaped: ESCAPED,
       text: 'A and B are texts, not files.',
       profile: PROFILE,
-      threshold: 'Texts at least so similar are duplicates (default 0.8).',
+      threshold: 'Minimum Jaccard similarity of duplicates (default 0.8).',
       slots: SLOTS,
-      bands: 'Bands of a sketch, with --rows; by default the threshold chooses both.',
+      bands: 'Bands of a sketch, with --rows; by default derived from the threshold.',
       rows: 'Rows of a band.',
     },
+    only: [
+      {
+        of: ['text', 'profile', 'slots', 'bands', 'rows'],
+        operands: 2,
+        hint: 'It is for comparing two texts: prestige explain A B.',
+      },
+      {
+        of: [...READS_STORE.filter((name) => name !== 'canonical' && name !== 'threshold'), 'escaped'],
+        operands: 1,
+        hint: 'It is for a key of a store: prestige explain KEY.',
+      },
+    ],
     examples: [
       'prestige explain photo',
       'prestige explain draft.txt final.txt --threshold 0.7',
@@ -231,15 +252,16 @@ export const commands = {
     operands: '[TEXT]',
     operandsMin: 0,
     operandsMax: 1,
-    summary: 'List what is like a text in a store with dedup near or semantic.',
+    summary: 'List contents of a near or semantic store that are similar to a text.',
     details: [
-      'The text is read from stdin when it is not given, or given as -. Of texts that are alike, the',
-      "first one kept is listed. Below the store's own threshold, some may be missed.",
+      'Without TEXT, or with -, the text is read from stdin. Of similar texts, the representative is',
+      "listed. Below the store's own --threshold, results may be incomplete.",
     ],
+    shared: READS_STORE,
     options: {
-      file: 'Take the text from a file.',
-      limit: 'At most so many (default 10).',
-      threshold: "Only what is at least so similar (the store's own threshold).",
+      file: 'Read the text from a file.',
+      limit: 'Maximum number of results (default 10).',
+      threshold: "Minimum similarity of results (default: the store's own).",
     },
     examples: ['prestige similar --file letter.txt', 'prestige similar "hello, world" --limit 3'],
   },
@@ -247,7 +269,8 @@ export const commands = {
     operands: '',
     operandsMin: 0,
     operandsMax: 0,
-    summary: 'Reclaim expired keys and contents nobody refers to.',
+    summary: 'Remove expired keys and unreferenced contents.',
+    shared: WRITES_STORE,
     options: { quiet: QUIET },
     examples: ['prestige collect'],
   },
@@ -255,19 +278,19 @@ export const commands = {
     operands: 'DIR',
     operandsMin: 1,
     operandsMax: 1,
-    summary: 'Keep every file below a directory, its path being the key.',
+    summary: 'Store every file below a directory; its path is the key.',
     details: [
-      'Regular files only: symbolic links are not followed, and told. Empty directories, times and',
-      'permissions are not kept. What cannot be read is told, the rest is imported, and the exit',
-      'code is 1.',
+      'Only regular files are imported. Symbolic links are reported and not followed. Empty',
+      'directories, times and permissions are not stored. Files that cannot be read are reported, all',
+      'others are imported, and the exit code is 1.',
       '',
-      'Durability is os here: nothing waits for the disk file by file, and the whole store is brought',
-      'to the disk once, before the command ends. With --store memory: nothing is kept, and you learn',
-      'how much of a directory is duplicated.',
+      'The default durability is os: the store is flushed to disk once, before the command ends. With',
+      '--store memory: nothing is stored; the output shows how much of a directory is duplicated.',
     ],
+    shared: WRITES_STORE,
     options: {
       prefix: 'Put this before every key.',
-      archive: 'Take in an archive that export made, of whatever engine (- for stdin).',
+      archive: 'Import an archive that export wrote, from any backend (- for stdin).',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
@@ -282,19 +305,21 @@ export const commands = {
     operands: 'DIR',
     operandsMin: 1,
     operandsMax: 1,
-    summary: 'Write every key as a file: what import took in, byte for byte.',
+    summary: 'Write every key as a file, with the bytes that were imported.',
     details: [
-      'All keys are checked first: if one is no safe path, or one is the directory of another,',
-      'nothing is written. Each file is written aside and moved into place.',
+      'All keys are checked first. If one is not a safe path, or is the directory of another, nothing',
+      'is written. Each file is written under a temporary name and renamed.',
     ],
+    shared: READS_STORE,
     options: {
-      prefix: 'Only keys that start so; the prefix is taken off.',
+      prefix: 'Only keys with this prefix, which is removed.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
       archive: 'Write one archive of the whole store, for import --archive (- for stdout).',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
     },
+    only: [{ of: STORE_SETTINGS, without: ['archive'] }],
     examples: [
       'prestige export restored --prefix photos/',
       'prestige export --archive store.archive',
@@ -304,45 +329,18 @@ export const commands = {
     operands: '',
     operandsMin: 0,
     operandsMax: 0,
-    summary: 'Read everything, and say what is wrong.',
+    summary: 'Read the whole store, and report damage.',
+    shared: WRITES_STORE,
     options: {
-      repair: 'Mend what can be mended.',
-      salvage: 'Copy all that is readable and right into a new store; list what is lost.',
+      repair: 'Repair what can be repaired.',
+      salvage: 'Copy all intact values into a new store; list those that are lost.',
       progress: PROGRESS,
       quiet: QUIET,
     },
+    only: [{ of: [...STORE_SETTINGS, 'durability'], without: ['salvage'] }],
     examples: ['prestige verify', 'prestige verify --repair', 'prestige verify --salvage ./copy'],
   },
-  tune: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'Choose a threshold, bands and rows by labelled pairs of texts.',
-    details: [
-      'Pairs are JSON, an object a line, with a, b and label (or text1 and text2, sentence1 and',
-      'sentence2, first and second); or columns separated by tabs, their names in the first line.',
-      'A label is 1 or 0, true or false, "duplicate" or "different". No store is needed.',
-      '',
-      'The threshold with the best F1 is taken, unless told what matters more. What is in brackets',
-      'is the 95 % interval: with few pairs it is wide, and the figures mean little.',
-    ],
-    options: {
-      pairs: 'The labelled pairs; - is stdin.',
-      fields: 'Names of the fields, where they are others; a.b is b inside a.',
-      'precision-min': 'The lowest threshold at which so many of those found are duplicates.',
-      'recall-min': 'The highest threshold at which so many duplicates are found.',
-      profile: PROFILE,
-      slots: SLOTS,
-      semantic: 'Of likeness in meaning, by a model (--model); guards are asked as well.',
-      svg: 'Draw the curves into this file.',
-    },
-    examples: [
-      'prestige tune --pairs pairs.jsonl --svg threshold.svg',
-      'prestige tune --pairs pairs.tsv --fields question,other,same --precision-min 0.95',
-      'prestige tune --pairs - --profile words-3 --json < pairs.jsonl',
-      'prestige tune --semantic --pairs pairs.jsonl --precision-min 0.98',
-    ],
-  },
+  ...tuneCommands,
   ...semanticCommands,
   ...resolverCommands,
   ...corpusCommands,
@@ -350,19 +348,24 @@ export const commands = {
     operands: 'get ID | list | stats',
     operandsMin: 1,
     operandsMax: 2,
-    summary: 'Which documents were processed, in which run, and how they ended.',
+    summary: 'Show which documents were processed, in which run, and the result.',
     details: [
-      'get: the line of a document; the exit code is 3 if there is none.',
-      'list: the lines of a source or of a run, one a line, in an order that never changes.',
-      'stats: how many lines there are of each status, and all runs.',
+      'get: the ledger line of a document; the exit code is 3 if there is none.',
+      'list: the ledger lines of a source or of a run, in a fixed order.',
+      'stats: the number of ledger lines of each status, and all runs.',
     ],
+    shared: LOCATION,
     options: {
-      source: 'Of list and stats: lines of this source.',
-      run: 'Of list and stats: what this run made of its documents.',
-      after: 'Of list: only lines after that of this document.',
-      limit: 'Of list: at most so many.',
+      source: 'With list and stats: only this source.',
+      run: 'With list and stats: only this run.',
+      after: 'With list: only lines after the one of this document.',
+      limit: 'With list: maximum number of lines.',
       escaped: 'Ids are given as they are printed: \\xHH is a byte, \\\\ a backslash.',
     },
+    only: [
+      { of: ['source', 'run'], first: ['list', 'stats'] },
+      { of: ['after', 'limit'], first: ['list'] },
+    ],
     examples: [
       'prestige ledger get page-17',
       'prestige ledger list --run nightly --json',

@@ -22,7 +22,10 @@ import { seedNames } from './seed-names.ts'
 import { readValue } from './values.ts'
 
 const { format, root, followSymlinks, shardBytes } = listingOptions.entries
-const { source, fields, lineBytesMax } = readingOptions.entries
+const { source, lineBytesMax } = readingOptions.entries
+// The job has no use for the language of a document.
+const { language: _, ...fieldEntries } = readingOptions.entries.fields.wrapped.entries
+const fields = v.optional(v.strictObject(fieldEntries), {})
 
 export const jobSchema = v.strictObject({
   ...dedupeSchema.entries,
@@ -81,7 +84,29 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     fields: input.fields,
     lineBytesMax: input.lineBytesMax,
   }
+  requireKeepable(dedupe, input.fields)
   return { config: readConfig(dedupe), listing, reading, strict, warnings }
+}
+
+/** Every rule has what it compares by; without it, it would have no effect. */
+function requireKeepable(
+  { keep, sourcePriority, typePriority }: DedupeConfig,
+  fields: NonNullable<ReadingInput['fields']>,
+): void {
+  const needs = [
+    ['newest', fields.time, 'input.fields.time', '--time-field NAME'],
+    ['quality', fields.quality, 'input.fields.quality', '--quality-field NAME'],
+    ['source', sourcePriority[0], 'sourcePriority', '--source-priority NAMES'],
+    ['type', typePriority[0], 'typePriority', '--type-priority NAMES'],
+    ['type', fields.type, 'input.fields.type', '--type-field NAME'],
+  ] as const
+  for (const [rule, value, setting, option] of needs) {
+    if (!keep.includes(rule) || value !== undefined) continue
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      `keep ${rule} needs the setting ${setting}: add ${option}, or set it in the config.`,
+    )
+  }
 }
 
 function readSettings(values: Raw, from: string, typed?: Layer['typed']) {

@@ -53,7 +53,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'chunk_hash.overlap': without('chunks are cut where the text says, and need no overlap.'),
   source_priority: (value) => ({ sourcePriority: value }),
-  document_type_priority: (value) => ({ typePriority: value }),
+  document_type_priority: (value) => ({
+    typePriority: value,
+    input: { fields: { type: 'document_type' } },
+  }),
 }
 
 export function seedNames(values: Raw, tell: Tell): Raw {

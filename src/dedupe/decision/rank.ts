@@ -16,6 +16,9 @@ export interface Ranked extends Named {
 /** Negative if the first is the better copy, as for `sort`. Of equals the one that was there stays. */
 export type Prefer = (one: Ranked, other: Ranked) => number
 
+/** Of a document without the value that a rule compares. */
+export const UNRANKED: number = -Number.MAX_VALUE
+
 export function rankOf(document: Omit<Ranked, 'id'>, config: DedupeConfig): Rank {
   return config.keep.map((rule) => numberOf(rule, document, config))
 }
@@ -23,8 +26,8 @@ export function rankOf(document: Omit<Ranked, 'id'>, config: DedupeConfig): Rank
 function numberOf(rule: KeepRule, document: Omit<Ranked, 'id'>, config: DedupeConfig): number {
   const { bytes, time, quality, source, type } = document
   if (rule === 'longest') return bytes
-  if (rule === 'newest') return time ?? -Number.MAX_VALUE
-  if (rule === 'quality') return quality ?? -Number.MAX_VALUE
+  if (rule === 'newest') return time ?? UNRANKED
+  if (rule === 'quality') return quality ?? UNRANKED
   if (rule === 'source') return place(config.sourcePriority, source)
   if (rule === 'type') return place(config.typePriority, type)
   return 0

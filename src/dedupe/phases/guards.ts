@@ -1,12 +1,28 @@
-/** Ceilings on what may be lost. A run that goes beyond them stops before anything is published. */
+/** Limits on what may be lost. A run that exceeds one stops before anything is published. */
 
 import { PrestigeError } from '../../platform/errors.ts'
+import type { ReadingInput } from '../../input/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import type { Summary } from './summary.ts'
 
-/** Sentences that say which ceiling was passed, by what. */
-export function violations(summary: Summary, config: DedupeConfig): string[] {
+const VALUE_OF = { newest: 'time', quality: 'quality' } as const
+
+/** Which limits are exceeded, by what, in sentences without a full stop. */
+export function violations(
+  summary: Summary,
+  config: DedupeConfig,
+  fields: ReadingInput['fields'] = {},
+): string[] {
   const found: string[] = []
+  for (const [at, rule] of config.keep.entries()) {
+    if (rule !== 'newest' && rule !== 'quality') continue
+    if (summary.documents === 0 || summary.unranked[at] !== summary.documents) continue
+    const name = VALUE_OF[rule]
+    const field = JSON.stringify(fields[name] ?? name)
+    found.push(
+      `No document has a ${name} in the field ${field}, so that keep ${rule} has no effect`,
+    )
+  }
   const sources = Object.entries(summary.bySource).map(
     ([name, counts]) => [`source ${JSON.stringify(name)}`, counts] as const,
   )
@@ -16,16 +32,16 @@ export function violations(summary: Summary, config: DedupeConfig): string[] {
   ]) {
     const share = documents === 0 ? 0 : dropped / documents
     if (share <= config.maxDrop) continue
-    const told = `${dropped} of ${documents} documents of ${source}`
+    const which = `${dropped} of ${documents} documents of ${source}`
     found.push(
-      `${told} would be dropped (${percent(share)}; at most ${percent(config.maxDrop)} may be)`,
+      `${which} would be dropped (${percent(share)}; at most ${percent(config.maxDrop)} are allowed)`,
     )
   }
   const { maxCluster } = config
   for (const { id, size } of summary.largestClusters) {
     if (maxCluster === undefined || size < maxCluster) continue
     found.push(
-      `${size} documents are one cluster around ${JSON.stringify(id)} (less than ${maxCluster} may be)`,
+      `${size} documents are one cluster around ${JSON.stringify(id)} (fewer than ${maxCluster} are allowed)`,
     )
   }
   return found
@@ -34,15 +50,15 @@ export function violations(summary: Summary, config: DedupeConfig): string[] {
 export function stopped(found: readonly string[], run: string): PrestigeError {
   return new PrestigeError(
     'GUARD_STOPPED',
-    `Run ${run} was stopped before anything was published: ${found.join('; ')}. Look at its clusters with 'prestige report ${run}'; then raise the ceiling and run again, or undo it.`,
+    `Run ${run} was stopped before anything was published: ${found.join('; ')}. To see its clusters: prestige report ${run} --state STATE. To continue, give the same command with a higher limit; to discard it: prestige undo ${run} --state STATE`,
   )
 }
 
-/** Of cleaning, which leaves nothing that could be gone on with. */
+/** Of cleaning, which cannot be resumed. */
 export function stoppedCleaning(found: readonly string[]): PrestigeError {
   return new PrestigeError(
     'GUARD_STOPPED',
-    `Nothing was published: ${found.join('; ')}. Raise the ceiling if that is as it should be.`,
+    `Nothing was published: ${found.join('; ')}. Raise the limit if this is intended.`,
   )
 }
 

@@ -110,7 +110,7 @@ async function publishAs(
 ): Promise<JobResult> {
   const outcome = new Outcome()
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
-  const found = violations(summary, run.config)
+  const found = violations(summary, run.config, run.reading?.fields)
   if (found.length > 0) {
     await backend.run(setStatus, held, 'stopped')
     throw stopped(found, run.id)

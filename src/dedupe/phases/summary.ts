@@ -16,6 +16,7 @@ import type { Decision, Method, Named } from '../decision/decision.ts'
 import { type Line, linesOf } from '../output/lines.ts'
 import type { Outcome } from './outcome.ts'
 import { rejectsIn } from './rejects.ts'
+import { UNRANKED } from '../decision/rank.ts'
 import type { BatchEntry, DocumentRow } from '../rows.ts'
 import { supersededEarlier } from '../output/superseded.ts'
 
@@ -68,6 +69,8 @@ export interface Summary {
   bytes: number
   bytesDropped: number
   possibleMisses: number
+  /** For each rule of `keep`: documents without the value that it compares (`newest`, `quality`). */
+  readonly unranked: number[]
   readonly droppedByMethod: Partial<Record<Method, number>>
   readonly linkedByMethod: Partial<Record<Method, number>>
   readonly bySource: Record<string, SourceCounts>
@@ -162,6 +165,7 @@ export class Counting {
     bytes: 0,
     bytesDropped: 0,
     possibleMisses: 0,
+    unranked: [],
     droppedByMethod: {},
     linkedByMethod: {},
     bySource: this.#sources.record,
@@ -221,6 +225,8 @@ export class Counting {
     for (const one of both) one.documents++
     for (const one of both) one.bytes += row.bytes
     if (entry.isRepeated) sum.repeated++
+    for (const [at, value] of row.rank.entries())
+      sum.unranked[at] = (sum.unranked[at] ?? 0) + (value === UNRANKED ? 1 : 0)
     const isDropped = entry.isRepeated || row.action === 'drop' || row.action === 'superseded'
     for (const one of both) {
       if (isDropped) one.bytesDropped += row.bytes

@@ -1,0 +1,49 @@
+/** Options that several commands share, and which command takes which. Only data. */
+
+import type { Command, OptionHelp } from './index.ts'
+
+/** Every command takes these. */
+export const globalOptions = {
+  json: 'Print results and errors as JSON.',
+  help: 'Help for a command.',
+  version: 'The version.',
+} as const satisfies OptionHelp
+
+/** A command takes those of them that have an effect on it; it refuses the others. */
+export const storeOptions = {
+  store: 'A directory, redis://… or dynamodb://…; or set PRESTIGE_STORE.',
+  namespace: 'Part of the store to use; namespaces are independent of each other.',
+  canonical: 'Canonical form to compare: none, whitespace, ascii-case, unicode, json.',
+  dedup: 'How duplicates are found: exact, near (similar texts), semantic, hybrid.',
+  threshold: 'With near: minimum Jaccard similarity, above 0 to 1 (new store: 0.8).',
+  model: 'With semantic: one of `prestige models`, or a directory.',
+  'semantic-threshold': 'With semantic: minimum cosine, above 0 to 1; see tune --semantic.',
+  fidelity: 'own: a key keeps its own bytes. representative: it gets the first ones.',
+  'on-unreadable': 'Values --canonical cannot parse: error (default), bytes (as they are).',
+  gc: 'Remove unreferenced content: immediate (default), manual (by collect).',
+  durability: 'Writes survive: fsync (default) a power failure, os a process crash.',
+} as const satisfies OptionHelp
+
+export const LOCATION = ['store', 'namespace'] as const
+/** Settings are compared with those of the store, which must be the same. */
+export const STORE_SETTINGS = [
+  'canonical',
+  'dedup',
+  'threshold',
+  'model',
+  'semantic-threshold',
+  'fidelity',
+  'on-unreadable',
+  'gc',
+] as const
+export const READS_STORE = [...LOCATION, ...STORE_SETTINGS] as const
+export const WRITES_STORE = [...READS_STORE, 'durability'] as const
+export const USES_RESOLVER = [...LOCATION, 'canonical', 'durability'] as const
+
+/** For commands that work on the state of a corpus job. */
+export const STATE_INSTEAD = {
+  store: 'A state is given with --state LOCATION.',
+} as const satisfies Command['instead']
+
+export const QUIET = 'Print errors only.'
+export const PROGRESS = 'Show progress even when stderr is not a terminal.'
