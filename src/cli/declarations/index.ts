@@ -236,7 +236,10 @@ export const commands = {
         hint: 'It is for comparing two texts: prestige explain A B.',
       },
       {
-        of: [...READS_STORE.filter((name) => name !== 'canonical' && name !== 'threshold'), 'escaped'],
+        of: [
+          ...READS_STORE.filter((name) => name !== 'canonical' && name !== 'threshold'),
+          'escaped',
+        ],
         operands: 1,
         hint: 'It is for a key of a store: prestige explain KEY.',
       },
