@@ -38,7 +38,6 @@ export class Instruments {
     if (fromMemory || ended.status === 'exact' || ended.status === 'known') return
     this.#sink.histogram(`${prefix}.candidates.count`, ended.candidates, labels)
     this.#sink.histogram(`${prefix}.exact_compare.count`, ended.compared, labels)
-    this.#sink.histogram(`${prefix}.bucket_reps.returned`, ended.candidates, labels)
     if (ended.passedOver > 0) {
       this.#sink.counter(`${prefix}.buckets_passed_over.total`, ended.passedOver, labels)
     }

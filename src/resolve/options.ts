@@ -167,6 +167,13 @@ const VECTOR_NAMES = {
   VLSH_SEED: 'seed',
 } as const
 
+/** Limits that texts and vectors share; the variables of texts take precedence. */
+const SHARED_NAMES = {
+  VLSH_MAX_TOTAL_CANDIDATES: 'candidatesMax',
+  VLSH_MAX_BUCKET_SIZE: 'bucketMax',
+  VLSH_RESOLVED_CACHE_SIZE: 'cacheMax',
+} as const
+
 /**
  * Options from `LSH_BANDS`, `LSH_ROWS`, `LSH_SHINGLE_SIZE`, `LSH_JAC_THRESHOLD`, `LSH_MAX_TOTAL_CANDIDATES`,
  * `LSH_MAX_BUCKET_SIZE`, `LSH_RESOLVED_CACHE_SIZE` and their `VLSH_` counterparts. What is not set is as in the
@@ -178,8 +185,8 @@ export function resolverOptionsFrom(environment: Environment): ResolverInput {
   const shingle = numberOf(environment, 'LSH_SHINGLE_SIZE')
   if (shingle !== undefined) options['profile'] = `chars-${shingle}`
   refuseSeed(environment)
-  const candidates = numberOf(environment, 'VLSH_MAX_TOTAL_CANDIDATES')
-  if (candidates !== undefined) options['candidatesMax'] ??= candidates
+  for (const [name, value] of Object.entries(numbersOf(environment, SHARED_NAMES)))
+    options[name] ??= value
   sizeSketch(options, vector)
   if (Object.keys(vector).length > 0) options['vector'] = { ...LSH_VECTOR, ...vector }
   if (Object.keys(options).length === 0) return {}

@@ -155,6 +155,13 @@ describe('environment variables', () => {
     expect(resolverOptionsFrom({ LSH_BANDS: ' ' })).toEqual({})
   })
 
+  it('come from variables of vectors too, where those of texts are not set', () => {
+    const vectors = { VLSH_MAX_BUCKET_SIZE: '60', VLSH_RESOLVED_CACHE_SIZE: '20' }
+    expect(resolverOptionsFrom(vectors)).toMatchObject({ bucketMax: 60, cacheMax: 20 })
+    const both = { ...vectors, LSH_MAX_BUCKET_SIZE: '50' }
+    expect(resolverOptionsFrom(both)).toMatchObject({ bucketMax: 50, cacheMax: 20 })
+  })
+
   it.each([{ LSH_BANDS: 'many' }, { LSH_SEED: '7' }, { VLSH_COS_THRESHOLD: 'NaN' }])(
     '%j is refused by name',
     (environment) => {
@@ -201,7 +208,7 @@ describe('metrics', () => {
     const candidates = sent.filter(({ name }) => name === 'lsh.dedup.candidates.count')
     expect(candidates.map(({ value }) => value)).toEqual([0, 1])
     expect(count('lsh.dedup.exact_compare.count')).toBe(2)
-    expect(count('lsh.dedup.bucket_reps.returned')).toBe(2)
+    expect(count('lsh.dedup.bucket_reps.returned')).toBe(0)
   })
 
   it('name groups only where that is asked for', async () => {

@@ -154,7 +154,44 @@ describe('metrics', () => {
   })
 })
 
+describe('the time of a commit', () => {
+  it('does not include embedding', async () => {
+    const metrics = new Recorder()
+    const embedder = {
+      id: 'slow',
+      dimensions: 2,
+      embed: async (texts: readonly string[]) => {
+        await new Promise((resolve) => setTimeout(resolve, 150))
+        return texts.map(() => Float32Array.of(1, 0))
+      },
+    }
+    const semantic = { embedder, similarityMin: 0.9 }
+    await using store = await openStore('memory:', { dedup: 'semantic', semantic, metrics })
+    await store.put('a', 'the quick brown fox')
+    const [commitUs = Infinity] = metrics.histograms.get('prestige.put.commit_us') ?? []
+    const [latencyUs = 0] = metrics.histograms.get('prestige.put.latency_us') ?? []
+    expect(latencyUs).toBeGreaterThan(140_000)
+    expect(commitUs).toBeLessThan(100_000)
+  })
+})
+
 describe('traces', () => {
+  it('say not_found of a key that is not there, and have their attributes if they fail', async () => {
+    const spans: Span[] = []
+    await using store = await openStore('memory:', {
+      canonical: 'json',
+      tracer: recordingTracer(spans),
+    })
+    await store.get('none')
+    await store.delete('none')
+    await store.put('key', 'not json').catch(() => {})
+    expect(spans.map(({ attributes }) => attributes)).toMatchObject([
+      { status: 'not_found', key_bytes: 4 },
+      { status: 'not_found', key_bytes: 4 },
+      { status: 'UNREADABLE_VALUE', key_bytes: 3, value_bytes: 8 },
+    ])
+  })
+
   it('are one ended span an operation, with what happened in it', async () => {
     const spans: Span[] = []
     await using store = await openStore('memory:', { tracer: recordingTracer(spans) })

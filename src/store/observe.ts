@@ -1,5 +1,5 @@
 /**
- * Metrics and spans of the store's operations, under the names of the original. A store without a sink
+ * Metrics and spans of the store's operations, under the names that the C++ unique value store uses. A store without a sink
  * has no observer, and pays one comparison an operation.
  *
  * A sink that fails must not turn a put that was done into one that failed: see sinks.ts.
@@ -16,6 +16,8 @@ const SPAN_OF = { get: 'prestige.Get', put: 'prestige.Put', delete: 'prestige.De
 /** What an operation notes while it runs. Everything is sent when it has ended. */
 export class Notes {
   attempts = 0
+  /** Time between the transactions of a put, for embedding and comparing. */
+  embeddingMs = 0
   sha256Us = 0
   normalizeUs = 0
   readonly counters: [string, number][] = []
@@ -60,7 +62,9 @@ export class Observer {
     const span = this.#tracer?.startSpan(SPAN_OF[operation])
     let status = 'ok'
     try {
-      return await work(notes)
+      const result = await work(notes)
+      if (notes.counters.some(([name]) => name === 'not_found_total')) status = 'not_found'
+      return result
     } catch (error) {
       status = error instanceof PrestigeError ? error.code : 'error'
       notes.count(status === 'CONTENDED' ? 'timed_out_total' : 'error_total')
@@ -91,9 +95,7 @@ export class Observer {
     const metrics = this.#metrics
     if (metrics === undefined) return
     metrics.counter(`prestige.${operation}.calls`, 1)
-    if (status === 'ok' && !notes.counters.some(([name]) => name === 'not_found_total')) {
-      metrics.counter(`prestige.${operation}.ok_total`, 1)
-    }
+    if (status === 'ok') metrics.counter(`prestige.${operation}.ok_total`, 1)
     for (const [name, delta] of notes.counters) {
       metrics.counter(name.includes('.') ? name : `prestige.${operation}.${name}`, delta)
     }

@@ -64,6 +64,7 @@ export interface Preparation {
 export interface PrepareNotes {
   sha256Us: number
   normalizeUs: number
+  attribute(name: string, value: number): void
 }
 
 export function keyBytes(key: Key): Buffer {
@@ -128,9 +129,11 @@ export function prepare(
   notes?: PrepareNotes,
 ): Prepared | Promise<Prepared> {
   const checkedKey = keyBytes(key)
+  notes?.attribute('key_bytes', checkedKey.byteLength)
   if (options) refuseUnknown(options, PUT_OPTIONS)
   const ttlMs = ttlOf(options?.ttlMs)
   const bytes = valueBytes(value)
+  notes?.attribute('value_bytes', bytes.byteLength)
   const started = notes && performance.now()
   const hashed = (exact: Buffer) => {
     if (notes && started !== undefined) notes.sha256Us = (performance.now() - started) * 1000

@@ -340,8 +340,8 @@ export class Store {
 
   async #get(key: Key, notes: Notes): Promise<Buffer | undefined> {
     const bytes = keyBytes(key)
-    const value = await readValue(this.#backend, bytes, this.#reading, notes)
     notes.attribute('key_bytes', bytes.byteLength)
+    const value = await readValue(this.#backend, bytes, this.#reading, notes)
     if (value === undefined) notes.count('not_found_total')
     else notes.measure('value_bytes', value.byteLength)
     if (value) notes.attribute('value_bytes', value.byteLength)
@@ -352,6 +352,7 @@ export class Store {
     const { gc, keeping } = this.#preparation
     const body = notes ? notes.counting(removeKey) : removeKey
     const bytes = keyBytes(key)
+    notes?.attribute('key_bytes', bytes.byteLength)
     const started = notes && performance.now()
     const end = await this.#backend.run(body, { key: bytes, gc, keeping }).catch((error) => {
       this.#doubt(error)
@@ -359,7 +360,6 @@ export class Store {
     })
     if (notes && started !== undefined) {
       notes.measure('commit_us', (performance.now() - started) * 1000)
-      notes.attribute('key_bytes', bytes.byteLength)
       if (!end.existed) notes.count('not_found_total')
       if (end.swept) noteSwept(notes)
     }

@@ -255,7 +255,7 @@ export const commands = {
     operands: '[TEXT]',
     operandsMin: 0,
     operandsMax: 1,
-    summary: 'List contents of a near or semantic store that are similar to a text.',
+    summary: 'List contents similar to a text, in a near or semantic store.',
     details: [
       'Without TEXT, or with -, the text is read from stdin. Of similar texts, the representative is',
       "listed. Below the store's own --threshold, results may be incomplete.",

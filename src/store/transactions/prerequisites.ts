@@ -53,7 +53,7 @@ async function granted(
   if (typeof wish === 'object') return confirmLarge(backend, prepared, wish)
   if (wish === 'stage' && !prepared.staged) return stage(backend, prepared)
   if (wish === 'stage') throw endless(wish)
-  return { ...prepared, meaning: await looking.look(prepared) }
+  return { ...prepared, meaning: await looking.timed(prepared) }
 }
 
 /**
@@ -70,7 +70,16 @@ class Looking {
     this.#notes = notes
   }
 
-  async look({ meaning: before, value }: Prepared): Promise<Meaning | NotCompared> {
+  async timed(prepared: Prepared): Promise<Meaning | NotCompared> {
+    const started = performance.now()
+    try {
+      return await this.#look(prepared)
+    } finally {
+      if (this.#notes) this.#notes.embeddingMs += performance.now() - started
+    }
+  }
+
+  async #look({ meaning: before, value }: Prepared): Promise<Meaning | NotCompared> {
     const semantic = this.#semantic
     if (!semantic) throw endless('embed')
     const notes = this.#notes
@@ -96,7 +105,7 @@ function endless(wish: PutWish): PrestigeError {
     const message = 'The content of this value was replaced every time it was read. Try again.'
     return new PrestigeError('CONTENDED', message)
   }
-  const message = 'Texts of like meaning came too fast for this one to be decided about. Try again.'
+  const message = 'Too many concurrent puts of similar texts. Try again.'
   return new PrestigeError('CONTENDED', message)
 }
 
