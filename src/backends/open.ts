@@ -4,6 +4,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import type { Backend, BackendOptions } from './contract.ts'
 import type { Durability } from './lmdb/index.ts'
 import type { Tappable } from './kit/optimistic.ts'
+import { isDirectory, isMemory } from '../platform/location.ts'
 import { withoutSecrets } from './kit/secrets.ts'
 
 export interface LocationOptions extends BackendOptions, Tappable {
@@ -16,7 +17,7 @@ export interface LocationOptions extends BackendOptions, Tappable {
 }
 
 export async function openBackend(location: string, options: LocationOptions): Promise<Backend> {
-  if (location === 'memory:') {
+  if (isMemory(location)) {
     if (options.create === false) {
       throw new PrestigeError(
         'STORE_NOT_FOUND',
@@ -34,16 +35,19 @@ export async function openBackend(location: string, options: LocationOptions): P
     const { openDynamo } = await import('./dynamodb/index.ts')
     return openDynamo(location, options)
   }
-  if (location === '' || /^[a-z][a-z0-9+.-]+:/i.test(location)) {
-    throw new PrestigeError(
-      'INVALID_LOCATION',
-      `${JSON.stringify(withoutSecrets(location))} is not a location this prestige knows. Give a directory, 'memory:', 'redis://host:port', or 'dynamodb://region/table-prefix'.`,
-    )
-  }
+  if (!isDirectory(location)) throw notALocation(JSON.stringify(withoutSecrets(location)))
   if (options.readOnly) {
     const { openReadOnly } = await import('./lmdb/index.ts')
     return openReadOnly(location, options)
   }
   const { openLmdb } = await import('./lmdb/index.ts')
   return openLmdb(location, options)
+}
+
+/** Of anything that is no location, by what a message may show of it. */
+export function notALocation(shown: string): PrestigeError {
+  return new PrestigeError(
+    'INVALID_LOCATION',
+    `${shown} is not a location. Give a directory, 'memory:', 'redis://host:port', 'dynamodb://region/table-prefix', or a backend.`,
+  )
 }

@@ -13,7 +13,7 @@ import {
 import type { OptionName } from './declarations/index.ts'
 import { fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
-import { isDirectory } from './location.ts'
+import { isDirectory } from '../platform/location.ts'
 import { readFileWhole } from './read-input.ts'
 
 export interface JobPlaces {

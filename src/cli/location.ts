@@ -1,9 +1,6 @@
-/** What a location says by its looks: a directory of one's own, or somewhere else that keeps things its own way. */
+/** What follows from the form of a location. */
 
-/** Not `memory:`, and not the URL of a server. */
-export function isDirectory(location: string): boolean {
-  return !/^[a-z][a-z0-9+.-]+:/i.test(location)
-}
+import { isDirectory } from '../platform/location.ts'
 
 /** What is meant of durability where nothing is said: a server has its own. */
 export function unsaidDurability<D>(location: string, durability: D): D | undefined {

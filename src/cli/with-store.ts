@@ -3,7 +3,8 @@
 import type { Store, StoreInput } from '../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
-import { isDirectory, unsaidDurability } from './location.ts'
+import { isDirectory } from '../platform/location.ts'
+import { unsaidDurability } from './location.ts'
 
 export interface Access {
   /** Only commands that put something make a store; to all others a missing one is an error. */

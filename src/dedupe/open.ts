@@ -1,11 +1,8 @@
-/** Opens the corpus job: chooses the backend, reads the config, checks what the state was written with. */
+/** Opens the corpus job: reads the config, checks what the state was written with. */
 
-import {
-  type Backend,
-  type LocationOptions,
-  openBackend,
-  OverlayBackend,
-} from '../backends/index.ts'
+import * as v from 'valibot'
+
+import { type Location, type LocationOptions, openAt, OverlayBackend } from '../backends/index.ts'
 import { type DedupeInput, type KeepRule, readConfig } from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
 import { Deduper, type DedupeStreamOptions } from './deduper.ts'
@@ -13,8 +10,9 @@ import type { DocumentLike } from './decision/prepare.ts'
 import type { Prefer } from './decision/rank.ts'
 import { mergeRaw } from './config/raw.ts'
 import { dedupeSpaces } from './rows.ts'
-import { lastConfig, State } from './state.ts'
+import { lastConfig, requireState, State } from './state.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { locationOptions, readOptions, requireObject } from '../platform/options.ts'
 import type { Embedder } from '../semantic/index.ts'
 
 export interface DedupeOptions extends Omit<DedupeInput, 'keep'> {
@@ -30,44 +28,43 @@ export interface DedupeOptions extends Omit<DedupeInput, 'keep'> {
   readonly embedder?: Embedder | undefined
   /** Whether a missing directory is made (default), or an error. */
   readonly create?: boolean | undefined
+  /** How long one operation waits for other processes or for the server, in milliseconds. */
+  readonly timeoutMs?: number | undefined
   readonly clock?: (() => number) | undefined
+  readonly random?: LocationOptions['random']
   /** What is not said is as the last run of the state had it, instead of the defaults. */
   readonly asBefore?: boolean | undefined
 }
 
-/** Opens the state at a location: a directory, `memory:`, or a backend of one's own, which is closed with it. */
+const locationSchema = v.strictObject(locationOptions)
+
+/**
+ * Opens the state at a location: a directory, `memory:`, `redis://…`, `dynamodb://…`, or a backend of one's own, which
+ * brings its own namespace, clock and durability, and is closed with it.
+ */
 export async function openDedupe(
-  location: string | Backend,
+  location: Location,
   options: DedupeOptions = {},
 ): Promise<Deduper> {
-  const {
-    namespace,
-    durability,
-    create,
-    clock,
-    asBefore = false,
-    keep,
-    embedder,
-    ...input
-  } = options
+  requireObject(options, 'Dedupe options')
+  const { namespace, durability, create, timeoutMs, clock, random, ...rest } = options
+  const { asBefore = false, keep, embedder, ...input } = rest
+  const where = readOptions(
+    locationSchema,
+    { namespace, durability, create, timeoutMs, clock, random },
+    'Dedupe options',
+  )
   const prefer = typeof keep === 'function' ? keep : undefined
   if (prefer && input.orderIndependent) throw notBoth()
   const config: DedupeInput = typeof keep === 'object' ? { ...input, keep } : input
   readConfig(config)
-  const spaces = dedupeSpaces
-  const backend =
-    typeof location === 'string'
-      ? await openBackend(location, { spaces, namespace, durability, create, clock })
-      : location
-  try {
+  return openAt(location, dedupeSpaces, where, async (backend) => {
+    if (create === false) await requireState(backend)
     const known = asBefore ? await lastConfig(backend) : undefined
     const whole = readConfig(merged(known, config))
     const state = await State.open(backend, whole, { prefer, embedder })
     return new Deduper(state, () => new OverlayBackend(backend))
-  } catch (error) {
-    if (typeof location === 'string') await backend.close().catch(() => {})
-    throw error
-  }
+  })
 }
 
 /** One stream over a state of its own: in memory, or at a location. */

@@ -34,6 +34,18 @@ export async function lastConfig(backend: Backend): Promise<DedupeConfig | undef
   return (await listRuns(backend)).at(-1)?.config
 }
 
+/** Only a state that is there may be opened. */
+export async function requireState(backend: Backend): Promise<void> {
+  const found = await backend.read(function* () {
+    return (yield* read(SETTINGS))[0]
+  })
+  if (found !== undefined) return
+  throw new PrestigeError(
+    'STORE_NOT_FOUND',
+    'There is no state of this namespace at this location.',
+  )
+}
+
 export interface StateOptions {
   readonly prefer?: Prefer | undefined
   /** In place of the model that the config names. */

@@ -432,7 +432,7 @@ describe('bad input', () => {
     await expect(ledger.get('a')).rejects.toMatchObject({ code: 'BACKEND_CLOSED' })
     const engine = new MemoryEngine()
     const backend = new MemoryBackend({}, engine)
-    const missing = openLedger(backend, { create: false })
+    const missing = openLedger('memory:', { create: false })
     await expect(missing).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' })
     const row = Buffer.from('{"format":2}')
     engine.space(settings.name).set('\0ledger', row)

@@ -17,7 +17,11 @@ const SETTINGS = cell(settings, Buffer.from('ledger'))
 export async function openSettings(backend: Backend, create = true): Promise<void> {
   const found = await backend.read(findSettings)
   if (found !== undefined) return checkSettings(found)
-  if (!create) throw new PrestigeError('STORE_NOT_FOUND', 'There is no ledger at this location.')
+  if (!create)
+    throw new PrestigeError(
+      'STORE_NOT_FOUND',
+      'There is no ledger of this namespace at this location.',
+    )
   checkSettings(await backend.run(keepSettings))
 }
 

@@ -17,6 +17,7 @@ export function readOptions<S extends Schema>(
   what: string,
   typed?: (path: string) => string | undefined,
 ): Readonly<v.InferOutput<S>> {
+  requireObject(input, what)
   const read = v.safeParse(schema, input)
   if (read.success) return Object.freeze(read.output)
   const problems = read.issues.map((issue) => problemOf(schema, issue, what, typed))
@@ -79,6 +80,12 @@ export function unwrapped(schema: v.GenericSchema): v.GenericSchema {
   return unwrapped(Reflect.get(schema, 'wrapped') as v.GenericSchema) // safe: what `optional` wraps is a schema
 }
 
+export function requireObject(input: unknown, what: string): void {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return
+  const shown = Array.isArray(input) ? 'a list' : JSON.stringify(input)
+  throw new PrestigeError('INVALID_OPTIONS', `${what} must be an object, not ${shown}.`)
+}
+
 export function oneOf<const T extends readonly [string, ...string[]]>(
   values: T,
   help: string,
@@ -99,4 +106,38 @@ export function share(help: string): v.GenericSchema<number> {
 /** Something that is used as it is: a function, a sink, a signal. */
 export function given<T>(isGood: (value: unknown) => boolean, help: string): v.GenericSchema<T> {
   return v.pipe(v.custom<T>(isGood, `must be ${help}`), v.description(help))
+}
+
+const isFunction = (value: unknown) => typeof value === 'function'
+const TIMEOUT = 'must be a whole number from 1'
+
+/** How a location is opened, whatever is kept there. */
+export const locationOptions = {
+  namespace: v.optional(
+    v.pipe(
+      v.string('must be a string'),
+      v.description('Part of the location to use; namespaces never see each other.'),
+    ),
+  ),
+  durability: v.optional(
+    oneOf(
+      ['fsync', 'os'],
+      'fsync (the default of a directory): acknowledged writes survive a power failure. os: they survive a crash of the process.',
+    ),
+  ),
+  timeoutMs: v.optional(
+    v.pipe(
+      v.number(TIMEOUT),
+      v.integer(TIMEOUT),
+      v.minValue(1, TIMEOUT),
+      v.description(
+        'How long one operation waits for other processes or for the server, in milliseconds. Then it fails with CONTENDED or BACKEND_UNAVAILABLE.',
+      ),
+    ),
+  ),
+  create: v.optional(flag('Make what is not there, as is done by default.')),
+  clock: v.optional(given<() => number>(isFunction, 'a function that returns milliseconds')),
+  random: v.optional(
+    given<(count: number) => Uint8Array>(isFunction, 'a function that returns random bytes'),
+  ),
 }

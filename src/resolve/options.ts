@@ -5,14 +5,12 @@
 
 import * as v from 'valibot'
 
-import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
-import { flag, given, oneOf, share } from '../platform/options.ts'
+import { flag, given, locationOptions, oneOf, share } from '../platform/options.ts'
 
-const isFunction = (value: unknown) => typeof value === 'function'
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
 const isSink = (value: unknown) => typeof value === 'object' && value !== null && 'counter' in value
 
@@ -52,12 +50,7 @@ export const vectorOptions = v.strictObject({
 })
 
 export const resolverOptions = v.strictObject({
-  namespace: v.optional(
-    v.pipe(
-      v.string('must be a string'),
-      v.description('Resolvers of different namespaces in one location never see each other.'),
-    ),
-  ),
+  ...locationOptions,
   preset: v.optional(
     oneOf(['lsh'], 'lsh: 40 bands of 5 rows over 3-character shingles, from similarity 0.6.'),
   ),
@@ -97,12 +90,6 @@ export const resolverOptions = v.strictObject({
     ),
   ),
   labelGroups: v.optional(flag('Metrics are labelled with the group, however many there are.')),
-  durability: v.optional(oneOf(['fsync', 'os'], 'As for a store.')),
-  create: v.optional(flag('Make what is not there, as is done by default.')),
-  clock: v.optional(given<() => number>(isFunction, 'a function that returns milliseconds')),
-  random: v.optional(
-    given<(count: number) => Bytes>(isFunction, 'a function that returns random bytes'),
-  ),
   metrics: v.optional(given<MetricsSink>(isSink, 'an object with counter, histogram and gauge')),
 })
 

@@ -79,7 +79,10 @@ export async function openSettings(
 ): Promise<OpenedSettings> {
   const found = await backend.read(findSettings)
   if (!found && options.create === false) {
-    throw new PrestigeError('STORE_NOT_FOUND', 'There is no resolver at this location.')
+    throw new PrestigeError(
+      'STORE_NOT_FOUND',
+      'There is no resolver of this namespace at this location.',
+    )
   }
   const wanted = wantedSettings(options, found)
   const kept = await backend.run(keepSettings, wanted.settings)

@@ -3,10 +3,9 @@
 import * as v from 'valibot'
 
 import type { CanonicalInput } from '../canonical/index.ts'
-import type { Bytes } from '../platform/bytes.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
-import { flag, given, oneOf, share } from '../platform/options.ts'
+import { flag, given, locationOptions, oneOf, share } from '../platform/options.ts'
 import type { SemanticInput } from './semantic/options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
@@ -14,7 +13,6 @@ function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   return names.every((name) => typeof Reflect.get(value, name) === 'function')
 }
 
-const isFunction = (value: unknown) => typeof value === 'function'
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
 
 function count(help: string): v.GenericSchema<number> {
@@ -23,12 +21,7 @@ function count(help: string): v.GenericSchema<number> {
 }
 
 export const storeOptions = v.strictObject({
-  namespace: v.optional(
-    v.pipe(
-      v.string('must be a string'),
-      v.description('Stores of different namespaces in one location never see each other.'),
-    ),
-  ),
+  ...locationOptions,
   dedup: v.optional(
     oneOf(
       ['exact', 'near', 'semantic', 'hybrid'],
@@ -83,26 +76,10 @@ export const storeOptions = v.strictObject({
     ),
     true,
   ),
-  durability: v.optional(
-    oneOf(
-      ['fsync', 'os'],
-      'fsync (the default of a directory): acknowledged writes survive a power failure. os: they survive a crash of the process.',
-    ),
-  ),
   readOnly: v.optional(
     flag(
       'Of a directory: only read it, also on media that cannot be written. put and delete are refused.',
     ),
-  ),
-  timeoutMs: v.optional(
-    count(
-      'How long one operation waits for other processes, in milliseconds (30000). Then it fails with CONTENDED.',
-    ),
-  ),
-  create: v.optional(flag('Make the store if it is not there, as is done by default.')),
-  clock: v.optional(given<() => number>(isFunction, 'a function that returns milliseconds')),
-  random: v.optional(
-    given<(count: number) => Bytes>(isFunction, 'a function that returns random bytes'),
   ),
   metrics: v.optional(
     given<MetricsSink>(

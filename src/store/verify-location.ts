@@ -7,9 +7,10 @@
 import { readdir } from 'node:fs/promises'
 
 import { type Bytes, startsWith } from '../platform/bytes.ts'
-import { type Backend, namespacePrefix, type Row } from '../backends/index.ts'
+import { type Backend, backendAt, namespacePrefix, type Row } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { backendOf, isDirectory, openStore, storeOn } from './open.ts'
+import { isDirectory } from '../platform/location.ts'
+import { openStore, storeOn } from './open.ts'
 import { readOptions } from '../platform/options.ts'
 import { type StoreInput, type StoreOptions, storeOptions } from './options.ts'
 import { storeSpaces } from './rows.ts'
@@ -72,7 +73,10 @@ async function verifyRows(
   const isReadOnly = options.repair !== true
   try {
     const backend = await sourceOf(location, read, isReadOnly)
-    await using store = await storeOn(backend, location, read)
+    await using store = await storeOn(backend, location, read).catch(async (error: unknown) => {
+      await backend.close().catch(() => {})
+      throw error
+    })
     if (onSize) await store.stats().then(({ contentBytes }) => onSize(contentBytes), noSize)
     return await store.verify(options)
   } catch (error) {
@@ -99,7 +103,11 @@ async function sourceOf(
   isReadOnly: boolean,
 ): Promise<Backend> {
   const readOnly = isReadOnly && isDirectory(location)
-  return backendOf(location, readOnly ? { ...options, durability: undefined, readOnly } : options)
+  return backendAt(
+    location,
+    storeSpaces,
+    readOnly ? { ...options, durability: undefined, readOnly } : options,
+  )
 }
 
 async function openDamaged(
@@ -149,7 +157,7 @@ export async function salvageStore(
   const read = readOptions(storeOptions, { ...input, create: false }, 'Store options')
   const backend = isDirectory(location)
     ? await openDamaged(location, read)
-    : await backendOf(location, read)
+    : await backendAt(location, storeSpaces, read)
   try {
     const opened = await targetInput(backend, input, options.onLost)
     await using store = await openStore(target, { ...opened.input, durability: 'os' })
