@@ -9,14 +9,14 @@ import { openStream } from './open-stream.ts'
 import { print, printJson } from './output.ts'
 import { Progress } from './progress.ts'
 import { countOf, size } from './units.ts'
-import { locationOf, withStore } from './with-store.ts'
+import { existingLocationOf, withStore } from './with-store.ts'
 
 const MISPLACED = ['prefix', 'overwrite', 'escaped'] as const
 
 export async function exportArchive(invocation: Invocation): Promise<number> {
   refuseMisplaced(invocation)
   const file = invocation.operand(0)
-  const location = locationOf(invocation)
+  const location = existingLocationOf(invocation)
   const { archiveStore } = await import('../store/index.ts')
   const pieces = archiveStore(location, { namespace: invocation.text('namespace') })
   const bytes = file === '-' ? await toStdout(pieces) : await toFile(invocation, file, pieces)

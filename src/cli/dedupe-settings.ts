@@ -14,6 +14,7 @@ import type { OptionName } from './declarations/index.ts'
 import { fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { isDirectory } from '../platform/location.ts'
+import { stateWithin } from './location.ts'
 import { readFileWhole } from './read-input.ts'
 
 export interface JobPlaces {
@@ -53,7 +54,8 @@ function saidState(invocation: Invocation): string | undefined {
   if (state !== undefined && backend !== undefined) {
     throw usageFailure('--state and --backend are the same option: give only one of them.')
   }
-  return state ?? backend
+  const said = state ?? backend
+  return said && stateWithin(said)
 }
 
 export function stateOf(invocation: Invocation): string {

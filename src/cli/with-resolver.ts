@@ -5,7 +5,7 @@ import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { unsaidDurability } from './location.ts'
 import { readDuration } from './units.ts'
-import { type Access, choice, locationOf } from './with-store.ts'
+import { type Access, choice, existingLocationOf, locationOf } from './with-store.ts'
 
 /** Flags win over the environment, which wins over what the resolver was written with. */
 export async function withResolver<T>(
@@ -13,7 +13,7 @@ export async function withResolver<T>(
   { create }: Access,
   use: (resolver: Resolver) => Promise<T>,
 ): Promise<T> {
-  const location = locationOf(invocation)
+  const location = create ? locationOf(invocation) : existingLocationOf(invocation)
   const flags = flagInput(invocation)
   const { openResolver, resolverOptionsFrom } = await import('../index.ts')
   const base = resolverOptionsFrom(process.env)

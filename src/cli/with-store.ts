@@ -4,7 +4,7 @@ import type { Store, StoreInput } from '../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { isDirectory } from '../platform/location.ts'
-import { unsaidDurability } from './location.ts'
+import { stateWithin, unsaidDurability } from './location.ts'
 
 export interface Access {
   /** Only commands that put something make a store; to all others a missing one is an error. */
@@ -23,7 +23,7 @@ export async function withStore<T>(
   { create, durability, readOnly }: Access,
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const location = locationOf(invocation)
+  const location = create ? locationOf(invocation) : existingLocationOf(invocation)
   const { openStore } = await import('../store/index.ts')
   const how =
     readOnly && isDirectory(location)
@@ -41,6 +41,11 @@ export function locationOf(invocation: Invocation): string {
   const location = invocation.text('store') ?? process.env['PRESTIGE_STORE']
   if (location) return location
   throw usageFailure('Which store? Say --store LOCATION, or set PRESTIGE_STORE.')
+}
+
+/** Of commands that make nothing: the directory of a run's outputs is that of its state, too. */
+export function existingLocationOf(invocation: Invocation): string {
+  return stateWithin(locationOf(invocation))
 }
 
 export function storeInput(invocation: Invocation): StoreInput {

@@ -20,7 +20,7 @@ import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { isDirectory } from '../../platform/location.ts'
-import { unsaidDurability } from '../location.ts'
+import { stateWithin, unsaidDurability } from '../location.ts'
 import { isHelper, MoreWorkers } from '../more-workers.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { Progress } from '../progress.ts'
@@ -41,7 +41,10 @@ export async function run(invocation: Invocation): Promise<number> {
   await requireMakeableAll(against === undefined ? [out, state] : [out])
   await requireInputs(invocation.operands)
   const progress = Progress.of(invocation, 'document')
-  const work = new Work(invocation, settings, progress, { out, state: against ?? state })
+  const work = new Work(invocation, settings, progress, {
+    out,
+    state: against === undefined ? state : stateWithin(against),
+  })
   try {
     return await work.do()
   } catch (error) {

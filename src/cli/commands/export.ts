@@ -27,7 +27,7 @@ import { paint, print, printJson } from '../output.ts'
 import { Notices, Progress } from '../progress.ts'
 import { DirectoryCheck, unsafeReason } from '../safe-path.ts'
 import { countOf, duration, rate, size } from '../units.ts'
-import { READING, locationOf, withStore } from '../with-store.ts'
+import { READING, existingLocationOf, withStore } from '../with-store.ts'
 import { FileWriter } from '../write-files.ts'
 
 const UNSAFE_NAMED_MAX = 10
@@ -109,7 +109,7 @@ class Export {
   }
 
   async write(store: Store, directory: string): Promise<void> {
-    await requireApart(directory, locationOf(this.#invocation))
+    await requireApart(directory, existingLocationOf(this.#invocation))
     const items = await this.#checkAll(store)
     const { valueBytes } = await store.stats()
     if (this.#prefix.byteLength === 0) this.#progress.expect({ items, bytes: valueBytes })

@@ -7,7 +7,7 @@ import { notationOf } from '../key-notation.ts'
 import { jsonOf, print, printJson } from '../output.ts'
 import { table } from '../table.ts'
 import { count, time } from '../units.ts'
-import { locationOf } from '../with-store.ts'
+import { existingLocationOf } from '../with-store.ts'
 
 const CHUNK_LINES = 1000
 
@@ -36,7 +36,7 @@ async function withLedger(
   invocation: Invocation,
   use: (ledger: Ledger) => Promise<void>,
 ): Promise<number> {
-  const location = locationOf(invocation)
+  const location = existingLocationOf(invocation)
   const { openLedger } = await import('../../ledger/index.ts')
   const namespace = invocation.text('namespace')
   const ledger = await openLedger(location, { namespace, create: false })

@@ -3,12 +3,12 @@
 import type { Invocation } from '../invocation.ts'
 import { print, printJson, tell } from '../output.ts'
 import { count } from '../units.ts'
-import { locationOf } from '../with-store.ts'
+import { existingLocationOf } from '../with-store.ts'
 
 const PROGRESS_MS = 1000
 
 export async function run(invocation: Invocation): Promise<number> {
-  const location = locationOf(invocation)
+  const location = existingLocationOf(invocation)
   const { reembedStore } = await import('../../store/index.ts')
   const shows = invocation.flag('progress') || (process.stderr.isTTY && !invocation.flag('quiet'))
   let toldAt = Date.now()

@@ -11,7 +11,7 @@ import { notationOf } from '../key-notation.ts'
 import { paint, print, printJson } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { countOf, size } from '../units.ts'
-import { choice, locationOf, storeInput } from '../with-store.ts'
+import { choice, existingLocationOf, storeInput } from '../with-store.ts'
 
 const KEYS_NAMED_MAX = 5
 
@@ -25,7 +25,7 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 async function verify(invocation: Invocation): Promise<VerifyReport> {
-  const location = locationOf(invocation)
+  const location = existingLocationOf(invocation)
   const { verifyStore } = await import('../../store/index.ts')
   const progress = Progress.of(invocation, 'row')
   try {
@@ -48,7 +48,7 @@ async function salvage(invocation: Invocation, target: string): Promise<number> 
       '--salvage leaves the store as it is, and --repair changes it: say one of them.',
     )
   }
-  const location = locationOf(invocation)
+  const location = existingLocationOf(invocation)
   const { salvageStore } = await import('../../store/index.ts')
   const isJson = invocation.flag('json')
   const progress = Progress.of(invocation, 'key')
