@@ -33,8 +33,12 @@ describe('a command that takes a location', () => {
     expect(report.code, report.err).toBe(0)
     const again = join(directory, 'again')
     const against = await prestige([
-      ...['dedupe', join(directory, 'raw.jsonl')],
-      ...['-o', again, '--against', out],
+      'dedupe',
+      join(directory, 'raw.jsonl'),
+      '-o',
+      again,
+      '--against',
+      out,
     ])
     expect(against.code, against.err).toBe(0)
   })

@@ -135,9 +135,6 @@ class LevelEngine implements ScannableEngine {
   }
 
   scan(space: Space<unknown>, range: Range, send: SendRequest): AsyncIterable<RawRow> {
-    if (!space.ordered) {
-      throw new PrestigeError('BODY_MISUSE', `Space ${space.name} is not ordered.`)
-    }
     return pagesOf(range, (page) =>
       send(() => orUnavailable('read', () => this.#page(space, page))),
     )

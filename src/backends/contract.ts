@@ -131,6 +131,10 @@ export interface Backend {
   /**
    * Rows of one ordered space in byte order. Every page is strongly consistent; rows that come or go while
    * the scan runs may or may not be seen.
+   *
+   * Of a space without an order, and of tallies: all rows, in any order, some perhaps more than once. Only for work
+   * that reads everything (archives, verification): an engine may have to read more than the space. A range is
+   * refused there.
    */
   scan<V>(space: Space<V>, range?: Range): AsyncIterable<Row<V>>
   /** Runs the transaction serialisably to its end and returns its result. */

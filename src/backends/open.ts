@@ -2,7 +2,9 @@
 
 import { PrestigeError } from '../platform/errors.ts'
 import type { Backend, BackendOptions } from './contract.ts'
+import type { DynamoBackend } from './dynamodb/index.ts'
 import type { Durability } from './lmdb/index.ts'
+import type { RedisBackend } from './redis/index.ts'
 import type { Tappable } from './kit/optimistic.ts'
 import { isDirectory, isMemory } from '../platform/location.ts'
 import { withoutSecrets } from './kit/secrets.ts'
@@ -27,14 +29,8 @@ export async function openBackend(location: string, options: LocationOptions): P
     const { MemoryBackend } = await import('./memory/index.ts')
     return new MemoryBackend(options)
   }
-  if (/^rediss?(\+cluster)?:/i.test(location)) {
-    const { openRedis } = await import('./redis/index.ts')
-    return openRedis(location, options)
-  }
-  if (/^dynamodb:/i.test(location)) {
-    const { openDynamo } = await import('./dynamodb/index.ts')
-    return openDynamo(location, options)
-  }
+  const server = await openServer(location, options)
+  if (server) return server
   if (!isDirectory(location)) throw notALocation(JSON.stringify(withoutSecrets(location)))
   if (options.readOnly) {
     const { openReadOnly } = await import('./lmdb/index.ts')
@@ -42,6 +38,42 @@ export async function openBackend(location: string, options: LocationOptions): P
   }
   const { openLmdb } = await import('./lmdb/index.ts')
   return openLmdb(location, options)
+}
+
+/** `undefined`: it is no location of a server that is known here. */
+async function openServer(
+  location: string,
+  options: LocationOptions,
+): Promise<RedisBackend | DynamoBackend | undefined> {
+  if (/^rediss?(\+cluster)?:/i.test(location)) {
+    const { openRedis } = await import('./redis/index.ts')
+    return openRedis(location, options)
+  }
+  if (!/^dynamodb:/i.test(location)) return undefined
+  const { openDynamo } = await import('./dynamodb/index.ts')
+  return openDynamo(location, options)
+}
+
+/** Of these spaces, those that have rows at a location, by namespace. */
+export async function namespacesAt(
+  location: string,
+  spaces: readonly string[],
+  timeoutMs?: number,
+): Promise<Map<string, Set<string>>> {
+  if (isDirectory(location)) {
+    const { namespacesOf } = await import('./lmdb/index.ts')
+    return namespacesOf(location, spaces, timeoutMs)
+  }
+  const backend = await openServer(location, { spaces: [], create: false, timeoutMs })
+  if (!backend) {
+    if (!isMemory(location)) throw notALocation(JSON.stringify(withoutSecrets(location)))
+    throw new PrestigeError('STORE_NOT_FOUND', 'Memory begins empty: nothing is there yet.')
+  }
+  try {
+    return await backend.namespaces()
+  } finally {
+    await backend.close()
+  }
 }
 
 /** Of anything that is no location, by what a message may show of it. */

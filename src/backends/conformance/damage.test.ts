@@ -660,6 +660,7 @@ const ways: Record<string, Way> = {
   },
   'a scan ends with its first page': {
     caughtBy: [
+      'scans a space without an order, and tallies, whole',
       'scans more rows than any page holds',
       'scans on behind the longest keys',
       'scans on whatever is done to the rows it gave',

@@ -13,6 +13,7 @@ import {
   put,
   refused,
   type Scenario,
+  sums,
   words,
 } from './kit.ts'
 import {
@@ -104,6 +105,32 @@ export const scanScenarios = {
     ]
     for (const [range, expected] of ranges) assert.deepEqual(await names(backend, range), expected)
     for await (const row of backend.scan(words)) assert.equal(row.value, row.key.toString('latin1'))
+  },
+
+  'scans a space without an order, and tallies, whole': async (backend, means) => {
+    const rows = Array.from({ length: means.manyRows }, (_, at) => [key(rowName(at)), at] as const)
+    await fill(backend, numbers, rows)
+    await backend.run(
+      blind((scope) => {
+        scope.add(cell(sums, key('a tally')), 7)
+        scope.add(cell(sums, key('a tally of a group with sixteen and more')), -2)
+      }),
+    )
+    await backend.run(blind((scope) => scope.add(cell(sums, key('a tally')), 3)))
+    const elsewhere = await means.reopen(backend, { namespace: 'elsewhere' })
+    await fill(elsewhere, numbers, [[key('elsewhere'), 1]])
+    const found = new Map<string, number>()
+    for await (const row of backend.scan(numbers)) found.set(row.key.toString('latin1'), row.value)
+    assert.deepEqual(
+      [...found].toSorted(([one], [other]) => (one < other ? -1 : 1)),
+      rows.map(([name, at]) => [String(name), at]),
+    )
+    const tallied = new Map<string, number>()
+    for await (const row of backend.scan(sums)) tallied.set(row.key.toString(), row.value)
+    const expected = { 'a tally': 10, 'a tally of a group with sixteen and more': -2 }
+    assert.deepEqual(Object.fromEntries(tallied), expected)
+    await refused('BODY_MISUSE', names(backend, { start: key('a') }, numbers))
+    await refused('BODY_MISUSE', names(backend, { end: key('a') }, sums))
   },
 
   'scans up to its limit': async (backend) => {

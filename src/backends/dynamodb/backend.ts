@@ -6,7 +6,6 @@
  */
 
 import { type Bytes, latin1 } from '../../platform/bytes.ts'
-import { PrestigeError } from '../../platform/errors.ts'
 import type { BackendLimits, BackendOptions, Cell, Range, Space } from '../contract.ts'
 import { cellName } from '../kit/draft.ts'
 import { systemRandom } from '../kit/ids.ts'
@@ -34,6 +33,7 @@ import {
 } from './layout.ts'
 import { Reader } from './reader.ts'
 import { scanRows } from './scan.ts'
+import { namespacesOf, scanWhole } from './scan-table.ts'
 import { Snapshots } from './snapshots.ts'
 
 const ATTEMPTS_MAX = 200
@@ -98,11 +98,9 @@ class DynamoEngine implements ScannableEngine {
   }
 
   scan(space: Space<unknown>, range: Range, send: SendRequest): AsyncIterable<RawRow> {
-    if (!space.ordered) {
-      throw new PrestigeError('BODY_MISUSE', `Space ${space.name} has no order to scan it in.`)
-    }
     const load = (pages: () => Promise<void>) => send(() => this.#span.within(pages, pages))
-    return scanRows(this.#requests, this.#layout, space, range, load)
+    const rows = space.ordered ? scanRows : scanWhole
+    return rows(this.#requests, this.#layout, space, range, load)
   }
 
   async close(): Promise<void> {
@@ -170,6 +168,8 @@ class DynamoEngine implements ScannableEngine {
 }
 
 export class DynamoBackend extends OptimisticBackend {
+  readonly #requests: Requests
+
   constructor(
     requests: Requests,
     shards: number,
@@ -184,6 +184,12 @@ export class DynamoBackend extends OptimisticBackend {
       random: requests.patience.random,
       attemptsMax: ATTEMPTS_MAX,
     })
+    this.#requests = requests
+  }
+
+  /** Names of spaces that have rows, by namespace. It reads the whole table. */
+  namespaces(): Promise<Map<string, Set<string>>> {
+    return namespacesOf(this.#requests)
   }
 }
 

@@ -11,6 +11,8 @@ import type {
   BatchGetItemCommandOutput,
   QueryCommandInput,
   QueryCommandOutput,
+  ScanCommandInput,
+  ScanCommandOutput,
   TransactGetItemsCommandInput,
   TransactGetItemsCommandOutput,
   TransactWriteItemsCommandInput,
@@ -96,6 +98,10 @@ export class Requests {
 
   query(input: QueryCommandInput): Promise<QueryCommandOutput> {
     return this.#untilAnswered(() => new this.#sdk.QueryCommand(input))
+  }
+
+  scan(input: ScanCommandInput): Promise<ScanCommandOutput> {
+    return this.#untilAnswered(() => new this.#sdk.ScanCommand(input))
   }
 
   transactGet(input: TransactGetItemsCommandInput): Promise<TransactGetItemsCommandOutput> {

@@ -87,6 +87,11 @@ export class Layout {
     return addressOf(concat(head, groupOf(key)), ALONE)
   }
 
+  /** What the partition keys of a space that is not ordered begin with. */
+  head(space: Space<unknown>): Buffer {
+    return this.#head(space, space.kind === 'tallies' ? TALLIES : UNORDERED)
+  }
+
   #gathered({ name, gatherBytes }: Space<unknown>): number | undefined {
     return this.#gatherBytes.has(name) ? this.#gatherBytes.get(name) : gatherBytes
   }
@@ -177,6 +182,16 @@ export function versionedOf(item: Item): Versioned {
     )
   }
   return { bytes: item['v']?.B ?? EMPTY, version: latin1(version) }
+}
+
+/** Tallies within one item, by the whole keys they have; `rest` is its partition key without the head. */
+export function talliesOf(item: Item, rest: Buffer): [key: Buffer, value: number][] {
+  const group = rest.subarray(1)
+  return Object.entries(item).flatMap(([name, value]) =>
+    name.startsWith('c') && value.N !== undefined
+      ? [[concat(group, Buffer.from(name.slice(1), 'latin1')), Number(value.N)]]
+      : [],
+  )
 }
 
 /** The sum of a tally over the items of its shards; `undefined` if none of them has it. */

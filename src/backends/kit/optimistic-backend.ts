@@ -25,6 +25,7 @@ import {
   type Tappable,
 } from './optimistic.ts'
 import type { RawRow } from './pages.ts'
+import { requireWhole } from './serial.ts'
 
 /** Sends one request of a scan: refuses it once the backend is closed, and repeats it if it failed in passing. */
 export type SendRequest = <T>(request: () => Promise<T>) => Promise<T>
@@ -34,7 +35,10 @@ export interface ScannableEngine extends OptimisticEngine {
   /** In messages: `redis backend`. */
   readonly name: string
   readonly limits: BackendLimits
-  /** Rows of an ordered space in byte order (see `pagesOf`). Every request goes through `send`. */
+  /**
+   * Rows of an ordered space in byte order (see `pagesOf`); of any other, and of tallies, all rows in any order. Every
+   * request goes through `send`.
+   */
   scan(space: Space<unknown>, range: Range, send: SendRequest): AsyncIterable<RawRow>
   /** Called once, when nothing is under way. */
   close(): Promise<void>
@@ -92,6 +96,7 @@ export class OptimisticBackend implements Backend {
   async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
     const send: SendRequest = (request) => this.#gate.pass(() => this.#runner.untilSent(request))
     this.#gate.assertOpen()
+    requireWhole(space, range)
     for await (const { key, bytes } of this.#engine.scan(space, range, send)) {
       yield { key: copyOf(key), value: space.codec.decode(copyOf(bytes), key) }
     }

@@ -17,6 +17,7 @@ describeBackend(
       // It is one moment of one process: nobody else sees what it keeps.
       'shares its data with a second backend',
       'keeps namespaces apart',
+      'scans a space without an order, and tallies, whole',
       'finds no first key of another namespace',
       'makes ids that no other backend makes',
       'waits for what it has accepted before it closes',

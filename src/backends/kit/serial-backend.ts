@@ -19,7 +19,7 @@ import { Gate } from './gate.ts'
 import { checkedClock, IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
 import { type Page, type PageRange, pagesOf } from './pages.ts'
-import { drive, type SerialReader } from './serial.ts'
+import { drive, requireWhole, type SerialReader } from './serial.ts'
 
 /** What a `SerialBackend` needs of an engine. */
 export interface SerialEngine extends SerialReader {
@@ -84,6 +84,7 @@ export class SerialBackend implements Backend {
   }
 
   async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
+    requireWhole(space, range)
     const rows = pagesOf(range, (page) => {
       this.#gate.assertOpen()
       return this.#engine.read(() => this.#engine.page(space, page))

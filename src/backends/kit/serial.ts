@@ -66,6 +66,12 @@ export function refuseTally(space: Space<unknown>): void {
   )
 }
 
+/** A space without an order can only be scanned whole. */
+export function requireWhole({ name, ordered }: Space<unknown>, { start, end }: Range): void {
+  if (ordered || (start === undefined && end === undefined)) return
+  throw new PrestigeError('BODY_MISUSE', `Space ${name} is not ordered: it is scanned whole.`)
+}
+
 function requireOrdered({ name, ordered }: Space<unknown>): void {
   if (ordered) return
   throw new PrestigeError('BODY_MISUSE', `Space ${name} is not ordered: it has no first key.`)

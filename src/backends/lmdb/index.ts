@@ -26,6 +26,15 @@ export async function checkStructure(directory: string): Promise<StructureReport
   return (await import('./file/structure.ts')).checkStructure(directory)
 }
 
+/** Of these spaces, those that have rows, by namespace. */
+export async function namespacesOf(
+  directory: string,
+  spaces: readonly string[],
+  timeoutMs?: number,
+): Promise<Map<string, Set<string>>> {
+  return (await import('./file/namespaces.ts')).namespacesOf(directory, spaces, timeoutMs)
+}
+
 /** Every row of a space that is on a readable page, and what is missing between them. */
 export async function* readableRows(
   directory: string,

@@ -23,7 +23,7 @@ import { Commits, versioned } from './commits.ts'
 import { Connection } from './connection.ts'
 import { engineError } from './failures.ts'
 import { Fetches } from './fetches.ts'
-import { Keys } from './keys.ts'
+import { Keys, keysOf, noteSpace } from './keys.ts'
 import { parseLocation, type RedisLocation } from './location.ts'
 import { Patience } from './patience.ts'
 import { commitScript, fetchScript, scanScript } from './scripts.ts'
@@ -51,6 +51,8 @@ const LIMITS: BackendLimits = {
 }
 const SCAN_ROWS = 256
 const SCAN_BYTES = 4 * 1024 * 1024
+const WHOLE_ROWS_MIN = 16
+const WHOLE_ROWS_MAX = 1024
 
 export async function openRedis(location: string, options: RedisOptions): Promise<RedisBackend> {
   const parsed = parseLocation(location)
@@ -123,8 +125,7 @@ class RedisEngine implements ScannableEngine {
   }
 
   scan(space: Space<unknown>, range: Range, send: SendRequest): AsyncIterable<RawRow> {
-    if (!space.ordered)
-      throw new PrestigeError('BODY_MISUSE', `Space ${space.name} has no order to be scanned in.`)
+    if (!space.ordered) return this.#whole(space, range, send)
     return pagesOf(range, (page) => {
       const args = pageArguments(page)
       return send(() => this.#patience.untilSent(args, () => this.#page(space, args)))
@@ -140,6 +141,48 @@ class RedisEngine implements ScannableEngine {
       rows.push(rowOf(space, found[at], versioned(found[at + 1], keys, space)?.bytes))
     }
     return { rows, isLast: more !== 1 || rows.length === 0 }
+  }
+
+  /** Of a space without an order. Pages grow while they are small: values may be tiny, or a mebibyte. */
+  async *#whole(
+    space: Space<unknown>,
+    { limit = Infinity }: Range,
+    send: SendRequest,
+  ): AsyncGenerator<RawRow> {
+    const keys = this.#keys.of(space)
+    let cursor: Buffer | undefined
+    let left = limit
+    for (let rows = WHOLE_ROWS_MIN; left > 0;) {
+      const args = [keys.rows, cursor ?? 0, 'COUNT', rows] as const
+      const [next, page] = await send(() =>
+        this.#patience.untilSent(args, async () => {
+          const answer = await this.#connection.send('hscan', args)
+          return Array.isArray(answer) ? answer : []
+        }),
+      )
+      const found = Array.isArray(page) ? page : []
+      let bytes = 0
+      for (let at = 0; at < found.length && left > 0; at += 2, left--) {
+        const row = versioned(found[at + 1], keys, space)
+        bytes += row?.bytes.byteLength ?? 0
+        yield rowOf(space, found[at], row?.bytes)
+      }
+      cursor = next instanceof Buffer ? next : undefined
+      if (cursor === undefined || cursor.toString() === '0') return
+      if (bytes < SCAN_BYTES / 16) rows = Math.min(rows * 2, WHOLE_ROWS_MAX)
+      else if (bytes > SCAN_BYTES) rows = Math.max(Math.floor(rows / 2), 1)
+    }
+  }
+
+  /** Names of spaces that have rows, by namespace: all that are below this prefix. */
+  async namespaces(): Promise<Map<string, Set<string>>> {
+    const found = new Map<string, Set<string>>()
+    await this.#connection.ask(async () => {
+      for (const server of this.#connection.masters) {
+        for await (const key of keysOf(server, this.#location.prefix)) noteSpace(found, key)
+      }
+    })
+    return found
   }
 
   async close(): Promise<void> {
@@ -165,7 +208,7 @@ class RedisEngine implements ScannableEngine {
 export class RedisBackend extends OptimisticBackend {
   /** What becomes of acknowledged writes, as reported by the server at open. */
   readonly durability: RedisDurability
-  readonly #commits: Commits
+  readonly #engine: RedisEngine
 
   constructor(
     connection: Connection,
@@ -177,13 +220,18 @@ export class RedisBackend extends OptimisticBackend {
     const engine = new RedisEngine(connection, location, keys)
     super(engine, options)
     this.durability = durability
-    this.#commits = engine.commits
+    this.#engine = engine
   }
 
   /** Commits applied and refused so far, and the requests they went in. */
   get commits(): { readonly applied: number; readonly refused: number; readonly requests: number } {
-    const { applied, refused, requests } = this.#commits
+    const { applied, refused, requests } = this.#engine.commits
     return { applied, refused, requests }
+  }
+
+  /** Names of spaces that have rows, by namespace. */
+  namespaces(): Promise<Map<string, Set<string>>> {
+    return this.#engine.namespaces()
   }
 }
 

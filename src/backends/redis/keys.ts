@@ -11,6 +11,8 @@
  * never empty, which would spread a namespace over all slots.
  */
 
+import type { Redis } from 'ioredis'
+
 import { latin1, utf8 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import type { BackendOptions, Space } from '../contract.ts'
@@ -76,4 +78,24 @@ export class Keys {
   #key(kind: string, name: string): Buffer {
     return Buffer.concat([this.#tag, Buffer.from(kind + name)])
   }
+}
+
+/** All keys of a prefix, of whatever namespace. A server has to look at every key it holds. */
+export async function* keysOf(server: Redis, prefix: string): AsyncGenerator<Buffer> {
+  let cursor = '0'
+  do {
+    const [next, keys] = await server.scanBuffer(cursor, 'MATCH', `{${prefix}:*}*`, 'COUNT', 1000)
+    yield* keys
+    cursor = next.toString()
+  } while (cursor !== '0')
+}
+
+/** A namespace may have braces in its name; no space has. */
+export function noteSpace(found: Map<string, Set<string>>, key: Buffer): void {
+  const end = key.lastIndexOf('}')
+  const kind = key.toString('latin1', end + 1, end + 2)
+  if (kind !== '=' && kind !== '+') return
+  const namespace = key.toString('utf8', key.indexOf(':') + 1, end)
+  const spaces = found.get(namespace) ?? new Set()
+  found.set(namespace, spaces.add(key.toString('utf8', end + 2)))
 }

@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { type Bytes, concat, copyOf } from '../../../platform/bytes.ts'
+import { type Bytes, concat, copyOf, EMPTY } from '../../../platform/bytes.ts'
 import { PrestigeError } from '../../../platform/errors.ts'
 import type {
   Backend,
@@ -23,7 +23,7 @@ import { Gate } from '../../kit/gate.ts'
 import { checkedClock } from '../../kit/ids.ts'
 import { namespacePrefix, within } from '../../kit/namespace.ts'
 import type { RawRow } from '../../kit/pages.ts'
-import { drive, type SerialReader } from '../../kit/serial.ts'
+import { drive, requireWhole, type SerialReader } from '../../kit/serial.ts'
 import { dataFile, storeMissing } from '../files.ts'
 import {
   CELLS_MAX,
@@ -57,16 +57,18 @@ export interface ReadOnlyOptions extends BackendOptions {
   readonly timeoutMs?: number | undefined
   /** For salvage: a file that is damaged at its head, or cut, is read as far as it goes. */
   readonly isTolerant?: boolean
+  /** Keys begin with their namespace: rows of all namespaces are seen. */
+  readonly isWhole?: boolean
 }
 
 /** Closing the backend, or failing to open it, closes the pause. */
 export async function openLmdbFile(
   path: string,
-  options: BackendOptions,
+  options: BackendOptions & Pick<ReadOnlyOptions, 'isWhole'>,
   pause: CommitPause,
   isTolerant = false,
 ): Promise<LmdbFileBackend> {
-  const prefix = namespacePrefix(options.namespace)
+  const prefix = options.isWhole ? EMPTY : namespacePrefix(options.namespace)
   const file = new DataFile(path, isTolerant)
   try {
     await pause.run(() => file.refresh())
@@ -123,6 +125,7 @@ export class LmdbFileBackend implements Backend {
 
   async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
     this.#requireDeclared(space)
+    requireWhole(space, range)
     let left = range.limit ?? Infinity
     let { start, end } = within(this.#prefix, range)
     while (left > 0) {
