@@ -143,6 +143,20 @@ export type {
   StartedRun,
   WithClaimResult,
 } from './ledger/index.ts'
+export { archiveLocation, listLocation, restoreLocation, verifyLocation } from './location/index.ts'
+export type {
+  ArchiveLocationOptions,
+  KindName,
+  ListLocationOptions,
+  LocationProblem,
+  LocationProblemKind,
+  LocationReport,
+  RestoredLocation,
+  RestoreLocationOptions,
+  Stored,
+  StoredSettings,
+  VerifyLocationOptions,
+} from './location/index.ts'
 export type { Items, ManyOptions, Outcome } from './platform/many.ts'
 export { errorCodes, PrestigeError } from './platform/errors.ts'
 export type { ErrorCode, ErrorKind } from './platform/errors.ts'

@@ -1,15 +1,18 @@
-/** `export --archive FILE` and `import --archive FILE`: a whole store as one file, to carry it between engines. */
+/** `export --archive FILE` and `import --archive FILE`: all of a kind as one file, to carry it between engines. */
 
 import type { Readable } from 'node:stream'
 
+import type { KindName, Restored, RestoredLocation } from '../index.ts'
+import { ArchiveReader } from '../platform/archive-stream.ts'
 import { writeNamed } from '../platform/atomic-file.ts'
+import { unsaidDurability } from './location.ts'
 import { Failure, fileFailure, usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { openStream } from './open-stream.ts'
 import { print, printJson } from './output.ts'
 import { Progress } from './progress.ts'
 import { countOf, size } from './units.ts'
-import { existingLocationOf, withStore } from './with-store.ts'
+import { choice, existingLocationOf, locationOf, withStore } from './with-store.ts'
 
 const MISPLACED = ['prefix', 'overwrite', 'escaped'] as const
 
@@ -17,8 +20,10 @@ export async function exportArchive(invocation: Invocation): Promise<number> {
   refuseMisplaced(invocation)
   const file = invocation.operand(0)
   const location = existingLocationOf(invocation)
-  const { archiveStore } = await import('../store/index.ts')
-  const pieces = archiveStore(location, { namespace: invocation.text('namespace') })
+  const { archiveLocation } = await import('../location/index.ts')
+  // safe: arguments.ts refuses all but the choices of the table
+  const kind = invocation.text('kind') as KindName | undefined
+  const pieces = archiveLocation(location, { namespace: invocation.text('namespace'), kind })
   const bytes = file === '-' ? await toStdout(pieces) : await toFile(invocation, file, pieces)
   // With - the archive is what stdout is for.
   if (file === '-') return 0
@@ -64,7 +69,6 @@ export async function importArchive(invocation: Invocation): Promise<number> {
   refuseMisplaced(invocation)
   const file = invocation.operand(0)
   const progress = Progress.of(invocation, 'key')
-  const { restoreStore } = await import('../store/index.ts')
   let source: Readable | undefined
   // It would wait for ever for what a pipe does not give.
   const stop = () => source?.destroy(invocation.signal.reason)
@@ -75,15 +79,10 @@ export async function importArchive(invocation: Invocation): Promise<number> {
     opened.on('error', () => undefined)
     source = opened
     invocation.signal.throwIfAborted()
-    const restored = await withStore(invocation, { create: true, durability: 'os' }, (store) =>
-      restoreStore(store, opened, {
-        signal: invocation.signal,
-        onKey: (bytes) => progress.advance(bytes),
-      }),
-    )
+    const restored = await restore(invocation, opened, (bytes) => progress.advance(bytes))
     progress.end()
     if (invocation.flag('json')) await printJson(restored)
-    else if (!invocation.flag('quiet')) await print(`${told(restored)}\n`)
+    else if (!invocation.flag('quiet')) await print(`${restoredText(restored)}\n`)
     return 0
   } catch (error) {
     if (isOfFile(error)) throw fileFailure(file, error)
@@ -93,7 +92,30 @@ export async function importArchive(invocation: Invocation): Promise<number> {
   }
 }
 
-function told({ keys, expired }: { readonly keys: number; readonly expired: number }): string {
+/** A store may have other keys already, and options of its own; all else is made as it was archived. */
+async function restore(
+  invocation: Invocation,
+  source: Readable,
+  onRow: (bytes: number) => void,
+): Promise<Restored | RestoredLocation> {
+  const { signal } = invocation
+  const archive = await ArchiveReader.open(source)
+  if (archive.version === 1) {
+    const { restoreStore } = await import('../store/index.ts')
+    return withStore(invocation, { create: true, durability: 'os' }, (store) =>
+      restoreStore(store, archive, { signal, onKey: onRow }),
+    )
+  }
+  const { restoreLocation } = await import('../location/index.ts')
+  const location = locationOf(invocation)
+  const namespace = invocation.text('namespace')
+  const durability = choice(invocation, 'durability') ?? unsaidDurability(location, 'os')
+  return restoreLocation(location, archive, { namespace, durability, signal, onRow })
+}
+
+function restoredText(restored: Restored | RestoredLocation): string {
+  if ('kind' in restored) return `${restored.kind}: ${countOf(restored.rows, 'row')} restored`
+  const { keys, expired } = restored
   const gone = expired > 0 ? `; ${countOf(expired, 'key')} had expired` : ''
   return `${countOf(keys, 'key')} restored${gone}`
 }
@@ -105,7 +127,7 @@ function isOfFile(error: unknown): boolean {
 function refuseMisplaced(invocation: Invocation): void {
   for (const name of MISPLACED) {
     if (invocation.flag(name) || invocation.text(name) !== undefined) {
-      throw usageFailure(`--${name} is for directories: an archive is a whole store.`)
+      throw usageFailure(`--${name} is for directories: an archive is of everything.`)
     }
   }
 }

@@ -26,6 +26,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   collect: () => import('./commands/collect.ts'),
   import: () => import('./commands/import.ts'),
   export: () => import('./commands/export.ts'),
+  list: () => import('./commands/list.ts'),
   verify: () => import('./commands/verify.ts'),
   tune: () => import('./commands/tune.ts'),
   models: () => import('./commands/models.ts'),

@@ -26,4 +26,5 @@ export {
   summarise,
 } from './phases/summary.ts'
 export { type DocumentRow, dedupeSpaces, documents } from './rows.ts'
+export { storedState } from './stored.ts'
 export { type RunRow, type RunStatus, findRun, listRuns } from './runs.ts'

@@ -23,7 +23,8 @@ import type { Prefer } from './decision/rank.ts'
 import { states } from './rows.ts'
 import { listRuns } from './runs.ts'
 
-const SETTINGS = cell(states, Buffer.from('state'))
+/** What fingerprints were made with: where it is, there is a state. */
+export const SETTINGS = cell(states, Buffer.from('state'))
 const FORMAT_VERSION = 1
 
 /** What is written in the same transaction as decisions are. */
@@ -104,6 +105,7 @@ export class State {
     const { backend, engine } = this
     const wanted = settingsOf(engine)
     const found = await backend.run(keepSettings, wanted)
+    if (found['format'] !== FORMAT_VERSION) throw unsupported(found)
     const differing = Object.keys(wanted).filter(
       (name) =>
         JSON.stringify(wanted[name]) !== JSON.stringify(found[name]) &&
@@ -233,6 +235,13 @@ function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {
   if (found !== undefined) return found as Settings
   scope.write(SETTINGS, wanted)
   return wanted
+}
+
+function unsupported({ format }: Settings): PrestigeError {
+  return new PrestigeError(
+    'FORMAT_UNSUPPORTED',
+    `This state has format ${String(format)}; this version of prestige reads format ${FORMAT_VERSION}.`,
+  )
 }
 
 function mismatch(names: readonly string[], found: Settings, wanted: Settings): PrestigeError {

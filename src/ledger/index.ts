@@ -55,5 +55,6 @@ export {
   shardCell,
   shardValue,
 } from './shards.ts'
+export { ledgerChecks, ledgerTallyChecks, storedLedger } from './stored.ts'
 export { dropRun, dropShards, takeBack } from './undo.ts'
 export type { ClaimedWork, WithClaimResult } from './with-claim.ts'

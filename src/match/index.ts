@@ -1,11 +1,14 @@
 /** Finds what a text or a vector is similar to: signatures, candidates, exact measuring. */
 
 export { type EvidenceKind, Measured, evidenceOf, evidenceOfHashes } from './evidence.ts'
-export { NearIndex } from './match-index.ts'
+export { type IndexOptions, NearIndex } from './match-index.ts'
 export { MeasuredCache } from './measured-cache.ts'
+export { type PortableIndex, portableIndex, portableRows } from './portable.ts'
 export {
+  type Bucket,
   type Head,
   type JournalRow,
+  type NearSpaces,
   type Representative,
   nearSpaces,
   rawCodec,

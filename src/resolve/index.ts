@@ -15,5 +15,6 @@ export type {
 } from './resolver.ts'
 export { resolverSpaces } from './rows.ts'
 export { type ShownSettings as ResolverSettings } from './settings.ts'
+export { storedResolver } from './stored.ts'
 export type { Cluster, GroupStats, StatsOptions } from './stats.ts'
 export type { Vector } from './subject.ts'

@@ -9,7 +9,7 @@
 import { concat, endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { NearIndex, TextLikeness, VectorLikeness } from '../match/index.ts'
+import { type IndexOptions, NearIndex, TextLikeness, VectorLikeness } from '../match/index.ts'
 import { type AtOnce, type Items, many, type ManyOptions } from '../platform/many.ts'
 import { Answers } from './answers.ts'
 import { approximateThreshold } from './approximate-threshold.ts'
@@ -67,6 +67,15 @@ const CACHE_MS = 1000
 
 type AnySubject = Subject<Uint16Array> | Subject<Uint8Array>
 
+export function indexOptionsOf(
+  serial: boolean,
+  options: Pick<ResolverOptions, 'candidatesMax' | 'bucketMax'>,
+): IndexOptions {
+  const { candidatesMax = CANDIDATES_MAX } = options
+  const { bucketMax = serial ? BUCKET_MAX : BUCKET_MAX_SHARED } = options
+  return { serial, candidatesMax, bucketMax }
+}
+
 export class Resolver {
   /** What the resolver was created with. */
   readonly settings: ShownSettings
@@ -83,13 +92,8 @@ export class Resolver {
   constructor(backend: Backend, opened: OpenedSettings, options: ResolverOptions) {
     const { settings, canonical } = opened
     const { serial } = backend
-    const {
-      candidatesMax = CANDIDATES_MAX,
-      bucketMax = serial ? BUCKET_MAX : BUCKET_MAX_SHARED,
-      ttlMs,
-      metrics,
-    } = options
-    const indexOptions = { serial, candidatesMax, bucketMax }
+    const { ttlMs, metrics } = options
+    const indexOptions = indexOptionsOf(serial, options)
     const { text, vector } = settings
     const likeness = new TextLikeness(text.slots, text)
     const index = new NearIndex(textNear, likeness, indexOptions)

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 
 import { type Backend, backendAt, type Location, openAt, withBackendAt } from '../backends/index.ts'
+import type { ArchiveSource } from '../platform/archive-stream.ts'
 import { isDirectory } from '../platform/location.ts'
 import { readOptions } from '../platform/options.ts'
 import { readArchive, writeArchive } from './archive.ts'
@@ -90,7 +91,7 @@ function readingOf(location: Location): StoreInput {
 /** Puts everything of an archive into a store, which may hold other keys already. */
 export async function restoreStore(
   store: Store,
-  archive: AsyncIterable<Uint8Array>,
+  archive: ArchiveSource,
   options: {
     readonly clock?: () => number
     readonly signal?: AbortSignal | undefined

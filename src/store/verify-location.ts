@@ -43,7 +43,7 @@ export async function verifyStore(
   }
 }
 
-async function damagedPages(location: string): Promise<Problem[]> {
+export async function damagedPages(location: string): Promise<Problem[]> {
   if (!isDirectory(location)) return []
   const { checkStructure } = await import('../backends/lmdb/index.ts')
   const { problems } = await checkStructure(location)

@@ -38,6 +38,7 @@ const PROBLEMS_KEPT_MAX = 1000
 
 export async function run(invocation: Invocation): Promise<number> {
   if (invocation.flag('archive')) return (await import('../archive.ts')).exportArchive(invocation)
+  if (invocation.text('kind') !== undefined) throw usageFailure('--kind is for --archive.')
   const directory = invocation.operand(0)
   await requireEmpty(directory, invocation.flag('overwrite'))
   const progress = Progress.of(invocation, 'file')

@@ -3,9 +3,9 @@
  * what is readable and right.
  */
 
-import type { Problem, VerifyReport } from '../../index.ts'
+import type { LocationReport, Problem, VerifyReport } from '../../index.ts'
 import type { Lost } from '../../store/index.ts'
-import { EXIT_CORRUPT, usageFailure } from '../failure.ts'
+import { EXIT_CORRUPT, Failure, systemCode, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { paint, print, printJson } from '../output.ts'
@@ -18,27 +18,69 @@ const KEYS_NAMED_MAX = 5
 export async function run(invocation: Invocation): Promise<number> {
   const target = invocation.text('salvage')
   if (target !== undefined) return salvage(invocation, target)
-  const report = await verify(invocation)
-  if (invocation.flag('json')) await printJson(report)
-  else if (!report.isSound || !invocation.flag('quiet')) await print(textOf(report))
-  return report.isSound ? 0 : EXIT_CORRUPT
+  const store = await verifyStore(invocation)
+  const others = await verifyOthers(invocation, store === undefined)
+  const all = [...(store ? [{ kind: 'store' as const, ...store }] : []), ...others]
+  for (const report of all) {
+    if (invocation.flag('json')) await printJson(report)
+    else if (!report.isSound || !invocation.flag('quiet'))
+      await print('keys' in report ? textOf(report) : otherText(report))
+  }
+  return all.every(({ isSound }) => isSound) ? 0 : EXIT_CORRUPT
 }
 
-async function verify(invocation: Invocation): Promise<VerifyReport> {
+/** `undefined`: there is none. */
+async function verifyStore(invocation: Invocation): Promise<VerifyReport | undefined> {
   const location = existingLocationOf(invocation)
-  const { verifyStore } = await import('../../store/index.ts')
+  const { verifyStore: verify } = await import('../../store/index.ts')
   const progress = Progress.of(invocation, 'row')
   try {
     const input = { ...storeInput(invocation), durability: choice(invocation, 'durability') }
-    return await verifyStore(location, input, {
+    return await verify(location, input, {
       repair: invocation.flag('repair'),
       signal: invocation.signal,
       onSize: (bytes) => progress.expect({ bytes }),
       onProgress: ({ rows, bytes }) => progress.reach(rows, bytes),
     })
+  } catch (error) {
+    if (systemCode(error) === 'STORE_NOT_FOUND') return undefined
+    throw error
   } finally {
     progress.end()
   }
+}
+
+/** Resolvers, ledgers and states of dedupe. */
+async function verifyOthers(invocation: Invocation, isAlone: boolean): Promise<LocationReport[]> {
+  const { verifyLocation } = await import('../../location/index.ts')
+  const progress = Progress.of(invocation, 'row')
+  try {
+    const reports = await verifyLocation(existingLocationOf(invocation), {
+      namespace: invocation.text('namespace'),
+      signal: invocation.signal,
+      onProgress: ({ rows, bytes }) => progress.reach(rows, bytes),
+    })
+    if (reports.length === 0 && isAlone) {
+      const message = 'There is nothing of this namespace at this location.'
+      throw new Failure('missing', 'STORE_NOT_FOUND', message)
+    }
+    if (isAlone && invocation.flag('repair')) {
+      throw usageFailure('Only a store can be repaired, and there is none here.')
+    }
+    return reports
+  } finally {
+    progress.end()
+  }
+}
+
+function otherText({ kind, rows, problems, problemCount, isSound }: LocationReport): string {
+  const verdict = isSound ? paint('green', 'sound') : paint('red', 'damaged')
+  const found = problemCount > 0 ? `, ${countOf(problemCount, 'problem')}` : ''
+  const lines = problems.map(({ kind: what, space, key, message }) => {
+    const where = [space, key && `"${notationOf(key)}"`].filter(Boolean).join(' ')
+    return `${what}: ${where ? `${where}: ` : ''}${message}\n`
+  })
+  return `${lines.join('')}${kind} ${verdict}: ${countOf(rows, 'row')}${found}\n`
 }
 
 /** What is lost goes to stdout as it is found, a line each; the sum comes last. */

@@ -4,7 +4,7 @@
  * Only data, because every start loads it.
  */
 
-import type { StoreInput } from '../../index.ts'
+import type { KindName, StoreInput } from '../../index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
@@ -38,6 +38,7 @@ const fidelity = ['own', 'representative'] as const satisfies Choices<'fidelity'
 const onUnreadable = ['error', 'bytes'] as const satisfies Choices<'onUnreadable'>
 const gc = ['immediate', 'manual'] as const satisfies Choices<'gc'>
 const durability = ['fsync', 'os'] as const satisfies Choices<'durability'>
+const kinds = ['store', 'resolver', 'ledger', 'state'] as const satisfies readonly KindName[]
 
 export const optionForms = {
   store: { type: 'string', short: 's', value: 'LOCATION' },
@@ -65,6 +66,7 @@ export const optionForms = {
   progress: { type: 'boolean' },
   overwrite: { type: 'boolean' },
   archive: { type: 'boolean' },
+  kind: { type: 'string', value: 'NAME', choices: kinds },
   repair: { type: 'boolean' },
   salvage: { type: 'string', value: 'DIRECTORY' },
   text: { type: 'boolean' },
@@ -293,7 +295,7 @@ export const commands = {
     shared: WRITES_STORE,
     options: {
       prefix: 'Put this before every key.',
-      archive: 'Import an archive that export wrote, from any backend (- for stdin).',
+      archive: 'Import an archive that export wrote, from any engine (- for stdin).',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
@@ -310,6 +312,8 @@ export const commands = {
     operandsMax: 1,
     summary: 'Write every key as a file, with the bytes that were imported.',
     details: [
+      'With --archive, a store, a resolver, a ledger or the state of dedupe is written as one file.',
+      '',
       'All keys are checked first. If one is not a safe path, or is the directory of another, nothing',
       'is written. Each file is written under a temporary name and renamed.',
     ],
@@ -317,7 +321,8 @@ export const commands = {
     options: {
       prefix: 'Only keys with this prefix, which is removed.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
-      archive: 'Write one archive of the whole store, for import --archive (- for stdout).',
+      archive: 'Write one archive of all there is, for import --archive (- for stdout).',
+      kind: 'With --archive, where there are several: store, resolver, ledger or state.',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
@@ -332,7 +337,10 @@ export const commands = {
     operands: '',
     operandsMin: 0,
     operandsMax: 0,
-    summary: 'Read the whole store, and report damage.',
+    summary: 'Read everything at a location, and report damage.',
+    details: [
+      'Stores, resolvers, ledgers and states of dedupe. Only a store can be repaired or salvaged.',
+    ],
     shared: WRITES_STORE,
     options: {
       repair: 'Repair what can be repaired.',
@@ -342,6 +350,19 @@ export const commands = {
     },
     only: [{ of: [...STORE_SETTINGS, 'durability'], without: ['salvage'] }],
     examples: ['prestige verify', 'prestige verify --repair', 'prestige verify --salvage ./copy'],
+  },
+  list: {
+    operands: '[LOCATION]',
+    operandsMin: 0,
+    operandsMax: 1,
+    summary: 'List what is stored at a location, in all namespaces.',
+    details: [
+      'Kind (store, resolver, ledger, or state of dedupe), format, counts and namespace of each.',
+      'Without LOCATION, that of --store. On DynamoDB the whole table is read.',
+    ],
+    shared: ['store'],
+    options: {},
+    examples: ['prestige list ./store', 'prestige list redis://127.0.0.1:6379 --json'],
   },
   ...tuneCommands,
   ...semanticCommands,

@@ -28,6 +28,14 @@ export const MEANING_BITS = 768
 const MEANING_BANDING = { bands: 64, rows: 12 }
 const MEANING_SCAN_MAX = 1_000_000
 
+export function simhashLikeness(): VectorLikeness {
+  return new VectorLikeness(SIMHASH_BITS, SIMHASH_BANDING, 0)
+}
+
+export function meaningLikeness(): VectorLikeness {
+  return new VectorLikeness(MEANING_BITS, MEANING_BANDING, MEANING_SCAN_MAX)
+}
+
 export interface NearLook {
   readonly group: Buffer
   readonly signature: Uint16Array
@@ -58,10 +66,8 @@ export class Engine {
     this.settings = nearSettingsOf(config)
     const likeness = new TextLikeness(this.settings.slots, this.settings)
     this.near = new NearIndex(near, likeness, options)
-    const bits = new VectorLikeness(SIMHASH_BITS, SIMHASH_BANDING, 0)
-    this.simhash = new NearIndex(simhash, bits, options)
-    const meant = new VectorLikeness(MEANING_BITS, MEANING_BANDING, MEANING_SCAN_MAX)
-    this.meanings = new NearIndex(meanings, meant, options)
+    this.simhash = new NearIndex(simhash, simhashLikeness(), options)
+    this.meanings = new NearIndex(meanings, meaningLikeness(), options)
     this.#measured = serial ? new MeasuredCache() : undefined
   }
 

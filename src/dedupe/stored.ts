@@ -1,0 +1,142 @@
+/** The state of corpus jobs as archives, verification and listing see it. */
+
+import { type Bytes, concat, equalBytes } from '../platform/bytes.ts'
+import { type Backend, cell, type Cell, glance, read, type Transaction } from '../backends/index.ts'
+import { ledgerChecks, ledgerTallyChecks, runCell } from '../ledger/index.ts'
+import {
+  type PortableIndex,
+  portableIndex,
+  type Representative,
+  TextLikeness,
+  type TextNearSettings,
+} from '../match/index.ts'
+import { decodeCentre } from './decision/centre-row.ts'
+import { meaningLikeness, simhashLikeness } from './decision/engine.ts'
+import { DIGEST_BYTES } from './decision/prepare.ts'
+import { fromHex } from './names.ts'
+import {
+  chunks,
+  type ClusterRow,
+  clusters,
+  dedupeSpaces,
+  type DocumentRow,
+  documents,
+  evidences,
+  forms,
+  meanings,
+  members,
+  near,
+  simhash,
+} from './rows.ts'
+import { listRuns } from './runs.ts'
+import { lastConfig, SETTINGS } from './state.ts'
+
+const KEY = 16
+const CANDIDATES_MAX = 100
+const BUCKET_MAX = 1000
+
+async function indexesOf(backend: Backend, stored: object): Promise<PortableIndex[]> {
+  const { candidatesMax = CANDIDATES_MAX, bucketMax = BUCKET_MAX } =
+    (await lastConfig(backend))?.near ?? {}
+  const options = { serial: backend.serial, candidatesMax, bucketMax }
+  const indexes = [
+    portableIndex(simhash, simhashLikeness(), options),
+    portableIndex(meanings, meaningLikeness(), options),
+  ]
+  // safe: only keepSettings writes the settings of a state, and their format was checked
+  const settings = Reflect.get(stored, 'near') as TextNearSettings | false
+  if (settings)
+    indexes.push(portableIndex(near, new TextLikeness(settings.slots, settings), options))
+  return indexes
+}
+
+async function countsOf(backend: Backend): Promise<{ documents: number; runs: number }> {
+  let known = 0
+  for await (const _row of backend.scan(documents)) known++
+  return { documents: known, runs: (await listRuns(backend)).length }
+}
+
+function* areThere(...cells: readonly Cell<unknown>[]): Transaction<boolean> {
+  return !(yield* read(...cells)).includes(undefined)
+}
+
+const documentAt = (key: Bytes) => cell(documents, key)
+
+function* checkDocument(key: Buffer, row: DocumentRow): Transaction<string | undefined> {
+  if (!(yield* areThere(runCell(row.run)))) return `its run ${JSON.stringify(row.run)} is missing`
+  const { supersededBy, cluster, centre } = row
+  if (supersededBy !== undefined && !(yield* areThere(documentAt(fromHex(supersededBy)))))
+    return 'what superseded it is missing'
+  // Of a duplicate whose centre has another text by now, the centre may be gone as well.
+  if (cluster !== undefined && row.centreDigest === undefined) {
+    if (!(yield* areThere(documentAt(fromHex(cluster)))))
+      return 'what it is a duplicate of is missing'
+  }
+  return centre && (yield* checkCentre(key, centre))
+}
+
+/** Its fingerprints are in the indexes, as its own. */
+function* checkCentre(key: Buffer, bytes: Bytes): Transaction<string | undefined> {
+  const centre = decodeCentre(bytes)
+  const places = [
+    [near, centre.near],
+    [simhash, centre.simhash],
+    [meanings, centre.semantic],
+  ] as const
+  for (const [spaces, place] of places) {
+    if (!place) continue
+    const [row] = yield* read(cell(spaces.representatives, concat(place[0], place[1])))
+    if (!row || !equalBytes(row.payload, key)) return 'its fingerprints are missing from an index'
+  }
+  for (const place of [centre.near, centre.semantic]) {
+    if (place && !(yield* areThere(cell(evidences, concat(place[0], place[1])))))
+      return 'its evidence is missing'
+  }
+  if (!(yield* areThere(cell(forms, centre.form)))) return 'its canonical form is missing'
+  // Only glanced at: they may be more than a transaction can rely on.
+  const passages = yield* glance(...(centre.chunks ?? []).map((hash) => cell(chunks, hash)))
+  return passages.includes(undefined) ? 'a passage of it is missing' : undefined
+}
+
+function* checkRepresentative(_key: Buffer, row: Representative): Transaction<string | undefined> {
+  return (yield* areThere(documentAt(row.payload))) ? undefined : 'its document is missing'
+}
+
+function* checkForm(_key: Buffer, row: Bytes): Transaction<string | undefined> {
+  const isThere = yield* areThere(documentAt(row.subarray(DIGEST_BYTES)))
+  return isThere ? undefined : 'its document is missing'
+}
+
+function* checkChunk(_key: Buffer, row: Bytes): Transaction<string | undefined> {
+  return (yield* areThere(documentAt(row))) ? undefined : 'its document is missing'
+}
+
+function* checkCluster(key: Buffer, { survivor }: ClusterRow): Transaction<string | undefined> {
+  const isThere = yield* areThere(documentAt(key), documentAt(fromHex(survivor)))
+  return isThere ? undefined : 'its centre or its survivor is missing'
+}
+
+function* checkMember(key: Buffer, _run: Bytes): Transaction<string | undefined> {
+  return (yield* areThere(documentAt(key.subarray(KEY)))) ? undefined : 'its document is missing'
+}
+
+export const storedState = {
+  kind: 'state',
+  spaces: dedupeSpaces,
+  settings: SETTINGS,
+  keptSettings: (value: object): object => value,
+  indexes: indexesOf,
+  counts: countsOf,
+  checks: [
+    ...ledgerChecks,
+    { space: documents, check: checkDocument },
+    { space: near.representatives, check: checkRepresentative },
+    { space: simhash.representatives, check: checkRepresentative },
+    { space: meanings.representatives, check: checkRepresentative },
+    { space: forms, check: checkForm },
+    { space: chunks, check: checkChunk },
+    { space: clusters, check: checkCluster },
+    { space: members, check: checkMember },
+  ],
+  tallyChecks: ledgerTallyChecks,
+} as const

@@ -1,0 +1,154 @@
+/** A resolver as archives, verification and listing see it. */
+
+import { type Bytes, concat, equalBytes } from '../platform/bytes.ts'
+import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
+import {
+  type PortableIndex,
+  portableIndex,
+  type Representative,
+  TextLikeness,
+  VectorLikeness,
+} from '../match/index.ts'
+import {
+  type Alias,
+  aliases,
+  decodePayload,
+  evidenceKey,
+  evidences,
+  expiries,
+  expiryKey,
+  groups,
+  leftovers,
+  type Member,
+  memberKey,
+  members,
+  resolutions,
+  type Resolved,
+  resolverSpaces,
+  resolverTallies,
+  settings,
+  tallyKey,
+  textNear,
+  vectorNear,
+} from './rows.ts'
+import { indexOptionsOf } from './resolver.ts'
+import type { ResolverSettings } from './settings.ts'
+
+const ID = 16
+
+function* representativeAt(shelf: Bytes, row: Bytes): Transaction<Representative | undefined> {
+  const key = concat(shelf, row)
+  const [text, vector] = yield* read(
+    cell(textNear.representatives, key),
+    cell(vectorNear.representatives, key),
+  )
+  return text ?? vector
+}
+
+function* isLeftOver(shelf: Bytes, row: Bytes): Transaction<boolean> {
+  const [leftover] = yield* read(cell(leftovers, concat(shelf, row)))
+  return leftover !== undefined
+}
+
+function* checkResolution(key: Buffer, resolved: Resolved): Transaction<string | undefined> {
+  const { shelf, row, id, isRepresentative } = resolved
+  const representative = yield* representativeAt(shelf, row)
+  if (!representative)
+    return (yield* isLeftOver(shelf, row)) ? undefined : 'its representative is missing'
+  if (!equalBytes(decodePayload(representative.payload).id, id))
+    return 'it names another id than its representative has'
+  if (isRepresentative) return undefined
+  const place = memberKey(key.subarray(0, ID), row, key.subarray(ID))
+  const [member] = yield* read(cell(members, place))
+  return member ? undefined : 'it is not among the members of its representative'
+}
+
+function* checkMember(key: Buffer, _member: Member): Transaction<string | undefined> {
+  const [tenant, row, input] = [key.subarray(0, ID), key.subarray(ID, 2 * ID), key.subarray(2 * ID)]
+  const [resolved] = yield* read(cell(resolutions, concat(tenant, input)))
+  return resolved && equalBytes(resolved.row, row) ? undefined : 'its resolution is missing'
+}
+
+function* checkRepresentative(key: Buffer, row: Representative): Transaction<string | undefined> {
+  const { parts, expiresAt } = decodePayload(row.payload)
+  const [shelf, id] = [key.subarray(0, ID), key.subarray(ID)]
+  const found = yield* read(
+    ...Array.from({ length: parts }, (_, part) => cell(evidences, evidenceKey(shelf, id, part))),
+  )
+  if (found.includes(undefined)) return 'its evidence is missing'
+  if (expiresAt === undefined) return undefined
+  const [expiry] = yield* read(cell(expiries, expiryKey(expiresAt, shelf, id)))
+  return expiry ? undefined : 'its row of expiry is missing'
+}
+
+function* checkAlias(_key: Buffer, { shelf, into }: Alias): Transaction<string | undefined> {
+  if (yield* representativeAt(shelf, into)) return undefined
+  return (yield* isLeftOver(shelf, into)) ? undefined : 'what it was merged into is missing'
+}
+
+function* checkExpiry(key: Buffer, _tenant: Bytes): Transaction<string | undefined> {
+  const row = yield* representativeAt(key.subarray(6, 6 + ID), key.subarray(6 + ID))
+  const expiresAt = row && decodePayload(row.payload).expiresAt
+  return expiresAt === key.readUIntBE(0, 6) ? undefined : 'what it is of does not expire then'
+}
+
+/** All groups together. */
+async function countsOf(
+  backend: Backend,
+): Promise<{ groups: number; clusters: number; members: number }> {
+  const sums = { groups: 0, clusters: 0, members: 0 }
+  for await (const { key: tenant } of backend.scan(groups)) {
+    const [clusters = 0, inputs = 0] = await backend.read(function* () {
+      return yield* read(
+        cell(resolverTallies, tallyKey(tenant, 'clusters')),
+        cell(resolverTallies, tallyKey(tenant, 'members')),
+      )
+    })
+    sums.groups++
+    sums.clusters += clusters
+    sums.members += inputs
+  }
+  return sums
+}
+
+async function indexesOf(backend: Backend, stored: object): Promise<PortableIndex[]> {
+  const { text, vector } = stored as ResolverSettings // safe: openers write nothing else, and format was checked
+  const options = indexOptionsOf(backend.serial, {})
+  const indexes = [portableIndex(textNear, new TextLikeness(text.slots, text), options)]
+  if (vector)
+    indexes.push(portableIndex(vectorNear, new VectorLikeness(vector.bits, vector), options))
+  return indexes
+}
+
+const isNamed = (name: string) => (tally: Buffer) => tally.subarray(ID).toString() === name
+
+export const storedResolver = {
+  kind: 'resolver',
+  spaces: resolverSpaces,
+  settings: cell(settings, Buffer.from('resolver')),
+  keptSettings: (value: object): string => JSON.stringify(value),
+  indexes: indexesOf,
+  counts: countsOf,
+  checks: [
+    { space: textNear.representatives, check: checkRepresentative },
+    { space: vectorNear.representatives, check: checkRepresentative },
+    { space: resolutions, check: checkResolution },
+    { space: members, check: checkMember },
+    { space: aliases, check: checkAlias },
+    { space: expiries, check: checkExpiry },
+  ],
+  tallyChecks: [
+    {
+      space: members,
+      tallies: resolverTallies,
+      counts: (key: Buffer) => [[tallyKey(key.subarray(0, ID), 'members'), 1]] as const,
+      owns: isNamed('members'),
+    },
+    {
+      space: aliases,
+      tallies: resolverTallies,
+      counts: (key: Buffer) => [[tallyKey(key.subarray(0, ID), 'merged'), 1]] as const,
+      owns: isNamed('merged'),
+    },
+  ],
+} as const
