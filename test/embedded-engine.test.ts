@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { cell, read, rows, type Scope, type Transaction } from '../src/backends/contract.ts'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
-import type { Durability } from '../src/backends/lmdb/environment.ts'
+import type { Durability } from '../src/backends/lmdb/options.ts'
 import { openReadOnly } from '../src/backends/lmdb/file/backend.ts'
 import { DirectoryLock } from '../src/backends/lmdb/locks.ts'
 import { openStore } from '../src/index.ts'

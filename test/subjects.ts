@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import type { Subject } from '../src/backends/conformance/index.ts'
 import type { Backend } from '../src/backends/contract.ts'
-import type { Durability } from '../src/backends/lmdb/environment.ts'
+import type { Durability } from '../src/backends/lmdb/options.ts'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openRedis } from '../src/backends/redis/index.ts'

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import type { Durability } from '../../src/backends/lmdb/environment.ts'
+import type { Durability } from '../../src/backends/lmdb/options.ts'
 import { openStore } from '../../src/index.ts'
 import { buildShim } from './shim.ts'
 

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 import { openStore, type Store } from '../../src/index.ts'
-import type { Durability } from '../../src/backends/lmdb/environment.ts'
+import type { Durability } from '../../src/backends/lmdb/options.ts'
 import { seededRandom } from '../../src/backends/simulated/backend.ts'
 
 const WORKER = fileURLToPath(new URL('../children/open-worker.mjs', import.meta.url))

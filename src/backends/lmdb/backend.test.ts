@@ -22,8 +22,8 @@ import {
   tallies,
   type Transaction,
 } from '../contract.ts'
-import type { Durability } from './environment.ts'
-import { type LmdbBackend, type LmdbOptions, openLmdb } from './backend.ts'
+import type { Durability, LmdbOptions } from './options.ts'
+import { type LmdbBackend, openLmdb } from './backend.ts'
 
 const textCodec: Codec<string> = {
   encode: (text) => Buffer.from(text),

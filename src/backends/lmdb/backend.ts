@@ -7,12 +7,12 @@
  */
 
 import { asBuffer, type Bytes, concat, endOfPrefix } from '../../platform/bytes.ts'
-import type { BackendLimits, BackendOptions, Range, Space } from '../contract.ts'
+import type { BackendLimits, Range, Space } from '../contract.ts'
 import type { Draft } from '../kit/draft.ts'
 import { namespacePrefix, within } from '../kit/namespace.ts'
 import type { Page, PageRange, RawRow } from '../kit/pages.ts'
 import { SerialBackend, type SerialEngine } from '../kit/serial-backend.ts'
-import { type Durability, LmdbEnvironment } from './environment.ts'
+import { LmdbEnvironment } from './environment.ts'
 import { engineError } from './errors.ts'
 import {
   CELLS_MAX,
@@ -22,15 +22,7 @@ import {
   TIMEOUT_MS,
   VALUE_BYTES_MAX,
 } from './limits.ts'
-
-export interface LmdbOptions extends BackendOptions {
-  /** `fsync` (default): what is acknowledged survives a power failure. `os`: only a crash of the process. */
-  readonly durability?: Durability | undefined
-  /** Make the directory when it is not there (default). Otherwise a missing store is an error. */
-  readonly create?: boolean | undefined
-  /** How long to wait for other processes that commit or open, in milliseconds (default 30,000). Then: CONTENDED. */
-  readonly timeoutMs?: number | undefined
-}
+import type { Durability, LmdbOptions } from './options.ts'
 
 export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbBackend> {
   const { spaces, create = true, namespace, timeoutMs = TIMEOUT_MS } = options

@@ -25,7 +25,7 @@ import { Group, type Job } from './group.ts'
 import { contended, DirectoryLock } from './locks.ts'
 import type { LmdbTable } from './table.ts'
 
-export type { Durability, Job } from './group.ts'
+export type { Job } from './group.ts'
 
 /** About 8 ms of reading. */
 const READS_A_TURN_MAX = 1000

@@ -7,9 +7,8 @@ import { performance } from 'node:perf_hooks'
 import type { Bytes } from '../../platform/bytes.ts'
 import type { Space } from '../contract.ts'
 import type { Addition, Draft } from '../kit/draft.ts'
+import type { Durability } from './options.ts'
 import type { LmdbTable, PrefixedKeys } from './table.ts'
-
-export type Durability = 'fsync' | 'os'
 
 /** One transaction waiting for its group. */
 export interface Job {

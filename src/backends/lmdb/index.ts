@@ -3,14 +3,15 @@
  * writing; what only reads uses a reader of the file in TypeScript.
  */
 
-import type { LmdbBackend, LmdbOptions } from './backend.ts'
+import type { Backend } from '../contract.ts'
 import type { LmdbFileBackend, ReadOnlyOptions } from './file/backend.ts'
 import type { LostRange, SalvagedRow } from './file/salvage.ts'
 import type { StructureReport } from './file/structure.ts'
+import type { LmdbOptions } from './options.ts'
 
-export type { Durability } from './environment.ts'
+export type { Durability } from './options.ts'
 
-export async function openLmdb(directory: string, options: LmdbOptions): Promise<LmdbBackend> {
+export async function openLmdb(directory: string, options: LmdbOptions): Promise<Backend> {
   return (await import('./backend.ts')).openLmdb(directory, options)
 }
 
