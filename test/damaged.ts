@@ -14,6 +14,7 @@ import type {
   Body,
   Cell,
   Range,
+  ReadAsk,
   ReadBody,
   ReadScope,
   Row,
@@ -22,7 +23,6 @@ import type {
   Transaction,
 } from '../src/backends/contract.ts'
 import { cellName } from '../src/backends/kit/draft.ts'
-import { cellsOf } from '../src/backends/kit/serial.ts'
 
 export interface Way {
   readonly caughtBy: readonly ScenarioName[]
@@ -198,8 +198,8 @@ export function inScans(
   )
 }
 
-export function isCells(ask: Ask): ask is readonly Cell<unknown>[] {
-  return Array.isArray(ask)
+export function isCells(ask: Ask): ask is ReadAsk {
+  return ask.kind === 'read'
 }
 
 export function turn(): Promise<void> {
@@ -259,8 +259,8 @@ export async function byHand<T>(
         return yield ask
       })
       await turn()
-      if ('space' in ask) throw new Error('not by hand')
-      const cells = cellsOf(ask)
+      if (!('cells' in ask)) throw new Error('not by hand')
+      const { cells } = ask
       const values = cells.map((cell, at) => {
         const name = cellName(cell.space, cell.key)
         const before = recorded.reads.get(name)
@@ -296,7 +296,7 @@ export function commitIfSame(
 ): Promise<boolean> {
   const reads = [...recorded.reads.values()].filter(({ cell }) => isLookedAt(cell))
   return inner.run(function* (scope) {
-    const now = yield reads.map(({ cell }) => cell)
+    const now = yield { kind: 'read', cells: reads.map(({ cell }) => cell) }
     if (!reads.every(({ value }, at) => isDeepStrictEqual(value, now[at]))) return false
     applyTo(scope, recorded)
     return true

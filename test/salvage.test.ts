@@ -168,7 +168,7 @@ class Damaged implements Backend {
       while (!step.done) {
         const ask = step.value
         const found = yield ask
-        const cells = 'space' in ask ? [] : 'glance' in ask ? ask.glance : ask
+        const cells = 'cells' in ask ? ask.cells : []
         step = asked.next(
           found.map((value, at) => {
             const { space, key } = cells[at] ?? {}

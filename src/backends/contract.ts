@@ -62,24 +62,35 @@ export interface Range {
   readonly limit?: number | undefined
 }
 
-/** "Which is the first key of this space with this prefix?" */
+/** "What is in these cells?", of a body that relies on the answer. */
+export interface ReadAsk {
+  readonly kind: 'read'
+  readonly cells: readonly Cell<unknown>[]
+}
+
+/** "What is in these cells?", of a body that does not rely on the answer. */
+export interface GlanceAsk {
+  readonly kind: 'glance'
+  readonly cells: readonly Cell<unknown>[]
+}
+
+/** "Which is the first key of this space with this prefix?" Answered with one key, or `undefined`. */
 export interface FirstAsk {
+  readonly kind: 'first'
   readonly space: Space<unknown>
   readonly prefix: Bytes
 }
 
 /** "Which rows of this space are in this range?" The range has a limit. */
 export interface RowsAsk {
+  readonly kind: 'rows'
   readonly space: Space<unknown>
   readonly range: Range & { readonly limit: number }
 }
 
-/** "What is in these cells?", of a body that does not rely on the answer. */
-export interface GlanceAsk {
-  readonly glance: readonly Cell<unknown>[]
-}
-
-export type Ask = readonly Cell<unknown>[] | GlanceAsk | FirstAsk | RowsAsk
+/** What a body yields. The answer is a list: a value for each cell, one key, or rows. */
+export type Ask = ReadAsk | GlanceAsk | FirstAsk | RowsAsk
+/** A body under way. */
 export type Transaction<T> = Generator<Ask, T, readonly unknown[]>
 
 /** What a body that only reads may use. */
@@ -160,7 +171,7 @@ type ValuesOf<C extends readonly Cell<unknown>[]> = {
 export function* read<const C extends readonly Cell<unknown>[]>(
   ...cells: C
 ): Transaction<ValuesOf<C>> {
-  return (yield cells) as ValuesOf<C> // safe: drivers answer in the order and the types of the cells asked
+  return (yield { kind: 'read', cells }) as ValuesOf<C> // safe: drivers answer in the order and the types of the cells asked
 }
 
 /**
@@ -170,12 +181,12 @@ export function* read<const C extends readonly Cell<unknown>[]>(
 export function* glance<const C extends readonly Cell<unknown>[]>(
   ...cells: C
 ): Transaction<ValuesOf<C>> {
-  return (yield { glance: cells }) as ValuesOf<C> // safe: as in `read`
+  return (yield { kind: 'glance', cells }) as ValuesOf<C> // safe: as in `read`
 }
 
 /** The first key with a prefix. Only where `scope.serial`. */
 export function* first(space: Space<unknown>, prefix: Bytes): Transaction<Buffer | undefined> {
-  const [key] = yield { space, prefix }
+  const [key] = yield { kind: 'first', space, prefix }
   return key as Buffer | undefined // safe: drivers answer a FirstAsk with a key or nothing
 }
 
@@ -184,7 +195,7 @@ export function* rowsOf<V>(
   space: Space<V>,
   range: Range & { readonly limit: number },
 ): Transaction<readonly Row<V>[]> {
-  return (yield { space, range }) as readonly Row<V>[] // safe: drivers answer a RowsAsk with rows of its space
+  return (yield { kind: 'rows', space, range }) as readonly Row<V>[] // safe: drivers answer a RowsAsk with rows of its space
 }
 
 export function cell<V>(space: Space<V>, key: Bytes): Cell<V> {

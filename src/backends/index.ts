@@ -11,6 +11,7 @@ export {
   type FirstAsk,
   type GlanceAsk,
   type Range,
+  type ReadAsk,
   type ReadBody,
   type ReadScope,
   type Row,

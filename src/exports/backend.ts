@@ -18,6 +18,7 @@ export type {
   FirstAsk,
   GlanceAsk,
   Range,
+  ReadAsk,
   ReadBody,
   ReadScope,
   Row,

@@ -58,7 +58,6 @@ import { type Job, LmdbEnvironment } from '../lmdb/environment.ts'
 import { MemoryEngine } from '../memory/backend.ts'
 import type { Commit, CommitOutcome, Versioned } from '../kit/optimistic.ts'
 import type { OrderedMap } from '../kit/ordered-map.ts'
-import { cellsOf } from '../kit/serial.ts'
 import { SimulatedWorld } from '../simulated/backend.ts'
 
 // ---------------------------------------------------------------------------------------------------
@@ -82,7 +81,7 @@ const ways: Record<string, Way> = {
     damage: inBodies(() => ({
       answers: (ask, values) => {
         if (!isCells(ask)) return values
-        const sorted = ask.map((cell, at) => ({ name: cellName(cell.space, cell.key), at }))
+        const sorted = ask.cells.map((cell, at) => ({ name: cellName(cell.space, cell.key), at }))
         return sorted
           .toSorted((one, other) => (one.name < other.name ? -1 : 1))
           .map(({ at }) => values[at])
@@ -94,7 +93,7 @@ const ways: Record<string, Way> = {
     damage: inBodies(() => ({
       answers: (ask, values) => {
         if (!isCells(ask)) return values
-        const names = ask.map((cell) => cellName(cell.space, cell.key))
+        const names = ask.cells.map((cell) => cellName(cell.space, cell.key))
         return values.filter((_, at) => names.indexOf(names[at]!) === at)
       },
     })),
@@ -192,7 +191,7 @@ const ways: Record<string, Way> = {
     damage: inBodies(() => ({
       answers: (ask, values) =>
         isCells(ask)
-          ? values.map((value, at) => (ask[at]!.key.byteLength > 1978 ? 'something' : value))
+          ? values.map((value, at) => (ask.cells[at]!.key.byteLength > 1978 ? 'something' : value))
           : values,
     })),
   },
@@ -390,7 +389,7 @@ const ways: Record<string, Way> = {
         ): Promise<T> {
           const answers = (ask: Ask, values: readonly unknown[]) =>
             isCells(ask)
-              ? ask.map((cell, at) => {
+              ? ask.cells.map((cell, at) => {
                   const name = cellName(cell.space, cell.key)
                   if (!cache.has(name)) cache.set(name, values[at])
                   return cache.get(name)
@@ -506,7 +505,7 @@ const ways: Record<string, Way> = {
       const noting = (scope: Scope) =>
         relayed(body(scope), {
           ask: (ask) => {
-            if ('glance' in ask) glanced.push(...ask.glance)
+            if (ask.kind === 'glance') glanced.push(...ask.cells)
             return ask
           },
         })
@@ -556,7 +555,7 @@ const ways: Record<string, Way> = {
         key,
       })
       return {
-        ask: (ask) => ('space' in ask ? ask : cellsOf(ask).map(asRows)),
+        ask: (ask) => ('space' in ask ? ask : { ...ask, cells: ask.cells.map(asRows) }),
         scope: (scope) => ({
           write: (cell, value) => scope.write(asRows(cell), value),
           remove: (cell) => scope.remove(asRows(cell)),
@@ -575,7 +574,9 @@ const ways: Record<string, Way> = {
       const inOne = <V>({ space, key }: Cell<V>): Cell<V> => ({ space: one(space), key })
       const bodies = inBodies(() => ({
         ask: (ask) =>
-          'space' in ask ? { ...ask, space: one(ask.space) } : cellsOf(ask).map(inOne),
+          'space' in ask
+            ? { ...ask, space: one(ask.space) }
+            : { ...ask, cells: ask.cells.map(inOne) },
         scope: (scope) => ({
           write: (cell, value) => scope.write(inOne(cell), value),
           remove: (cell) => scope.remove(inOne(cell)),
@@ -756,7 +757,9 @@ const ways: Record<string, Way> = {
       'finds the first key behind many that the body has removed',
       'lists the rows of a range to a body, or refuses to',
     ],
-    damage: inBodies(() => ({ ask: (ask) => ('space' in ask ? [] : ask) })),
+    damage: inBodies(() => ({
+      ask: (ask) => ('space' in ask ? { kind: 'read', cells: [] } : ask),
+    })),
   },
   'a space without order has a first key': {
     only: 'serial',

@@ -12,7 +12,7 @@ import { PrestigeError } from '../../platform/errors.ts'
 import type { Ask, Cell, Transaction } from '../contract.ts'
 import { type Addition, cellName, type Draft, type ReadDraft, type Write } from './draft.ts'
 import type { Versioned } from './optimistic.ts'
-import { cellsOf, refuseTally } from './serial.ts'
+import { refuseTally } from './serial.ts'
 
 export interface Seen {
   readonly cell: Cell<unknown>
@@ -57,7 +57,7 @@ export async function attemptOnce<T>(
   while ('ask' in step) {
     const missing = unseen(step.ask, seen, own)
     const toFetch = missing.filter((cell) => !known.has(nameOf(cell)))
-    const isRead = !('glance' in step.ask)
+    const isRead = step.ask.kind !== 'glance'
     if (isRead) markRead(step.ask, seen)
     for (const cell of missing) {
       seen.set(nameOf(cell), { cell, found: known.get(nameOf(cell)), isRead })
@@ -101,8 +101,8 @@ function nameOf({ space, key }: Cell<unknown>): string {
 
 /** What was glanced at before is read now. */
 function markRead(ask: Ask, seen: Map<string, Seen>): void {
-  if ('space' in ask) return
-  for (const cell of cellsOf(ask)) {
+  if (!('cells' in ask)) return
+  for (const cell of ask.cells) {
     const name = nameOf(cell)
     const one = seen.get(name)
     if (one && !one.isRead) seen.set(name, { ...one, isRead: true })
@@ -114,9 +114,9 @@ function unseen(
   seen: ReadonlyMap<string, Seen>,
   own: Draft | undefined,
 ): readonly Cell<unknown>[] {
-  if ('space' in ask) return []
+  if (!('cells' in ask)) return []
   const wanted = new Map<string, Cell<unknown>>()
-  for (const cell of cellsOf(ask)) {
+  for (const cell of ask.cells) {
     const name = nameOf(cell)
     if (!seen.has(name) && !own?.own(cell.space, cell.key)) wanted.set(name, cell)
   }
@@ -128,13 +128,13 @@ function answers<T>(
   seen: ReadonlyMap<string, Seen>,
   own: Draft | undefined,
 ): readonly unknown[] {
-  if (!('ask' in step) || 'space' in step.ask) {
+  if (!('ask' in step) || !('cells' in step.ask)) {
     throw new PrestigeError(
       'BODY_MISUSE',
       'This engine cannot answer `first` or `rowsOf`: check scope.serial.',
     )
   }
-  return cellsOf(step.ask).map(({ space, key }) => {
+  return step.ask.cells.map(({ space, key }) => {
     if (own) refuseTally(space)
     const written = own?.own(space, key)
     const bytes = written ? written.bytes : seen.get(cellName(space, key))?.found?.bytes

@@ -24,7 +24,7 @@ import { Gate } from './gate.ts'
 import { IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
 import { OrderedMap } from './ordered-map.ts'
-import { cellsOf, refuseTally } from './serial.ts'
+import { refuseTally } from './serial.ts'
 
 /** `undefined`: removed. */
 type Kept = { readonly bytes: Bytes | undefined }
@@ -107,8 +107,8 @@ export class OverlayBackend implements Backend {
   }
 
   *#answer(ask: Ask, draft: Draft | undefined): Transaction<readonly unknown[]> {
-    if (!('space' in ask)) return yield* this.#values(cellsOf(ask), draft)
-    if ('range' in ask) return yield* this.#rows(ask.space, ask.range, draft)
+    if (ask.kind === 'read' || ask.kind === 'glance') return yield* this.#values(ask.cells, draft)
+    if (ask.kind === 'rows') return yield* this.#rows(ask.space, ask.range, draft)
     const range = { start: ask.prefix, end: endOfPrefix(ask.prefix), limit: 1 }
     const [row] = yield* this.#rows(ask.space, range, draft)
     return [row?.key]
@@ -119,7 +119,8 @@ export class OverlayBackend implements Backend {
     draft: Draft | undefined,
   ): Transaction<readonly unknown[]> {
     const missing = cells.filter((one) => this.#kept(one, draft) === undefined)
-    const found: readonly unknown[] = missing.length > 0 ? yield missing : []
+    const found: readonly unknown[] =
+      missing.length > 0 ? yield { kind: 'read', cells: missing } : []
     let at = 0
     return cells.map((one) => {
       const { space, key } = one
@@ -154,7 +155,11 @@ export class OverlayBackend implements Backend {
       const name = latin1(key)
       if (name >= start && (end === undefined || name < end)) own.set(name, bytes)
     }
-    const asked = { space, range: { ...range, limit: range.limit + own.size } }
+    const asked = {
+      kind: 'rows' as const,
+      space,
+      range: { ...range, limit: range.limit + own.size },
+    }
     const below = (yield asked) as readonly Row<unknown>[] // safe: drivers answer a RowsAsk with rows
     const rows = below.filter(({ key }) => !own.has(latin1(key)))
     for (const [name, bytes] of own) {

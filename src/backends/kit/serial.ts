@@ -7,7 +7,7 @@
 
 import { type Bytes, EMPTY, endOfPrefix, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type { Ask, Cell, FirstAsk, Range, Row, RowsAsk, Space, Transaction } from '../contract.ts'
+import type { Ask, FirstAsk, Range, Row, RowsAsk, Space, Transaction } from '../contract.ts'
 import type { Draft } from './draft.ts'
 import type { RawRow } from './pages.ts'
 
@@ -28,18 +28,13 @@ export function drive<T>(reader: SerialReader, body: Transaction<T>, draft: Draf
 }
 
 function answer(reader: SerialReader, ask: Ask, draft: Draft | undefined): readonly unknown[] {
-  if ('space' in ask) {
+  if (ask.kind === 'first' || ask.kind === 'rows') {
     requireOrdered(ask.space)
-    return 'range' in ask ? rowsIn(reader, ask, draft) : [firstKey(reader, ask, draft)]
+    return ask.kind === 'rows' ? rowsIn(reader, ask, draft) : [firstKey(reader, ask, draft)]
   }
   const values: unknown[] = []
-  for (const { space, key } of cellsOf(ask)) values.push(valueOf(reader, space, key, draft))
+  for (const { space, key } of ask.cells) values.push(valueOf(reader, space, key, draft))
   return values
-}
-
-/** The cells of an ask for cells, relied on or not. */
-export function cellsOf(ask: Exclude<Ask, FirstAsk | RowsAsk>): readonly Cell<unknown>[] {
-  return 'glance' in ask ? ask.glance : ask
 }
 
 function valueOf(
