@@ -1,17 +1,14 @@
 /**
- * What the near-duplicate index keeps, row by row. Numbers are big endian. Every row starts with a byte whose
- * high half is the row's format (1) and whose low half holds flags.
+ * What the near-duplicate index keeps, row by row (platform/rows.ts).
  *
  * Representatives are the truth. Where bodies run one after another, every insert and removal is a row of the
  * journal, numbered in commit order, and tables in memory are made from it. Elsewhere, buckets are cells.
  */
 
-import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
-import { PrestigeError } from '../platform/errors.ts'
+import { asBuffer, type Bytes, EMPTY } from '../platform/bytes.ts'
+import { checkedRow, RowReader, RowWriter } from '../platform/rows.ts'
 import { type Codec, rows, type Space } from '../backends/index.ts'
 
-const FORMAT = 0x10
-const FORMAT_MASK = 0xf0
 export const ID_BYTES = 16
 const SEQUENCE_BYTES = 6
 
@@ -110,30 +107,12 @@ export function bucketKey(group: Bytes, band: number, hash: number): Buffer {
 
 export const rawCodec: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
 
-function checked(what: string, bytes: Bytes, bytesMin: number): Buffer {
-  const row = asBuffer(bytes)
-  if (row.byteLength >= bytesMin && ((row[0] ?? 0) & FORMAT_MASK) === FORMAT) return row
-  throw unreadable(what)
-}
-
-function unreadable(what: string): PrestigeError {
-  return new PrestigeError('CONTENT_CORRUPT', `A row of the index (${what}) cannot be read.`)
-}
-
 const headCodec: Codec<Head> = {
-  encode({ sequence, nonce }) {
-    const row = Buffer.allocUnsafe(1 + SEQUENCE_BYTES + ID_BYTES)
-    row[0] = FORMAT
-    row.writeUIntBE(sequence, 1, SEQUENCE_BYTES)
-    row.set(nonce, 1 + SEQUENCE_BYTES)
-    return row
-  },
+  encode: ({ sequence, nonce }) =>
+    new RowWriter(0, 6 + ID_BYTES).number(sequence, 6).bytes(nonce).whole(),
   decode(bytes) {
-    const row = checked('heads', bytes, 1 + SEQUENCE_BYTES + ID_BYTES)
-    return {
-      sequence: row.readUIntBE(1, SEQUENCE_BYTES),
-      nonce: row.subarray(1 + SEQUENCE_BYTES, 1 + SEQUENCE_BYTES + ID_BYTES),
-    }
+    const row = new RowReader('the index (heads)', bytes)
+    return { sequence: row.number(6), nonce: row.bytes(ID_BYTES) }
   },
 }
 
@@ -145,31 +124,20 @@ const SIGNATURE_AT = ID_AT + ID_BYTES
 
 const journalCodec: Codec<JournalRow> = {
   encode(change) {
-    const head = Buffer.of(FORMAT | KINDS.indexOf(change.kind))
-    if (change.kind === 'gone') return concat(head, change.nonce)
+    const flags = KINDS.indexOf(change.kind)
+    if (change.kind === 'gone') return new RowWriter(flags, ID_BYTES).bytes(change.nonce).whole()
     const signature = change.kind === 'insert' ? change.signature : EMPTY
-    const row = Buffer.allocUnsafe(SIGNATURE_AT + signature.byteLength)
-    row.set(head)
-    row.set(change.nonce, NONCE_AT)
-    row.set(change.group, GROUP_AT)
-    row.set(change.id, ID_AT)
-    row.set(signature, SIGNATURE_AT)
-    return row
+    const row = new RowWriter(flags, 3 * ID_BYTES + signature.byteLength)
+    return row.bytes(change.nonce).bytes(change.group).bytes(change.id).bytes(signature).whole()
   },
   decode(bytes) {
-    const row = checked('journal', bytes, GROUP_AT)
-    const kind = KINDS[row.readUInt8(0) & 0x0f]
-    if (kind === undefined) throw unreadable('journal')
-    if (kind === 'gone') return { kind, nonce: row.subarray(NONCE_AT, GROUP_AT) }
-    checked('journal', bytes, SIGNATURE_AT)
-    if (kind !== 'remove') return new InsertRow(row)
-    const group = row.subarray(GROUP_AT, ID_AT)
-    return {
-      kind,
-      nonce: row.subarray(NONCE_AT, GROUP_AT),
-      group,
-      id: row.subarray(ID_AT, SIGNATURE_AT),
-    }
+    const row = new RowReader('the index (journal)', bytes)
+    const kind = row.oneOf(KINDS)
+    if (kind === 'insert')
+      return new InsertRow(checkedRow('the index (journal)', bytes, SIGNATURE_AT))
+    const nonce = row.bytes(ID_BYTES)
+    if (kind === 'gone') return { kind, nonce }
+    return { kind, nonce, group: row.bytes(ID_BYTES), id: row.bytes(ID_BYTES) }
   },
 }
 
@@ -199,37 +167,24 @@ class InsertRow {
   }
 }
 
-const REPRESENTATIVE_FIXED = 1 + SEQUENCE_BYTES + 2
-
 const representativeCodec: Codec<Representative> = {
-  encode({ sequence, signature, payload }) {
-    const payloadAt = REPRESENTATIVE_FIXED + signature.byteLength
-    const row = Buffer.allocUnsafe(payloadAt + payload.byteLength)
-    row[0] = FORMAT
-    row.writeUIntBE(sequence, 1, SEQUENCE_BYTES)
-    row.writeUInt16BE(signature.byteLength, 1 + SEQUENCE_BYTES)
-    row.set(signature, REPRESENTATIVE_FIXED)
-    row.set(payload, payloadAt)
-    return row
-  },
+  encode: ({ sequence, signature, payload }) =>
+    new RowWriter(0, 8 + signature.byteLength + payload.byteLength)
+      .number(sequence, 6)
+      .number(signature.byteLength, 2)
+      .bytes(signature)
+      .bytes(payload)
+      .whole(),
   decode(bytes) {
-    const row = checked('representatives', bytes, REPRESENTATIVE_FIXED)
-    const payloadAt = REPRESENTATIVE_FIXED + row.readUInt16BE(1 + SEQUENCE_BYTES)
-    checked('representatives', bytes, payloadAt)
-    return {
-      sequence: row.readUIntBE(1, SEQUENCE_BYTES),
-      signature: row.subarray(REPRESENTATIVE_FIXED, payloadAt),
-      payload: row.subarray(payloadAt),
-    }
+    const row = new RowReader('the index (representatives)', bytes)
+    return { sequence: row.number(6), signature: row.bytes(row.number(2)), payload: row.rest() }
   },
 }
 
 const bucketCodec: Codec<Bucket> = {
-  encode({ isFull, ids }) {
-    return concat(Buffer.of(FORMAT | (isFull ? 1 : 0)), ids)
-  },
+  encode: ({ isFull, ids }) => new RowWriter(isFull ? 1 : 0, ids.byteLength).bytes(ids).whole(),
   decode(bytes) {
-    const row = checked('buckets', bytes, 1)
-    return { isFull: (row.readUInt8(0) & 1) !== 0, ids: row.subarray(1) }
+    const row = new RowReader('the index (buckets)', bytes)
+    return { isFull: row.has(1), ids: row.rest() }
   },
 }

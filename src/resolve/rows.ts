@@ -9,20 +9,11 @@
 
 import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { RowReader, RowWriter } from '../platform/rows.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/index.ts'
 import { nearSpaces, rawCodec, spacesOf } from '../match/index.ts'
 
-const FORMAT = 0x10
-const FORMAT_MASK = 0xf0
 const ID = 16
-
-function checked(what: string, bytes: Bytes, fixed: number, first = 0, second = 0): Buffer {
-  const row = asBuffer(bytes)
-  const head = row[0] ?? 0
-  const bytesMin = fixed + (head & 1 ? first : 0) + (head & 2 ? second : 0)
-  if (row.byteLength >= bytesMin && (head & FORMAT_MASK) === FORMAT) return row
-  throw new PrestigeError('CONTENT_CORRUPT', `A row of the resolver (${what}) cannot be read.`)
-}
 
 /**
  * What an input was found to be, under tenant and input id.
@@ -43,26 +34,24 @@ export interface Resolved {
 }
 
 const resolvedCodec: Codec<Resolved> = {
-  encode({ shelf, row, id, similarity, at, isRepresentative, isEstimated }) {
-    const bytes = Buffer.allocUnsafe(1 + 3 * ID + 8 + 6)
-    bytes[0] = FORMAT | (isRepresentative ? 1 : 0) | (isEstimated ? 2 : 0)
-    bytes.set(shelf, 1)
-    bytes.set(row, 1 + ID)
-    bytes.set(id, 1 + 2 * ID)
-    bytes.writeDoubleBE(similarity, 1 + 3 * ID)
-    bytes.writeUIntBE(at, 9 + 3 * ID, 6)
-    return bytes
-  },
+  encode: ({ shelf, row, id, similarity, at, isRepresentative, isEstimated }) =>
+    new RowWriter((isRepresentative ? 1 : 0) | (isEstimated ? 2 : 0), 3 * ID + 14)
+      .bytes(shelf)
+      .bytes(row)
+      .bytes(id)
+      .double(similarity)
+      .time(at)
+      .whole(),
   decode(bytes) {
-    const row = checked('resolutions', bytes, 1 + 3 * ID + 8 + 6)
+    const row = new RowReader('the resolver (resolutions)', bytes)
     return {
-      shelf: row.subarray(1, 1 + ID),
-      row: row.subarray(1 + ID, 1 + 2 * ID),
-      id: row.subarray(1 + 2 * ID, 1 + 3 * ID),
-      similarity: row.readDoubleBE(1 + 3 * ID),
-      at: row.readUIntBE(9 + 3 * ID, 6),
-      isRepresentative: (row.readUInt8(0) & 1) !== 0,
-      isEstimated: (row.readUInt8(0) & 2) !== 0,
+      shelf: row.bytes(ID),
+      row: row.bytes(ID),
+      id: row.bytes(ID),
+      similarity: row.double(),
+      at: row.time(),
+      isRepresentative: row.has(1),
+      isEstimated: row.has(2),
     }
   },
 }
@@ -74,16 +63,10 @@ export interface Member {
 }
 
 const memberCodec: Codec<Member> = {
-  encode({ similarity, at }) {
-    const row = Buffer.allocUnsafe(15)
-    row[0] = FORMAT
-    row.writeDoubleBE(similarity, 1)
-    row.writeUIntBE(at, 9, 6)
-    return row
-  },
+  encode: ({ similarity, at }) => new RowWriter(0, 14).double(similarity).time(at).whole(),
   decode(bytes) {
-    const row = checked('members', bytes, 15)
-    return { similarity: row.readDoubleBE(1), at: row.readUIntBE(9, 6) }
+    const row = new RowReader('the resolver (members)', bytes)
+    return { similarity: row.double(), at: row.time() }
   },
 }
 
@@ -101,41 +84,23 @@ export interface Payload {
   readonly mergedInto: { readonly id: Buffer; readonly similarity: number } | undefined
 }
 
-export function encodePayload(payload: Payload): Buffer {
-  const { expiresAt, mergedInto } = payload
-  const row = Buffer.alloc(25 + (expiresAt === undefined ? 0 : 6) + (mergedInto ? 24 : 0))
-  row[0] = FORMAT | (expiresAt === undefined ? 0 : 1) | (mergedInto ? 2 : 0)
-  row.set(payload.id, 1)
-  row.writeUIntBE(payload.bornAt, 17, 6)
-  row.writeUInt16BE(payload.parts, 23)
-  let at = 25
-  if (expiresAt !== undefined) {
-    row.writeUIntBE(expiresAt, at, 6)
-    at += 6
-  }
-  if (mergedInto) {
-    row.set(mergedInto.id, at)
-    row.writeDoubleBE(mergedInto.similarity, at + ID)
-  }
-  return row
+export function encodePayload({ id, bornAt, parts, expiresAt, mergedInto }: Payload): Buffer {
+  const flags = (expiresAt === undefined ? 0 : 1) | (mergedInto ? 2 : 0)
+  const row = new RowWriter(flags, 24 + (flags & 1 ? 6 : 0) + (flags & 2 ? 24 : 0))
+  row.bytes(id).time(bornAt).number(parts, 2)
+  if (expiresAt !== undefined) row.time(expiresAt)
+  if (mergedInto) row.bytes(mergedInto.id).double(mergedInto.similarity)
+  return row.whole()
 }
 
 export function decodePayload(bytes: Bytes): Payload {
-  const row = checked('payloads', bytes, 25, 6, 24)
-  const expires = (row.readUInt8(0) & 1) !== 0
-  const mergedAt = 25 + (expires ? 6 : 0)
-  const isMerged = (row.readUInt8(0) & 2) !== 0
+  const row = new RowReader('the resolver (payloads)', bytes)
   return {
-    id: row.subarray(1, 17),
-    bornAt: row.readUIntBE(17, 6),
-    parts: row.readUInt16BE(23),
-    expiresAt: expires ? row.readUIntBE(25, 6) : undefined,
-    mergedInto: isMerged
-      ? {
-          id: row.subarray(mergedAt, mergedAt + ID),
-          similarity: row.readDoubleBE(mergedAt + ID),
-        }
-      : undefined,
+    id: row.bytes(ID),
+    bornAt: row.time(),
+    parts: row.number(2),
+    expiresAt: row.has(1) ? row.time() : undefined,
+    mergedInto: row.has(2) ? { id: row.bytes(ID), similarity: row.double() } : undefined,
   }
 }
 
@@ -146,10 +111,10 @@ export interface Alias {
 }
 
 const aliasCodec: Codec<Alias> = {
-  encode: ({ shelf, into }) => Buffer.concat([Buffer.of(FORMAT), shelf, into]),
+  encode: ({ shelf, into }) => new RowWriter(0, 2 * ID).bytes(shelf).bytes(into).whole(),
   decode(bytes) {
-    const row = checked('aliases', bytes, 1 + 2 * ID)
-    return { shelf: row.subarray(1, 1 + ID), into: row.subarray(1 + ID, 1 + 2 * ID) }
+    const row = new RowReader('the resolver (aliases)', bytes)
+    return { shelf: row.bytes(ID), into: row.bytes(ID) }
   },
 }
 
@@ -162,11 +127,10 @@ export interface Leftover {
 
 const leftoverCodec: Codec<Leftover> = {
   encode: ({ tenant, id, kind }) =>
-    Buffer.concat([Buffer.of(FORMAT | (kind === 'vector' ? 1 : 0)), tenant, id]),
+    new RowWriter(kind === 'vector' ? 1 : 0, 2 * ID).bytes(tenant).bytes(id).whole(),
   decode(bytes) {
-    const row = checked('leftovers', bytes, 1 + 2 * ID)
-    const kind = (row.readUInt8(0) & 1) === 0 ? 'text' : 'vector'
-    return { tenant: row.subarray(1, 1 + ID), id: row.subarray(1 + ID, 1 + 2 * ID), kind }
+    const row = new RowReader('the resolver (leftovers)', bytes)
+    return { tenant: row.bytes(ID), id: row.bytes(ID), kind: row.has(1) ? 'vector' : 'text' }
   },
 }
 

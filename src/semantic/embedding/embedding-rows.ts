@@ -10,11 +10,11 @@
 import { createHash } from 'node:crypto'
 
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
-import { PrestigeError } from '../../platform/errors.ts'
+import { RowReader, RowWriter, unreadable } from '../../platform/rows.ts'
 import { type Codec, rows, type Space } from '../../backends/index.ts'
 
-const FORMAT = 0x10
-const HEAD = 3
+const CACHED = 'the cache of vectors'
+const HINT = 'Clear the cache of embeddings.'
 const SCOPE_BYTES = 16
 const DIGEST_BYTES = 32
 export const TEXT_KEY_BYTES = SCOPE_BYTES + DIGEST_BYTES
@@ -27,22 +27,16 @@ export interface EmbeddingRow {
 }
 
 const codec: Codec<EmbeddingRow> = {
-  encode({ windows, vector }) {
-    const row = Buffer.allocUnsafe(HEAD + vector.length * 4)
-    row[0] = FORMAT
-    row.writeUInt16BE(windows, 1)
-    encodeVector(vector).copy(row, HEAD)
-    return row
-  },
+  encode: ({ windows, vector }) =>
+    new RowWriter(0, 2 + vector.byteLength).number(windows, 2).bytes(encodeVector(vector)).whole(),
   decode(bytes) {
-    const row = asBuffer(bytes)
-    if ((row[0] ?? 0) !== FORMAT || row.byteLength <= HEAD || (row.byteLength - HEAD) % 4 !== 0) {
-      throw new PrestigeError(
-        'CONTENT_CORRUPT',
-        'A row of cached vectors cannot be read. Clear the cache of embeddings.',
-      )
+    const row = new RowReader(CACHED, bytes, HINT)
+    const windows = row.number(2)
+    const vector = row.rest()
+    if (row.flags !== 0 || vector.byteLength === 0 || vector.byteLength % 4 !== 0) {
+      throw unreadable(CACHED, HINT)
     }
-    return { windows: row.readUInt16BE(1), vector: decodeVector(row.subarray(HEAD)) }
+    return { windows, vector: decodeVector(vector) }
   },
 }
 
