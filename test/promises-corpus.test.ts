@@ -221,7 +221,15 @@ describe('what is remembered', () => {
     const state = join(place({}), 'state')
     await (await openDedupe(state, {})).close()
     const other = openDedupe(state, { near: { threshold: 0.5 } })
-    await expect(other).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
+    await expect(other).rejects.toMatchObject({
+      code: 'SETTINGS_MISMATCH',
+      message:
+        'The state was written with other settings: near.threshold is 0.8 there, and 0.5 was asked for. ' +
+        'Give the stored values to continue with this state, or name another state.',
+    })
+    await expect(openDedupe(state, { near: { enabled: false } })).rejects.toThrow(
+      'near is on there, and off was asked for',
+    )
   })
 })
 

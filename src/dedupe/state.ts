@@ -7,6 +7,7 @@
 
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { startRun } from '../ledger/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
@@ -105,13 +106,15 @@ export class State {
     const { backend, engine } = this
     const wanted = settingsOf(engine)
     const found = await backend.run(keepSettings, wanted)
-    if (found['format'] !== FORMAT_VERSION) throw unsupported(found)
-    const differing = Object.keys(wanted).filter(
-      (name) =>
-        JSON.stringify(wanted[name]) !== JSON.stringify(found[name]) &&
-        (compares || name !== 'semantic'),
+    requireFormat('state', found['format'], [FORMAT_VERSION])
+    // A state without meanings has no such setting.
+    const comparable = ({ semantic = false, ...others }: Settings): Settings =>
+      compares ? { ...others, semantic } : others
+    requireSame(
+      'state',
+      differencesOf(comparable(found), comparable(wanted)),
+      'Give the stored values to continue with this state, or name another state.',
     )
-    if (differing.length > 0) throw mismatch(differing, found, wanted)
     await engine.load(backend)
   }
 
@@ -214,8 +217,6 @@ function* decideAll(
   return made.map(({ decision }) => decision)
 }
 
-type Settings = Readonly<Record<string, unknown>>
-
 function settingsOf({ config, settings, meaning }: Engine): Settings {
   const { canonical, simhash, chunks, near } = config
   return {
@@ -235,22 +236,4 @@ function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {
   if (found !== undefined) return found as Settings
   scope.write(SETTINGS, wanted)
   return wanted
-}
-
-function unsupported({ format }: Settings): PrestigeError {
-  return new PrestigeError(
-    'FORMAT_UNSUPPORTED',
-    `This state has format ${String(format)}; this version of prestige reads format ${FORMAT_VERSION}.`,
-  )
-}
-
-function mismatch(names: readonly string[], found: Settings, wanted: Settings): PrestigeError {
-  const told = names.map(
-    (name) =>
-      `${name} is ${JSON.stringify(found[name])} there, and ${JSON.stringify(wanted[name])} here`,
-  )
-  return new PrestigeError(
-    'SETTINGS_MISMATCH',
-    `The state was written with other fingerprints: ${told.join('; ')}. Use the same config, or another state.`,
-  )
 }

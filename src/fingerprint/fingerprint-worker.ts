@@ -4,7 +4,8 @@ import { serve } from '../platform/thread.ts'
 import { kernels } from './kernels.ts'
 import { answerOf, type BatchAnswer, type BatchRequest } from './text-batch.ts'
 
-serve<BatchRequest, BatchAnswer>(
-  (request) => answerOf(request, (text, profile, slots) => kernels().sketch(text, profile, slots)),
+serve<BatchAnswer>(
+  (request: BatchRequest) =>
+    answerOf(request, (text, profile, slots) => kernels().sketch(text, profile, slots)),
   ({ bytes, slots, counts }) => [bytes, slots.buffer, counts.buffer],
 )

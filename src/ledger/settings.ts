@@ -9,6 +9,7 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { readRecorded } from '../platform/settings.ts'
 import { settings } from './rows.ts'
 
 const FORMAT_VERSION = 1
@@ -16,13 +17,9 @@ const SETTINGS = cell(settings, Buffer.from('ledger'))
 
 export async function openSettings(backend: Backend, create = true): Promise<void> {
   const found = await backend.read(findSettings)
-  if (found !== undefined) return checkSettings(found)
-  if (!create)
-    throw new PrestigeError(
-      'STORE_NOT_FOUND',
-      'There is no ledger of this namespace at this location.',
-    )
-  checkSettings(await backend.run(keepSettings))
+  if (found !== undefined) return void readRecorded('ledger', found, [FORMAT_VERSION])
+  if (!create) throw new PrestigeError('STORE_NOT_FOUND', 'There is no ledger of this namespace at this location.')
+  readRecorded('ledger', await backend.run(keepSettings), [FORMAT_VERSION])
 }
 
 function* findSettings(_scope: ReadScope): Transaction<string | undefined> {
@@ -35,20 +32,4 @@ function* keepSettings(scope: Scope): Transaction<string> {
   const wanted = JSON.stringify({ format: FORMAT_VERSION })
   if (found === undefined) scope.write(SETTINGS, wanted)
   return found ?? wanted
-}
-
-function checkSettings(text: string): void {
-  let format: unknown
-  try {
-    ;({ format } = JSON.parse(text))
-  } catch (error) {
-    throw new PrestigeError('CONTENT_CORRUPT', "The ledger's settings cannot be read.", {
-      cause: error,
-    })
-  }
-  if (format === FORMAT_VERSION) return
-  throw new PrestigeError(
-    'FORMAT_UNSUPPORTED',
-    `This ledger has format ${String(format)}; this version of prestige reads format ${FORMAT_VERSION}.`,
-  )
 }

@@ -58,11 +58,11 @@ interface Waiting<Answer> {
 }
 
 /** The thread's end: answers requests as they come. `transfers`: memory that an answer gives away. */
-export function serve<Request, Answer>(
-  answerTo: (request: Request) => Answer | Promise<Answer>,
+export function serve<Answer>(
+  answerTo: (request: never) => Answer | Promise<Answer>,
   transfers: (answer: Answer) => readonly TransferListItem[] = () => [],
 ): void {
-  parentPort?.on('message', ({ id, request }: Question<Request>) => {
+  parentPort?.on('message', ({ id, request }: Question<never>) => {
     void (async () => {
       try {
         const answer = await answerTo(request)

@@ -7,6 +7,13 @@
 import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
+  differencesOf,
+  readRecorded,
+  requireSame,
+  type Settings,
+  versioned,
+} from '../platform/settings.ts'
+import {
   type Backend,
   cell,
   read,
@@ -86,8 +93,12 @@ export async function openSettings(
   }
   const wanted = wantedSettings(options, found)
   const kept = await backend.run(keepSettings, wanted.settings)
-  const differences = differencesOf(kept, wanted.settings)
-  if (differences.length > 0) throw mismatch(differences)
+  const differences = differencesOf(comparable(kept), comparable(wanted.settings))
+  requireSame(
+    'resolver',
+    differences,
+    'Leave them out to open it as it is, or use another namespace.',
+  )
   return { settings: kept, canonical: wanted.canonical }
 }
 
@@ -173,43 +184,10 @@ function* keepSettings(scope: Scope, wanted: ResolverSettings): Transaction<Reso
 }
 
 function readSettings(text: string): ResolverSettings {
-  let found: Partial<ResolverSettings>
-  try {
-    found = JSON.parse(text)
-  } catch (error) {
-    throw new PrestigeError('CONTENT_CORRUPT', "The resolver's settings cannot be read.", {
-      cause: error,
-    })
-  }
-  if (found.format !== FORMAT_VERSION) {
-    throw new PrestigeError(
-      'FORMAT_UNSUPPORTED',
-      `This resolver has format ${String(found.format)}; this version of prestige reads format ${FORMAT_VERSION}.`,
-    )
-  }
-  return found as ResolverSettings // safe: format 1 has exactly these fields, and only we write it
+  // safe: format 1 has exactly these fields, and only we write it
+  return readRecorded('resolver', text, [FORMAT_VERSION]) as unknown as ResolverSettings
 }
 
-function differencesOf(kept: ResolverSettings, asked: ResolverSettings): string[] {
-  const [found, wanted] = [shownSettings(kept), shownSettings(asked)]
-  const differences: string[] = []
-  const compare = (name: string, there: unknown, here: unknown) => {
-    if (JSON.stringify(there) === JSON.stringify(here)) return
-    differences.push(`${name} is ${JSON.stringify(there)} there, and ${JSON.stringify(here)} here`)
-  }
-  compare('canonical', found.canonical, wanted.canonical)
-  for (const [name, value] of Object.entries(wanted.text)) {
-    compare(name, Reflect.get(found.text, name), value)
-  }
-  for (const [name, value] of Object.entries(wanted.vector ?? {})) {
-    compare(`vector.${name}`, found.vector && Reflect.get(found.vector, name), value)
-  }
-  return differences
-}
-
-function mismatch(differences: readonly string[]): PrestigeError {
-  return new PrestigeError(
-    'SETTINGS_MISMATCH',
-    `The resolver was written with other settings: ${differences.join('; ')}. Open it as it is, or use another namespace.`,
-  )
+function comparable({ canonical, text, vector }: ResolverSettings): Settings {
+  return { canonical: versioned(canonical), ...text, vector }
 }

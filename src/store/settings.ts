@@ -7,6 +7,7 @@
 
 import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { differencesOf, requireFormat, requireSame, versioned } from '../platform/settings.ts'
 import { hashVersion } from '../fingerprint/index.ts'
 import {
   type Backend,
@@ -24,6 +25,8 @@ import type { SemanticOpening } from './semantic/settings.ts'
 
 /** 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised by their first write. */
 const FORMAT_VERSION = 2
+const FORMATS = [1, FORMAT_VERSION]
+const REMEDY = 'Leave them out to open it as it is, or put its values into a new store.'
 const SETTINGS = cell(settings, Buffer.from('store'))
 
 /** How near duplicates are found. */
@@ -126,9 +129,8 @@ export async function openSettings(
   }
   try {
     const found = there ?? (await make(backend, wanted, options.create))
-    const differences = differencesOf(found, { ...options, canonical: given })
-    if (found.semantic) differences.push(...(semantic?.differences(found.semantic) ?? []))
-    if (differences.length > 0) throw mismatch(differences)
+    requireAsked(found, options, given)
+    if (found.semantic) requireSame('store', semantic?.differences(found.semantic) ?? [], REMEDY)
     const opened = given ?? profileOf(found)
     const nearProfile = nearProfileOf(found, opened)
     return { settings: found, profile: opened, nearProfile, semantic }
@@ -198,11 +200,7 @@ function nearProfileOf(
   profile: CanonicalProfile | undefined,
 ): CanonicalProfile | undefined {
   if (!near) return undefined
-  if (near.hashVersion !== hashVersion()) {
-    throw mismatch([
-      `texts are compared by hashes of version '${near.hashVersion}' in the store; this prestige has '${hashVersion()}'`,
-    ])
-  }
+  requireSame('store', differencesOf({ ...near }, { hashVersion: hashVersion() }), REMEDY)
   return near.canonical.name === canonical.name ? profile : profileOf(near)
 }
 
@@ -276,16 +274,10 @@ function readSettings(text: string): StoreSettings {
     throw damagedSettings(error)
   }
   const { sum, ...found } = read
-  const isOurs = found.format === 1 || found.format === FORMAT_VERSION
   // safe: whatever it is, it is only written as text again
   const isWhole = sum === undefined ? found.format !== 2 : textOf(found as StoreSettings) === text
   if (!isWhole) throw damagedSettings()
-  if (!isOurs) {
-    throw new PrestigeError(
-      'FORMAT_UNSUPPORTED',
-      `This store has format ${String(found.format)}; this version of prestige reads formats 1 to ${FORMAT_VERSION}. Export it with the version that wrote it, and import it with this one.`,
-    )
-  }
+  requireFormat('store', found.format, FORMATS)
   return found as StoreSettings // safe: formats 1 and 2 have exactly these fields, and only we write them
 }
 
@@ -295,42 +287,20 @@ function damagedSettings(cause?: unknown): PrestigeError {
   return new PrestigeError('CONTENT_CORRUPT', message, { cause })
 }
 
-function differencesOf(
-  found: StoreSettings,
-  given: {
-    dedup?: string | undefined
-    fidelity?: string | undefined
-    near?: StoreOptions['near']
-    canonical: CanonicalProfile | undefined
-  },
-): string[] {
-  const differences: string[] = []
-  const compare = (name: string, stored: string, wanted: string | undefined) => {
-    if (wanted !== undefined && wanted !== stored) {
-      differences.push(`${name} is '${stored}' in the store, and '${wanted}' was asked for`)
-    }
+function requireAsked(
+  { dedup, fidelity, canonical, near }: StoreSettings,
+  options: Pick<StoreOptions, 'dedup' | 'fidelity' | 'near'>,
+  given: CanonicalProfile | undefined,
+): void {
+  const { threshold, profile, slots, bands, rows } = options.near ?? {}
+  const asked = {
+    dedup: options.dedup,
+    fidelity: options.fidelity,
+    canonical: given && versioned(given),
+    near: { similarityMin: threshold, profile, slots, bands, rows },
   }
-  const { name, version } = found.canonical
-  compare('dedup', found.dedup, given.dedup)
-  compare('fidelity', found.fidelity, given.fidelity)
-  const near: Readonly<Record<string, unknown>> = { ...shownSettings(found).near }
-  for (const name of ['threshold', 'profile', 'slots', 'bands', 'rows'] as const) {
-    const wanted = given.near?.[name]
-    compare(`near.${name}`, String(near[name]), wanted === undefined ? undefined : String(wanted))
-  }
-  compare(
-    'canonical',
-    `${name}, version ${version}`,
-    given.canonical && `${given.canonical.name}, version ${given.canonical.version}`,
-  )
-  return differences
-}
-
-function mismatch(differences: readonly string[]): PrestigeError {
-  return new PrestigeError(
-    'SETTINGS_MISMATCH',
-    `The store was written with other settings: ${differences.join('; ')}. Open it as it is, or put its values into a new store.`,
-  )
+  const stored = { near, dedup, fidelity, canonical: versioned(canonical) }
+  requireSame('store', differencesOf(stored, asked), REMEDY)
 }
 
 function pointless(): PrestigeError {
@@ -346,8 +316,10 @@ function profileOf({
 }: Pick<StoreSettings, 'canonical'>): CanonicalProfile | undefined {
   if (name.startsWith('function:')) return undefined
   const profile = canonicalProfile(name as 'none') // safe: an unknown name is refused there by name
-  if (profile.version === version) return profile
-  throw mismatch([
-    `canonical is '${name}, version ${version}' in the store; this prestige has version ${profile.version}`,
-  ])
+  const differences = differencesOf(
+    { canonical: versioned({ name, version }) },
+    { canonical: versioned(profile) },
+  )
+  requireSame('store', differences, REMEDY)
+  return profile
 }

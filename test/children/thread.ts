@@ -3,7 +3,7 @@
 import { PrestigeError } from '../../src/platform/errors.ts'
 import { serve } from '../../src/platform/thread.ts'
 
-serve<string, string>((request) => {
+serve((request: string) => {
   if (request === 'fail') throw new PrestigeError('INPUT_CHANGED', 'a.jsonl has grown.')
   if (request === 'break') throw new TypeError('a mistake')
   if (request === 'die') process.exit(3)

@@ -7,6 +7,7 @@
 
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
+import { type Difference, differencesOf } from '../../platform/settings.ts'
 import { MODEL_DEFAULT, readGuards, StoreEmbedder } from '../../semantic/index.ts'
 import {
   readSemantic,
@@ -53,21 +54,14 @@ export class SemanticOpening {
   }
 
   /** What was asked for and is not so in the store. */
-  differences(found: SemanticSettings): string[] {
+  differences(found: SemanticSettings): Difference[] {
     const { threshold, textBytesMax, guards } = this.options
     const asked = {
-      'semantic.threshold': [found.similarityMin, threshold],
-      'semantic.textBytesMax': [found.textBytesMax, textBytesMax],
-      'semantic.guards': [
-        guardText(found.guards),
-        guards === undefined ? undefined : guardText(readGuards(guards)),
-      ],
-    } as const
-    return Object.entries(asked).flatMap(([name, [stored, wanted]]) =>
-      wanted === undefined || wanted === stored
-        ? []
-        : [`${name} is '${stored}' in the store, and '${wanted}' was asked for`],
-    )
+      similarityMin: threshold,
+      textBytesMax,
+      guards: guards === undefined ? undefined : guardText(readGuards(guards)),
+    }
+    return differencesOf({ ...found, guards: guardText(found.guards) }, asked, 'semantic.')
   }
 
   /** `path`: where the index is saved. */
