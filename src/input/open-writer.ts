@@ -8,14 +8,16 @@
 
 import { join } from 'node:path'
 
+import type { AtomicFile } from '../platform/atomic-file.ts'
 import { readOptions } from '../platform/options.ts'
 import type { Shard } from './document.ts'
 import { FilesWriter } from './files-writer.ts'
 import { withoutCompression } from './formats.ts'
-import { LinesWriter } from './lines-writer.ts'
+import { KeptPositions } from './kept-positions.ts'
+import { linesCopier } from './lines-writer.ts'
 import { writingOptions, type WritingInput, type WritingOptions } from './options.ts'
-import { RecordsWriter } from './records-writer.ts'
 import { canCompress, openOutput, requireOther } from './output-file.ts'
+import { recordsCopier } from './records-writer.ts'
 
 export interface Written {
   readonly documents: number
@@ -71,6 +73,47 @@ async function openFormat(
     return RowsWriter.open(shard, output)
   }
   const isCsv = shard.format === 'csv' || shard.format === 'tsv'
-  if (isCsv) return new RecordsWriter(shard, output, note, options)
-  return new LinesWriter(shard, output, note, options)
+  const copy = isCsv ? recordsCopier(options) : linesCopier(options)
+  return new CopyWriter(shard, output, note, copy)
+}
+
+/** Copies the kept documents of one shard of a file to its output. */
+export type CopyKept = (output: AtomicFile, kept: KeptPositions, shard: Shard) => Promise<Written>
+
+class CopyWriter implements KeptWriter {
+  readonly note: string | undefined
+  readonly #shard: Shard
+  readonly #output: AtomicFile
+  readonly #copy: CopyKept
+
+  constructor(shard: Shard, output: AtomicFile, note: string | undefined, copy: CopyKept) {
+    this.#shard = shard
+    this.#output = output
+    this.note = note
+    this.#copy = copy
+  }
+
+  get path(): string {
+    return this.#output.path
+  }
+
+  async writeKept(positions: Iterable<number>, shard: Shard = this.#shard): Promise<Written> {
+    try {
+      const kept = new KeptPositions(positions)
+      const written = await this.#copy(this.#output, kept, shard)
+      kept.requireDone(shard.path)
+      return written
+    } catch (error) {
+      await this.#output.abort()
+      throw error
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#output.close()
+  }
+
+  abort(): Promise<void> {
+    return this.#output.abort()
+  }
 }

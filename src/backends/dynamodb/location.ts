@@ -30,10 +30,6 @@ const TIMEOUT_MS = 30_000
 const PREFIX = /^[A-Za-z0-9_.-]{1,200}$/
 const REGION = /^[a-z0-9-]{2,40}$/
 
-export function isDynamoLocation(location: string): boolean {
-  return location.toLowerCase().startsWith(SCHEME)
-}
-
 export function readLocation(location: string): DynamoLocation {
   const shown = withoutSecrets(location)
   const url = URL.canParse(location) ? new URL(location) : undefined
