@@ -4,17 +4,7 @@ import { PrestigeError } from '../platform/errors.ts'
 
 /** Members of both; the sets are sorted and distinct. */
 export function sharedCount(first: Uint32Array, second: Uint32Array): number {
-  let shared = 0
-  let left = 0
-  let right = 0
-  while (left < first.length && right < second.length) {
-    const a = first[left] ?? 0
-    const b = second[right] ?? 0
-    if (a === b) shared++
-    if (a <= b) left++
-    if (b <= a) right++
-  }
-  return shared
+  return sharedFrom(0, first, second)
 }
 
 /** Shared of all. 0 where both are empty: nothing is not like nothing. */

@@ -127,6 +127,33 @@ export class Entry {
   }
 }
 
+/** A row that begins with an id, and ends with a first key that a mark may precede; flags: 1 marked. */
+class MarkedRow {
+  readonly row: Buffer
+  readonly #keyAt: number
+
+  constructor(what: string, row: Bytes, lengths: Lengths) {
+    this.row = checked(what, row, lengths)
+    this.#keyAt = lengthOf(row[0] ?? 0, lengths)
+  }
+
+  get id(): Buffer {
+    return this.row.subarray(1, 1 + ID)
+  }
+
+  get mark(): Buffer | undefined {
+    return this.has(1) ? this.row.subarray(this.#keyAt - ID, this.#keyAt) : undefined
+  }
+
+  get firstKey(): Buffer {
+    return this.row.subarray(this.#keyAt)
+  }
+
+  protected has(flag: number): boolean {
+    return (this.row.readUInt8(0) & flag) !== 0
+  }
+}
+
 /**
  * What is known of a content, under its digest.
  *
@@ -134,11 +161,9 @@ export class Entry {
  * marked, 2 has form, 4 it is known by the digest of its form, and its bytes have one of their own.
  * The mark is a collector's nonce: "about to be swept, unless somebody links to it".
  */
-export class Known {
-  readonly row: Buffer
-
+export class Known extends MarkedRow {
   constructor(row: Bytes) {
-    this.row = checked('digests', row, KNOWN_LENGTHS)
+    super('digests', row, KNOWN_LENGTHS)
   }
 
   static of(known: {
@@ -165,10 +190,6 @@ export class Known {
     return new Known(row)
   }
 
-  get id(): Buffer {
-    return this.row.subarray(1, 17)
-  }
-
   get bytes(): number {
     return this.row.readUIntBE(17, 6)
   }
@@ -179,39 +200,19 @@ export class Known {
 
   /** The canonical digest this content shares with all that are the same after canonicalisation. */
   get form(): Buffer | undefined {
-    return this.#hasForm ? this.row.subarray(29, 29 + DIGEST) : undefined
+    return this.has(2) ? this.row.subarray(29, 29 + DIGEST) : undefined
   }
 
   /** The digest of the bytes, where the content is known by that of its canonical form. */
   get exact(): Buffer | undefined {
-    if ((this.row.readUInt8(0) & 4) === 0) return undefined
-    const from = KNOWN_BYTES + (this.#hasForm ? DIGEST : 0)
+    if (!this.has(4)) return undefined
+    const from = KNOWN_BYTES + (this.has(2) ? DIGEST : 0)
     return this.row.subarray(from, from + DIGEST)
-  }
-
-  get mark(): Buffer | undefined {
-    return this.#isMarked ? this.row.subarray(this.#keyAt - ID, this.#keyAt) : undefined
-  }
-
-  get firstKey(): Buffer {
-    return this.row.subarray(this.#keyAt)
   }
 
   marked(mark: Bytes | undefined): Known {
     const { id, bytes, storedAt, form, exact, firstKey } = this
     return Known.of({ id, bytes, storedAt, form, exact, mark, firstKey })
-  }
-
-  get #isMarked(): boolean {
-    return (this.row.readUInt8(0) & 1) !== 0
-  }
-
-  get #hasForm(): boolean {
-    return (this.row.readUInt8(0) & 2) !== 0
-  }
-
-  get #keyAt(): number {
-    return lengthOf(this.row.readUInt8(0), KNOWN_LENGTHS)
   }
 }
 
@@ -220,11 +221,9 @@ export class Known {
  *
  * `1f` representative's id (16) its digest (32) stored at (6) [mark (16)] its first key; flags: 1 marked.
  */
-export class Form {
-  readonly row: Buffer
-
+export class Form extends MarkedRow {
   constructor(row: Bytes) {
-    this.row = checked('forms', row, FORM_LENGTHS)
+    super('forms', row, FORM_LENGTHS)
   }
 
   static of(form: {
@@ -241,10 +240,6 @@ export class Form {
     return new Form(row.bytes(mark).bytes(form.firstKey).whole())
   }
 
-  get id(): Buffer {
-    return this.row.subarray(1, 17)
-  }
-
   get digest(): Buffer {
     return this.row.subarray(17, 49)
   }
@@ -253,21 +248,9 @@ export class Form {
     return this.row.readUIntBE(49, 6)
   }
 
-  get mark(): Buffer | undefined {
-    return this.#isMarked ? this.row.subarray(FORM_BYTES, FORM_BYTES + ID) : undefined
-  }
-
-  get firstKey(): Buffer {
-    return this.row.subarray(FORM_BYTES + (this.#isMarked ? ID : 0))
-  }
-
   marked(mark: Bytes | undefined): Form {
     const { id, digest, storedAt, firstKey } = this
     return Form.of({ id, digest, storedAt, mark, firstKey })
-  }
-
-  get #isMarked(): boolean {
-    return (this.row.readUInt8(0) & 1) !== 0
   }
 }
 

@@ -297,7 +297,7 @@ function requireAsked(
     dedup: options.dedup,
     fidelity: options.fidelity,
     canonical: given && versioned(given),
-    near: { similarityMin: threshold, profile, slots, bands, rows },
+    near: options.near && { similarityMin: threshold, profile, slots, bands, rows },
   }
   const stored = { near, dedup, fidelity, canonical: versioned(canonical) }
   requireSame('store', differencesOf(stored, asked), REMEDY)
