@@ -1,6 +1,12 @@
 /**
- * The long forms of tests that CI runs for seconds: `npm run long -- NAME [--seconds 60] [--seed N]`. Seeds are fresh
- * unless given, and printed.
+ * The long forms of tests that CI runs for seconds:
+ *
+ *     npm run long -- 30                all of them, for about 30 minutes together
+ *     npm run long -- crash 5           one of them, for about 5 minutes
+ *     npm run long -- faults            every case of `faults`, `damage` or `opens`; a minute of the others
+ *
+ * Every round has a seed of its own, fresh unless `--seed N` gives the first one. It is printed before the round, and
+ * `npm run long -- NAME 0 --seed N` repeats that round. A failure is reported, and the other rounds go on.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,20 +14,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { damageRounds, makeStore } from '../test/damage/damage-rounds.ts'
+import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
+import { crashRounds } from '../test/crash/crash-rounds.ts'
+import { runCorpusRound } from '../test/crash/worker-rounds.ts'
+import { damageRounds, damages, makeStore } from '../test/damage/damage-rounds.ts'
 import { faultRound, faults } from '../test/native/fault-rounds.ts'
 import { buildShim } from '../test/native/shim.ts'
 import { openRounds } from '../test/opens/open-rounds.ts'
+import { sharedEngine } from '../test/race/engines.ts'
+import { race } from '../test/race/race.ts'
+import { WHOLE } from '../test/race/work.ts'
+import { runCorpusSchedule } from '../test/simulation/corpus-schedule.ts'
+import { runResolverSchedule } from '../test/simulation/resolver-schedule.ts'
+import { runSchedule } from '../test/simulation/schedule.ts'
+import { soakRound } from '../test/soak/soak-round.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seconds: { type: 'string', default: '60' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-  },
-})
-const seconds = Number(values.seconds)
-const seed = Number(values.seed)
+/** Returns what is printed; throws if anything is wrong. */
+type Round = (seed: number) => Promise<unknown>
+
+const durabilities = ['os', 'fsync'] as const
+const pick = <T>(all: readonly T[], seed: number): T => all[seed % all.length]! // safe: none is empty
 
 async function inDirectory<T>(base: string, work: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(base, 'prestige-long-'))
@@ -32,71 +44,181 @@ async function inDirectory<T>(base: string, work: (directory: string) => Promise
   }
 }
 
-/** Six settings, `seconds` each: disk and tmpfs, both durabilities, and openers whose mmap is slow. */
-async function opens(): Promise<void> {
-  const shim = await buildShim()
+function requireNone(problems: readonly unknown[], report: unknown): void {
+  if (problems.length > 0) throw new Error(JSON.stringify(report))
+}
+
+/** Disk and tmpfs, both durabilities, and openers whose mmap is slow. */
+async function opens(seed: number, seconds = 20): Promise<unknown> {
+  const base = pick([tmpdir(), '/dev/shm'], seed)
+  const durability = pick(durabilities, seed >> 1)
+  const slow = pick([false, true], seed >> 2) ? { preload: await buildShim(), delayMs: 3 } : {}
   const common = { seconds, seed, writers: 3, readers: 3, openers: 3, cli: true, killEveryMs: 500 }
-  let hasFailed = false
-  for (const base of [tmpdir(), '/dev/shm']) {
-    for (const durability of ['os', 'fsync'] as const) {
-      for (const delayed of [false, true]) {
-        const slow = delayed ? { preload: shim, delayMs: 3 } : {}
-        const report = await inDirectory(base, (directory) =>
-          openRounds(directory, { ...common, durability, ...slow }),
-        )
-        const { lost, failures, ...counts } = report
-        const place = base === '/dev/shm' ? 'tmpfs' : 'disk'
-        console.log(
-          JSON.stringify({ place, durability, delayed, ...counts, lost: lost.length, failures }),
-        )
-        hasFailed ||= lost.length > 0 || failures.length > 0
-      }
-    }
-  }
-  if (hasFailed) process.exitCode = 1
+  const report = await inDirectory(base, (directory) =>
+    openRounds(directory, { ...common, durability, ...slow }),
+  )
+  requireNone([...report.lost, ...report.failures], report)
+  return { base, durability, ...report }
 }
 
-/** Every single system call of 500 puts fails once, in every way. */
-async function failingDisk(): Promise<void> {
-  for (const durability of ['os', 'fsync'] as const) {
-    for (const fault of faults) {
-      const codes = new Map<string, number>()
-      const count = await inDirectory(tmpdir(), async (directory) => {
-        let at = 0
-        for (let calls = 1; at < calls;) {
-          const outcome = await faultRound(directory, durability, fault, ++at)
-          calls = outcome.calls
-          for (const code of outcome.codes) codes.set(code, (codes.get(code) ?? 0) + 1)
-        }
-        return at
-      })
-      console.log(JSON.stringify({ durability, ...fault, count, ...Object.fromEntries(codes) }))
-    }
-  }
-}
-
-/** A thousand bytes flipped, two hundred pages overwritten, fifty files cut. */
-async function damage(): Promise<void> {
-  await inDirectory(tmpdir(), async (directory) => {
-    const original = join(directory, 'original')
-    await makeStore(original)
-    for (const [kind, rounds] of [
-      ['flip', 1000],
-      ['page', 200],
-      ['cut', 50],
-    ] as const) {
-      const report = await damageRounds(original, directory, { damage: kind, rounds, seed })
-      console.log(JSON.stringify({ damage: kind, ...report }))
-      if (report.faults.length > 0) process.exitCode = 1
-    }
+/** One system call of 500 puts fails. */
+async function fault(seed: number): Promise<unknown> {
+  const durability = pick(durabilities, seed)
+  const one = pick(faults, seed >> 1)
+  return inDirectory(tmpdir(), async (directory) => {
+    const { calls } = await faultRound(directory, durability, one, Number.MAX_SAFE_INTEGER)
+    const at = 1 + (seed % Math.max(1, calls))
+    const { codes } = await faultRound(directory, durability, one, at)
+    return { durability, ...one, at, calls, codes }
   })
 }
 
-const tasks: Record<string, () => Promise<void>> = { opens, faults: failingDisk, damage }
-const task = tasks[positionals[0] ?? '']
-if (!task) {
-  console.error(`Name one of: ${Object.keys(tasks).join(', ')}`)
-  process.exit(2)
+async function damage(seed: number, kind = pick(damages, seed), rounds = 5): Promise<unknown> {
+  return inDirectory(tmpdir(), async (directory) => {
+    const original = join(directory, 'original')
+    await makeStore(original)
+    const report = await damageRounds(original, directory, { damage: kind, rounds, seed })
+    requireNone(report.faults, report)
+    return { damage: kind, ...report }
+  })
 }
-console.log(`seed ${seed}`)
-await task()
+
+/** A writer, a corpus job, or workers that share one are killed. */
+async function crash(seed: number): Promise<unknown> {
+  const kind = pick(['exact', 'near', 'corpus', 'workers'] as const, seed)
+  const orderIndependent = pick([false, true], seed >> 2)
+  if (kind === 'workers') {
+    const round = { workers: 4, documents: 6000, killsMax: 10, betweenMs: 1500, orderIndependent }
+    return { kind, ...(await runCorpusRound({ seed, ...round })) }
+  }
+  return inDirectory(tmpdir(), async (directory) => {
+    if (kind !== 'corpus') {
+      return { kind, ...(await crashRounds(directory, { rounds: 10, seed, dedup: kind })) }
+    }
+    const format = pick(corpusFormats, seed >> 3)
+    const options = { rounds: 2, seed, format, orderIndependent, documents: 1500 }
+    return { kind, format, ...(await corpusRounds(directory, options)) }
+  })
+}
+
+async function raceRound(seed: number): Promise<unknown> {
+  const engine = await sharedEngine('lmdb')
+  try {
+    const options = { ...WHOLE, location: engine.location, seed, crashes: 0.02 }
+    const report = await race({ ...options, processes: 4, inFlight: 8 })
+    const { storedTwice, lost, wrongReferences, unresolved, bothAccepted, wronglyMatched } = report
+    const wrong = storedTwice + lost + wrongReferences + unresolved + bothAccepted + wronglyMatched
+    requireNone([...report.errors, ...Array.from({ length: wrong })], report)
+    return report
+  } finally {
+    await engine.stop()
+  }
+}
+
+const SCHEDULES = 100
+
+async function simulation(seed: number): Promise<unknown> {
+  const kind = pick(['exact', 'near', 'resolver', 'corpus'] as const, seed)
+  for (let one = seed; one < seed + SCHEDULES; one++) {
+    try {
+      if (kind === 'corpus') await runCorpusSchedule(one)
+      else await (kind === 'resolver' ? runResolverSchedule(one) : runSchedule(one, kind))
+    } catch (error) {
+      const again = `npm run simulate -- --seed ${one} --schedules 1 --kind ${kind}`
+      throw new Error(`Repeat it with: ${again}`, { cause: error })
+    }
+  }
+  return { kind, schedules: SCHEDULES }
+}
+
+const soak: Round = (seed) => inDirectory(tmpdir(), (directory) => soakRound(directory, seed))
+
+const tasks: Readonly<Record<string, Round>> = {
+  crash,
+  race: raceRound,
+  simulation,
+  soak,
+  opens: (seed) => opens(seed),
+  faults: fault,
+  damage: (seed) => damage(seed),
+}
+
+/** Every case instead of some by chance. */
+const whole: Readonly<Record<string, (seed: number) => Promise<void>>> = {
+  async opens(seed) {
+    for (let setting = 0; setting < 8; setting++) {
+      await report('opens', (seed & ~7) + setting, (one) => opens(one, 60))
+    }
+  },
+  async faults(seed) {
+    for (const durability of durabilities) {
+      for (const one of faults) await report('faults', seed, () => everyCall(durability, one))
+    }
+  },
+  async damage(seed) {
+    const counts = { flip: 1000, page: 200, cut: 50 }
+    for (const kind of damages) {
+      await report('damage', seed, () => damage(seed, kind, counts[kind]))
+    }
+  },
+}
+
+async function everyCall(
+  durability: (typeof durabilities)[number],
+  one: (typeof faults)[number],
+): Promise<unknown> {
+  const counts: Record<string, number> = {}
+  let at = 0
+  await inDirectory(tmpdir(), async (directory) => {
+    for (let calls = 1; at < calls;) {
+      const outcome = await faultRound(directory, durability, one, ++at)
+      calls = outcome.calls
+      for (const code of outcome.codes) counts[code] = (counts[code] ?? 0) + 1
+    }
+  })
+  return { durability, ...one, count: at, ...counts }
+}
+
+async function report(name: string, seed: number, round: Round): Promise<void> {
+  const started = performance.now()
+  console.log(`${name} seed ${seed}`)
+  try {
+    const found = await round(seed)
+    const seconds = Math.round((performance.now() - started) / 100) / 10
+    console.log(`  ${JSON.stringify({ seconds, ...Object(found) })}`)
+  } catch (error) {
+    process.exitCode = 1
+    console.error(`FAILED: npm run long -- ${name} 0 --seed ${seed}`)
+    console.error(error)
+  }
+}
+
+/** At least one round. */
+async function runFor(name: string, round: Round, first: number, ms: number): Promise<void> {
+  const end = performance.now() + ms
+  let seed = first
+  do await report(name, seed++, round)
+  while (performance.now() < end)
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: 'string', default: String(Date.now() % 1_000_000) } },
+})
+const seed = Number(values.seed)
+const [first = '', second] = positionals
+const minutes = Number(second ?? (/^\d/.test(first) ? first : NaN))
+const round = Object.hasOwn(tasks, first) ? tasks[first] : undefined
+
+if (round && second === undefined && Object.hasOwn(whole, first)) await whole[first]?.(seed)
+else if (round) await runFor(first, round, seed, (second === undefined ? 1 : minutes) * 60_000)
+else if (minutes >= 0 && second === undefined) {
+  const names = Object.entries(tasks)
+  const end = performance.now() + minutes * 60_000
+  for (const [at, [name, one]] of names.entries()) {
+    await runFor(name, one, seed, (end - performance.now()) / (names.length - at))
+  }
+} else {
+  console.error(`Usage: npm run long -- MINUTES | NAME [MINUTES]. Names: ${Object.keys(tasks)}`)
+  process.exitCode = 2
+}

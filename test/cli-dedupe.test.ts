@@ -123,7 +123,7 @@ describe('a run', () => {
     writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(3)) })
     expect((await dedupe(at('in'))).err).toContain('needs -o DIR')
     const within = await dedupe(at('in'), '-o', at('in/out'))
-    expect([within.code, within.err]).toEqual([2, expect.stringContaining('below the input')])
+    expect([within.code, within.err]).toEqual([2, expect.stringContaining('is inside the input')])
     const unknown = await dedupe(at('in'), '-o', at('out'), '--keep', 'longst')
     expect(unknown.code).toBe(2)
     expect(unknown.err).toContain('--keep longst: must be one of first, longest')
@@ -186,12 +186,30 @@ describe('runs that follow', () => {
     await dedupe(...args, '-q')
     const before = published(at('out'))
     const undo = await prestige(['undo', 'first', '--state', at('out/state')])
-    expect(undo.text).toBe('undone first: 200 documents forgotten; what it wrote is where it was\n')
+    expect(undo.text).toMatch(/^undone first: 200 documents removed from the state\n.*not deleted/)
+    expect(undo.text).toContain(`  ${at('out/kept/a.jsonl')}\n`)
     await rm(at('out/kept'), { recursive: true })
     expect((await dedupe(...args, '-q')).code).toBe(0)
     expect(published(at('out'))).toEqual(before)
     const missing = await prestige(['undo', 'other', '--state', at('out/state')])
     expect(missing.code).toBe(3)
+  })
+
+  it('can be undone with their outputs, but not with those of other runs', async () => {
+    const text = textMaker(9)
+    writeFiles(at('in'), { 'a.jsonl': jsonl([{ id: 'a', text: text() }]) })
+    await dedupe(at('in'), '-o', at('out'), '--run', 'one')
+    writeFiles(at('in'), { 'b.jsonl': jsonl([{ id: 'b', text: text() }]) })
+    await dedupe(at('in'), '-o', at('out'), '--run', 'two')
+    const undo = (run: string) =>
+      prestige(['undo', run, '--state', at('out/state'), '--delete-outputs'])
+    expect((await undo('one')).text).toContain('Deleted its outputs')
+    expect(existsSync(at('out/runs/one'))).toBe(false)
+    expect(Object.keys(published(at('out')))).toContain('manifest.json')
+    expect(existsSync(at('out/kept/a.jsonl'))).toBe(false)
+    expect(existsSync(at('out/kept/b.jsonl'))).toBe(true)
+    expect((await undo('two')).code).toBe(0)
+    expect(published(at('out'))).toEqual({})
   })
 
   it('hold back the undoing of what they rely on, unless it cascades', async () => {
@@ -207,6 +225,48 @@ describe('runs that follow', () => {
   })
 })
 
+describe('what programs read', () => {
+  it('is the same everywhere: times, empty results, and what a superseded document lost to', async () => {
+    const text = textMaker(8)()
+    writeFiles(at('in'), {
+      'a.jsonl': jsonl([
+        { id: 'short', text },
+        { id: 'long', text: `${text} indeed` },
+      ]),
+    })
+    const args = [at('in'), '-o', at('out'), '--keep', 'longest']
+    expect((await dedupe(...args)).text).toMatch(/superseded +1/)
+    const [line] = linesOf(at('out/duplicates.jsonl'))
+    const of = { id: 'long', source: 'a' }
+    expect(line).toMatchObject({ id: 'short', method: 'near', of, representative: of })
+    expect(line.similarity).toBeGreaterThan(0.8)
+    const again = (await dedupe(...args, '--json')).json
+    expect([again.status, again.summary.documents]).toEqual(['nothing', 0])
+    const runs = (await prestige(['runs', '--state', at('out/state'), '--json'])).json
+    const manifest = JSON.parse(readFileSync(at('out/manifest.json'), 'utf8'))
+    expect(runs[0].startedAt).toBe(manifest.startedAt)
+  })
+
+  it('counts linked documents as kept, as the bytes do', async () => {
+    const text = textMaker(8)
+    const passage = text(400)
+    const documents = [0, 1].map((id) => ({ id, text: `${text(300)} ${passage} ${text(300)}` }))
+    writeFiles(at('in'), { 'a.jsonl': jsonl(documents) })
+    const run = await dedupe(at('in'), '-o', at('out'), '--chunks')
+    expect(run.text).toMatch(/kept +2\b/)
+    expect(run.text).toMatch(/linked +1 +of those kept/)
+    const report = await prestige(['report', '--state', at('out/state')])
+    expect(report.text).toMatch(/kept +2\b/)
+  })
+
+  it('says that the text of a document is null', async () => {
+    writeFiles(at('in'), { 'a.jsonl': '{"id":1,"text":null}\n{"id":2,"text":"x"}\n' })
+    await dedupe(at('in'), '-o', at('out'))
+    const [reject] = linesOf(at('out/rejects.jsonl'))
+    expect(reject).toMatchObject({ message: 'The field text is null, not a string.' })
+  })
+})
+
 describe('ceilings', () => {
   it('stop a run before anything is published, and may be raised', async () => {
     const [one] = corpus(1)
@@ -218,6 +278,9 @@ describe('ceilings', () => {
     const share = await dedupe(...args, '--max-drop', '60%')
     expect(share.code).toBe(2)
     expect(share.err).toContain('9 of 10 documents of source "web" would be dropped (90.0 %')
+    const [, report = ''] = /prestige (report .*)\. To continue/.exec(share.err) ?? []
+    const shown = await prestige(report.split(' '))
+    expect(shown.text.replaceAll(/\s+/g, ' ')).toContain('Nothing was published.')
     expect(published(at('out'))).toEqual({})
     const cluster = await dedupe(...args, '--max-cluster', '10')
     expect(cluster.err).toContain('10 documents are one cluster')
@@ -267,6 +330,23 @@ describe('options that would have no effect', () => {
 })
 
 describe('a run that is cut off', () => {
+  it('by Ctrl-C while it publishes has ended, so the exit code is 0', async () => {
+    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(6000)) })
+    let isSent = false
+    const run = await prestige(['dedupe', at('in'), '-o', at('out'), '--progress'], {
+      meanwhile: async (child) => {
+        child.stdin.end()
+        child.stderr.on('data', (part: Buffer) => {
+          if (isSent || !part.includes('publishing')) return
+          isSent = true
+          child.kill('SIGINT')
+        })
+      },
+    })
+    expect(isSent).toBe(true)
+    expect([run.code, existsSync(at('out/manifest.json'))]).toEqual([0, true])
+  })
+
   it('by Ctrl-C says how to go on, and does; another job is refused until then', async () => {
     writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(12_000)) })
     const run = await prestige(['dedupe', at('in'), '-o', at('out'), '--progress'], {
@@ -278,7 +358,7 @@ describe('a run that is cut off', () => {
     })
     expect(run.code).toBe(130)
     const [, id = ''] = /prestige undo (\S+) --state/.exec(run.err) ?? []
-    expect(run.err).toContain('give the same command again to go on')
+    expect(run.err).toContain('Give the same command again to go on')
     expect(published(at('out'))).toEqual({})
     writeFiles(at('in'), { 'b.jsonl': jsonl(corpus(5)) })
     const other = await dedupe(at('in'), '-o', at('out'))

@@ -362,6 +362,14 @@ describe('help', () => {
     expect([nothing.code, nothing.text, nothing.err]).toEqual([2, '', text])
   })
 
+  it('prints the version for -v and version as for --version', async () => {
+    const [long, short, word] = await Promise.all(
+      ['--version', '-v', 'version'].map((name) => prestige([name])),
+    )
+    expect(long!.text).toMatch(/^\d+\.\d+\.\d+\n$/)
+    expect([short!.text, word!.text, short!.code]).toEqual([long!.text, long!.text, 0])
+  })
+
   it('explains every command by example', async () => {
     const names = Object.keys(commands)
     const runs = await Promise.all(names.map((name) => prestige(['help', name])))

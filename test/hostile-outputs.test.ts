@@ -82,7 +82,7 @@ describe('a run whose output names are taken by an earlier run', () => {
     await run(['dedupe', '-', '-o', 'piped'], jsonl(january))
     const second = await run(['dedupe', '-', '-o', 'piped'], jsonl(february))
     expect([second.code === 0, second.err.includes('-o OTHER')]).toEqual([false, true])
-    expect(idsIn('piped/kept/stdin')).toHaveLength(6)
+    expect(idsIn('piped/kept/stdin.jsonl')).toHaveLength(6)
   })
 
   it('is allowed after the earlier run was taken back', async () => {

@@ -23,8 +23,10 @@ export function summaryText(summary: Summary, published: Published): string {
   const { documents, kept, linked, dropped, rejected, bytes, bytesDropped } = summary
   const rows = [
     ['documents', count(documents), size(bytes)],
-    ['kept', paint('bold', count(kept)), size(bytes - bytesDropped)],
-    ...(linked > 0 ? [['linked', count(linked), 'kept, and told']] : []),
+    ['kept', paint('bold', count(kept + linked)), size(bytes - bytesDropped)],
+    ...(linked > 0
+      ? [['linked', count(linked), 'of those kept: similar to another document']]
+      : []),
     ['dropped', count(dropped), `${percent(dropped, documents)}  ${methods(summary)}`.trimEnd()],
     ...extras(summary),
     ...(rejected > 0 ? [['rejected', count(rejected), reasons(summary)]] : []),
@@ -45,16 +47,20 @@ function extras({
   possibleMisses,
 }: Summary): string[][] {
   const rows: [string, number, string][] = [
-    ['superseded', superseded, 'of those dropped: a better copy came later'],
+    ['superseded', superseded, 'of those dropped: replaced by a better copy later'],
     [
       'superseded before',
       supersededEarlier,
       'kept by earlier runs, and still in kept/: see superseded.jsonl',
     ],
-    ['repeated', repeated, 'of those dropped: the very same twice'],
-    ['unchanged', unchanged, 'of changed files, decided about before'],
-    ['orphaned', orphaned, 'of earlier runs: dropped for texts that have changed now'],
-    ['possible misses', possibleMisses, 'too many look alike to be compared with all'],
+    ['repeated', repeated, 'of those dropped: same id and text again'],
+    ['unchanged', unchanged, 'documents of changed files that are the same as before'],
+    ['orphaned', orphaned, 'of earlier runs: duplicates of texts that have changed now'],
+    [
+      'possible misses',
+      possibleMisses,
+      'not compared with all candidates: full buckets were skipped',
+    ],
   ]
   return rows.flatMap(([name, number, text]) => (number > 0 ? [[name, count(number), text]] : []))
 }
@@ -99,12 +105,13 @@ function places(
     const rejects = rejected > 0 ? ', rejects.jsonl' : ''
     lines.push(`Written to ${out}: kept/, duplicates.jsonl${rejects}, manifest.json, report.html`)
   }
-  if (file !== undefined) lines.push(`What would be dropped or linked is told in ${file}`)
+  if (file !== undefined)
+    lines.push(`Documents that would be dropped or linked are listed in ${file}`)
   if (run && state !== undefined) {
-    lines.push(`Run ${run}; to take it back: ${undoCommand(run, state)}`)
+    lines.push(`Run ${run}; to undo it: ${undoCommand(run, state)}`)
   }
   if (skipped && skipped.length > 0) {
-    lines.push(`${countOf(skipped.length, 'file')} of earlier runs not read again`)
+    lines.push(`${countOf(skipped.length, 'file')} not read again: done by earlier runs`)
   }
   lines.push(...(notes ?? []))
   return lines.length > 0 ? [`${lines.map(harmless).join('\n')}\n`] : []

@@ -11,6 +11,8 @@ export class Invocation {
   readonly operands: readonly string[]
   /** Aborted when the user wants to stop. */
   readonly signal: AbortSignal
+  /** All was done before a signal could stop it, so its exit code counts. */
+  isComplete = false
   readonly #values: OptionValues
 
   constructor(

@@ -56,6 +56,11 @@ export class Progress {
     this.#bytes = bytes
   }
 
+  /** What is done now; on a terminal it is replaced by whatever comes next. */
+  phase(text: string): void {
+    tell(this.#isDrawn ? `\r\u001b[K${text}` : `${text}\n`)
+  }
+
   /** A line that stays. */
   notice(text: string): void {
     tell(this.#isDrawn ? `\r\u001b[K${text}\n` : `${text}\n`)

@@ -51,20 +51,24 @@ async function dispatch(args: readonly string[]): Promise<number> {
     const { help } = await import('./help.ts')
     return help(beforeTerminator)
   }
-  if (beforeTerminator.includes('--version')) {
+  const isVersion = args.length === 1 && (args[0] === '-v' || args[0] === 'version')
+  if (isVersion || beforeTerminator.includes('--version')) {
     const { printVersion } = await import('./version.ts')
     return printVersion()
   }
   const { readInvocation } = await import('./arguments.ts')
-  return untilStopped(async (signal) => {
+  return untilStopped(async (signal, stoppedCode) => {
     const invocation = readInvocation(args, signal)
     const command = await load[invocation.command]()
-    return command.run(invocation)
+    const code = await command.run(invocation)
+    return invocation.isComplete ? code : (stoppedCode() ?? code)
   })
 }
 
 /** The first signal asks the command to end its work properly; a second one ends the process at once. */
-async function untilStopped(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
+async function untilStopped(
+  work: (signal: AbortSignal, stoppedCode: () => number | undefined) => Promise<number>,
+): Promise<number> {
   const stop = new AbortController()
   let stopped: number | undefined
   const listeners: (() => void)[] = []
@@ -77,8 +81,7 @@ async function untilStopped(work: (signal: AbortSignal) => Promise<number>): Pro
     listeners.push(() => process.removeListener(name, onSignal))
   }
   try {
-    const code = await work(stop.signal)
-    return stopped ?? code
+    return await work(stop.signal, () => stopped)
   } catch (error) {
     if (stopped === undefined || error !== stop.signal.reason) throw error
     return stopped

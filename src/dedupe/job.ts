@@ -289,7 +289,7 @@ async function nothingToDo(backend: Backend, { shards }: JobOptions): Promise<Jo
   const last = (await listRuns(backend)).findLast(({ status }) => status === 'finished')
   const run = last?.id ?? ''
   const skipped = [...new Set(shards.map(({ path }) => path))]
-  const summary = await summarise(backend, run)
+  const summary = await summarise(backend, '')
   return { run, status: 'nothing', isPublisher: false, summary, files: [], notes: [], skipped }
 }
 

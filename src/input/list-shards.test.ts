@@ -142,8 +142,10 @@ describe('listing', () => {
   ] as const)('keeps stdin in a file until it is closed, %s', async (_, pack, compression) => {
     const listing = await listShards(['-'], {}, Readable.from([pack('{"text":"a"}\n')]))
     const [shard] = listing.shards
-    expect(shard).toMatchObject({ path: 'stdin', format: 'jsonl', compression })
-    expect(await itemsOf(shard!)).toMatchObject([{ id: 'stdin#1', source: 'stdin', text: 'a' }])
+    const ending = { none: '', gzip: '.gz', zstd: '.zst' }[compression]
+    const path = `stdin.jsonl${ending}`
+    expect(shard).toMatchObject({ path, format: 'jsonl', compression })
+    expect(await itemsOf(shard!)).toMatchObject([{ id: `${path}#1`, source: 'stdin', text: 'a' }])
     await listing.close()
     expect(existsSync(dirname(shard!.file))).toBe(false)
   })

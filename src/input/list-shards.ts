@@ -13,7 +13,7 @@ import type { Readable } from 'node:stream'
 
 import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
-import type { Compression, InputFile, Shard } from './document.ts'
+import type { Compression, InputFile, InputFormat, Shard } from './document.ts'
 import { findFiles, type FoundFile, type Skipped } from './find-files.ts'
 import { type FileKind, kindOfFile } from './formats.ts'
 import { listingOptions, type ListingInput, type ListingOptions } from './options.ts'
@@ -120,15 +120,26 @@ function outsideRoot(file: string, root: string): PrestigeError {
 }
 
 function unknownKind(file: string): PrestigeError {
-  const message = `What ${file} is cannot be told by its name. Give a format: jsonl, csv, tsv, parquet, lines or files.`
+  const message = `The format of ${file} is not known from its extension. Give --format jsonl, csv, tsv, parquet, lines or files.`
   return new PrestigeError('INVALID_OPTIONS', message)
 }
+
+const EXTENSION_OF: Readonly<Record<InputFormat, string>> = {
+  jsonl: 'jsonl',
+  parquet: 'parquet',
+  csv: 'csv',
+  tsv: 'tsv',
+  lines: 'txt',
+  files: 'txt',
+}
+const ENDING_OF: Readonly<Record<Compression, string>> = { none: '', gzip: '.gz', zstd: '.zst' }
 
 async function nameSpooled({ file }: Spooled, options: ListingOptions): Promise<Named> {
   const { size, mtimeMs } = await stat(file)
   const format = options.format === 'auto' ? 'jsonl' : options.format
   const compression = format === 'parquet' ? 'none' : compressionOf(file)
-  return { file, path: 'stdin', fileBytes: size, modifiedMs: mtimeMs, format, compression }
+  const path = `stdin.${EXTENSION_OF[format]}${ENDING_OF[compression]}`
+  return { file, path, fileBytes: size, modifiedMs: mtimeMs, format, compression }
 }
 
 /** Stdin has no extension, so its first bytes determine the format. */

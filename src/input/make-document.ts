@@ -71,10 +71,13 @@ export class DocumentMaker {
   ofValue(value: unknown, place: Place, exactId: (field: Field) => string | undefined): Document {
     if (typeof value === 'string') return this.ofText(value, place)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new Unfit('wrong-type', `it is ${kindOf(value)}, and neither an object nor a string`)
+      throw new Unfit('wrong-type', `it is ${kindOf(value)}, not an object or a string`)
     }
     const text = valueAt(value, this.text)
-    if (text === undefined || text === null) {
+    if (text === null) {
+      throw new Unfit('missing-field', `the field ${this.text.name} is null, not a string`)
+    }
+    if (text === undefined) {
       const has = Object.keys(value).slice(0, 8).join(', ')
       const message = `it has no field ${this.text.name}; its fields are: ${has || 'none'}`
       throw new Unfit('missing-field', message)

@@ -67,6 +67,18 @@ class Writer {
     this.#lines.push(`  ${style ? this.paint(style, short) : short}`)
   }
 
+  /** Sentences are wrapped, never cut. */
+  paragraph(text: string, style: Parameters<Paint>[0]): void {
+    let line = ''
+    for (const word of text.split(' ')) {
+      if (line !== '' && displayWidth(`${line} ${word}`) > this.columns - 2) {
+        this.line(line, style)
+        line = word
+      } else line = line === '' ? word : `${line} ${word}`
+    }
+    this.line(line, style)
+  }
+
   title(text: string): void {
     if (this.#lines.length > 0) this.#lines.push('')
     this.#lines.push(this.paint('title', shortened(text, this.columns)))
@@ -149,7 +161,7 @@ function heading(report: Report, writer: Writer): void {
     writer.line(`${duration(seconds * 1000)}; ${speed}`)
   }
   const status = statusSentence(report)
-  if (status) writer.line(status, 'warning')
+  if (status) writer.paragraph(status, 'warning')
 }
 
 function outcomes(report: Report, writer: Writer): void {
@@ -168,24 +180,26 @@ function outcomes(report: Report, writer: Writer): void {
   )
   const rows = [
     line('documents in', documents.in, size(bytes.in), ''),
-    line('kept', documents.kept, size(bytes.kept), documents.linked > 0 ? 'bytes with linked' : ''),
+    line('kept', documents.kept + documents.linked, size(bytes.kept), ''),
     line('dropped', documents.dropped, size(bytes.saved), percent(duplicationRate)),
     ...ways,
   ]
   if (documents.repeated > 0) {
-    rows.push(line('· repeated', documents.repeated, '', 'the same id and text came before'))
+    rows.push(line('· repeated', documents.repeated, '', 'same id and text again'))
   }
-  if (documents.linked > 0) rows.push(line('linked', documents.linked, '', links.join(', ')))
+  if (documents.linked > 0) {
+    rows.push(line('· linked', documents.linked, '', `of those kept: ${links.join(', ')}`))
+  }
   if (documents.superseding > 0) {
-    rows.push(line('superseding', documents.superseding, '', 'took the place of a worse copy'))
+    rows.push(line('superseding', documents.superseding, '', 'replaced a worse copy'))
   }
   if (documents.supersededEarlier > 0) {
     const note = 'kept by earlier runs, see superseded.jsonl'
     rows.push(line('superseded before', documents.supersededEarlier, '', note))
   }
-  if (documents.rejected > 0) rows.push(line('rejected', documents.rejected, '', 'no documents'))
+  if (documents.rejected > 0) rows.push(line('rejected', documents.rejected, '', 'not documents'))
   if (documents.possibleMisses > 0) {
-    rows.push(line('possible misses', documents.possibleMisses, '', 'buckets passed over'))
+    rows.push(line('possible misses', documents.possibleMisses, '', 'full buckets were skipped'))
   }
   const { passages, collisions } = report
   if (collisions.crossSource > 0) {
@@ -223,15 +237,15 @@ function meetings({ collisions, dominance }: Report, writer: Writer): void {
     }),
   )
   if (pairs.length === 0) return
-  writer.title('Who met whom')
+  writer.title('Duplicates between sources')
   const most = pairs.toSorted((one, other) => other.amount - one.amount)
   const rows = most
     .slice(0, PAIRS_MAX)
     .map(({ came, there, amount }): Cell[] => [right(count(amount)), came, there])
-  writer.table([right('#'), 'came', 'was there'], rows)
+  writer.table([right('#'), 'source', 'duplicate of'], rows)
   if (pairs.length > PAIRS_MAX) writer.line(`and ${countOf(pairs.length - PAIRS_MAX, 'more pair')}`)
   if (dominance.length === 0) return
-  writer.title('Whose copies survive against other sources')
+  writer.title('Which source is kept against others')
   const lines = dominance
     .slice(0, PAIRS_MAX)
     .map(({ source, won, lost }): Cell[] => [
@@ -240,7 +254,7 @@ function meetings({ collisions, dominance }: Report, writer: Writer): void {
       right(count(lost)),
       right(percent(won / (won + lost))),
     ])
-  writer.table(['source', right('won'), right('lost'), right('')], lines)
+  writer.table(['source', right('kept'), right('dropped'), right('')], lines)
 }
 
 function clusters({ clusters: { largest, count: all } }: Report, writer: Writer): void {

@@ -14,7 +14,7 @@ const STATUS: Readonly<Record<RunStatus, string>> = {
   finished: '',
   undoing: 'This run is being taken back: its figures are of what is left of it.',
   undone: 'This run was taken back: what it decided is gone, and so are its figures.',
-  stopped: 'This run was stopped by a ceiling (maxDrop or maxCluster): nothing was published.',
+  stopped: 'Stopped by a limit (--max-drop, --max-cluster, --keep). Nothing was published.',
   deciding: 'This run is not finished: the figures are of what it has decided so far.',
   publishing: 'This run is not finished: all is decided, and not all is published.',
 }

@@ -15,7 +15,7 @@ import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
 import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe-report.ts'
-import { isShown, recordPath, showRecords } from '../../dedupe/index.ts'
+import { isShown, recordPath, REPORTS, showRecords } from '../../dedupe/index.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -35,7 +35,7 @@ export async function run(invocation: Invocation): Promise<number> {
     tell(`${paint('yellow', harmless(warning), process.stderr)}\n`)
   const against = invocation.text('against')
   if (against !== undefined && invocation.flag('plan')) {
-    throw usageFailure('--plan and --against cannot be given together: --against keeps no state.')
+    throw usageFailure('--plan and --against cannot be combined: --against changes no state.')
   }
   requireSharable(invocation)
   await requireMakeableAll(against === undefined ? [out, state] : [out])
@@ -76,11 +76,12 @@ async function requireMakeableAll(places: readonly string[]): Promise<void> {
 
 function requireSharable(invocation: Invocation): void {
   const workers = invocation.wholeNumber('workers') ?? 1
-  if (workers === 0) throw usageFailure('--workers takes a number from 1 on.')
-  if (invocation.wholeNumber('lease') === 0) throw usageFailure('--lease takes seconds from 1 on.')
+  if (workers === 0) throw usageFailure('--workers takes a whole number, 1 or more.')
+  if (invocation.wholeNumber('lease') === 0)
+    throw usageFailure('--lease takes whole seconds, 1 or more.')
   if (workers === 1) return
   const isRun = !invocation.flag('plan') && !invocation.text('plan') && !invocation.text('against')
-  if (!isRun) throw usageFailure('--workers are for runs, and not for --plan or --against.')
+  if (!isRun) throw usageFailure('--workers has no effect with --plan or --against.')
   if (!invocation.operands.includes('-')) return
   throw usageFailure('Several workers cannot read stdin. Write it to a file first.')
 }
@@ -208,12 +209,12 @@ class Work {
         show(shardBytes)
       },
       onJoin: (run) => {
-        if (progress.isShown) progress.notice(`going on with run ${run} …`)
+        if (progress.isShown) progress.notice(`resuming run ${run}`)
       },
       onPhase: (phase, run) => {
         this.#run = run
         if (phase === 'reading' && workers > 1 && !isHelper()) this.#more.start(workers - 1)
-        if (phase !== 'reading' && progress.isShown) progress.notice(`${phase} …`)
+        if (phase !== 'reading' && progress.isShown) progress.phase(`${phase} …`)
       },
     }
   }
@@ -223,6 +224,7 @@ class Work {
     const { out, state } = this.#places
     const isLeft = !isHelper() && (await this.#lacksReport(deduper, result.run))
     if (result.isPublisher || isLeft) await this.#report(deduper, result)
+    this.#invocation.isComplete = true
     this.#progress.end()
     if (isHelper()) return 0
     if (this.#invocation.flag('json'))
@@ -248,13 +250,13 @@ class Work {
     )
   }
 
-  async #report(deduper: Deduper, { run, summary }: JobResult): Promise<void> {
+  async #report(deduper: Deduper, { run, status, summary }: JobResult): Promise<void> {
     const { out } = this.#places
-    const report = await reportOfRun(deduper, run, summary)
+    const report = await reportOfRun(deduper, run, status === 'finished' ? summary : undefined)
     const json = recordPath(out, run, 'report.json')
     await writeWhole(json, [`${JSON.stringify(report, undefined, 2)}\n`])
     await writePage(deduper, report, recordPath(out, run, 'report.html'))
-    await showRecords(out, run, ['report.json', 'report.html'])
+    await showRecords(out, run, REPORTS)
   }
 
   async #plan(deduper: Deduper, job: Job): Promise<number> {
@@ -263,7 +265,7 @@ class Work {
     this.#progress.end()
     if (this.#invocation.flag('json')) await printJson(result)
     else if (!this.#invocation.flag('quiet')) await print(summaryText(result.summary, { file }))
-    for (const violation of result.violations) tell(`The run would be stopped: ${violation}.\n`)
+    for (const violation of result.violations) tell(`The run would be stopped. ${violation}.\n`)
     return result.violations.length > 0 ? EXIT_FAILED : this.#exitCode(result)
   }
 
@@ -279,7 +281,9 @@ class Work {
   /** An input that is lost is a failure, whatever became of the others. */
   #exitCode({ rejection, run }: { rejection?: string | undefined; run?: string }): number {
     if (rejection === undefined) return 0
-    const back = run ? ` To read it again with other options, take run ${run} back first.` : ''
+    const back = run
+      ? ` To read it again with other options, undo the run first: ${undoCommand(run, this.#places.state)}`
+      : ''
     tell(`${harmless(rejection)}${back}\n`)
     return EXIT_FAILED
   }
@@ -292,7 +296,7 @@ class Work {
     }
     const undo = undoCommand(this.#run ?? '', this.#places.state)
     tell(
-      `Stopped. Nothing is published yet, and nothing that was decided is lost: give the same command again to go on with run ${this.#run}, or take it back with: ${undo}\n`,
+      `Stopped before anything was published; decisions are saved. Give the same command again to go on with run ${this.#run}, or discard it: ${undo}\n`,
     )
   }
 }

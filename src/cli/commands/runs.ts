@@ -1,6 +1,7 @@
 /** `runs`: the runs of a state, the oldest first. */
 
 import { stateOf } from '../dedupe-settings.ts'
+import type { RunInfo } from '../../index.ts'
 import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
 import { table } from '../table.ts'
@@ -11,7 +12,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const deduper = await openDedupe(stateOf(invocation), { create: false, asBefore: true })
   try {
     const runs = await deduper.runs()
-    if (invocation.flag('json')) await printJson(runs)
+    if (invocation.flag('json')) await printJson(runs.map(inJson))
     else if (runs.length > 0) {
       const rows = runs.map(({ id, status, startedAt, files, out }) => [
         time(startedAt),
@@ -26,4 +27,13 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     await deduper.close()
   }
+}
+
+/** Times are as in `manifest.json`. */
+function inJson({ startedAt, finishedAt, ...run }: RunInfo): object {
+  return { ...run, startedAt: isoOf(startedAt), finishedAt: isoOf(finishedAt) }
+}
+
+function isoOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString()
 }

@@ -16,23 +16,30 @@ export async function run(invocation: Invocation): Promise<number> {
   return 0
 }
 
+/** Until `collect`, a store may hold more content than its keys refer to. */
+function saved({ valueBytes, contentBytes, bytesSaved }: Stats): string[] {
+  if (bytesSaved >= 0) return ['saved', ratio(valueBytes, contentBytes), size(bytesSaved), '']
+  return ['saved', '', size(0), `${size(-bytesSaved)} of content without keys; see collect`]
+}
+
 function tableOf(stats: Stats, settings: StoreSettings): string {
-  const { keys, keysWithExpiry, valueBytes, contents, contentBytes, bytesSaved, near, semantic } =
-    stats
+  const { keys, keysWithExpiry, valueBytes, contents, contentBytes, near, semantic } = stats
   const { canonical, fidelity } = settings
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
   const rows = [
     ['keys', count(keys), size(valueBytes), expiring],
     ['contents', count(contents), size(contentBytes), ''],
-    ['saved', ratio(valueBytes, contentBytes), size(bytesSaved), ''],
-    ...(near ? [['linked', count(near.links), '', 'contents that are like another']] : []),
-    ...(semantic ? [['meanings', count(semantic.links), '', 'contents that mean another']] : []),
-    ...(near?.possibleMisses ? [['missed', count(near.possibleMisses), '', 'at most']] : []),
+    saved(stats),
+    ...(near ? [['near', count(near.links), '', 'contents linked to a similar one']] : []),
+    ...(semantic ? [['semantic', count(semantic.links), '', 'contents linked by meaning']] : []),
+    ...(near?.possibleMisses
+      ? [['missed', count(near.possibleMisses), '', 'near duplicates, at most']]
+      : []),
   ]
-  const alike = settings.near ? `, ${percent(settings.near.threshold)} similar` : ''
+  const alike = settings.near ? `, near from ${percent(settings.near.threshold)}` : ''
   const meaning = settings.semantic
-    ? `, ${percent(settings.semantic.threshold)} alike in meaning`
+    ? `, semantic from ${percent(settings.semantic.threshold)}`
     : ''
-  const ways = `  the same means: canonical ${canonical.name}${alike}${meaning}, fidelity ${fidelity}\n`
+  const ways = `  settings: canonical ${canonical.name}${alike}${meaning}, fidelity ${fidelity}\n`
   return table(rows, ['left', 'right', 'right', 'left']) + ways
 }

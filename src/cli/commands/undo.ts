@@ -1,10 +1,20 @@
-/** `undo RUN`: a run of dedupe is taken back out of its state. Its outputs are left alone. */
+/** `undo RUN`: removes a run of dedupe from its state and lists the files it wrote, or deletes them if asked to. */
 
+import { rm } from 'node:fs/promises'
+
+import { harmless } from '../../platform/harmless.ts'
 import { stateOf } from '../dedupe-settings.ts'
+import type { Deduper, Undone } from '../../index.ts'
+import { fileFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { unsaidDurability } from '../location.ts'
 import { print, printJson } from '../output.ts'
 import { countOf } from '../units.ts'
+
+interface UndoneRun extends Undone {
+  /** Files and folders of the run that exist. */
+  readonly outputs: readonly string[]
+}
 
 export async function run(invocation: Invocation): Promise<number> {
   const state = stateOf(invocation)
@@ -16,17 +26,52 @@ export async function run(invocation: Invocation): Promise<number> {
   })
   try {
     const id = invocation.operand(0)
-    const undone = await deduper.undo(id, { cascade: invocation.flag('cascade') })
-    if (invocation.flag('json')) await printJson(undone)
+    const cascade = invocation.flag('cascade')
+    const removed = await deduper.undo(id, { cascade })
+    const all = await withOutputs(
+      deduper,
+      removed.length > 0 ? removed : [{ run: id, documents: 0 }],
+    )
+    const isDeleted = invocation.flag('delete-outputs')
+    if (isDeleted) await deleteAll(all.flatMap(({ outputs }) => outputs))
+    if (invocation.flag('json')) await printJson(removed.length > 0 ? all : [])
     else if (!invocation.flag('quiet')) {
-      const lines = undone.map(
-        ({ run: name, documents }) =>
-          `undone ${name}: ${countOf(documents, 'document')} forgotten; what it wrote is where it was\n`,
-      )
-      await print(lines.join('') || `${id} was undone before\n`)
+      const done = removed.length > 0 ? '' : `${id} was undone before\n`
+      await print(done + all.map((one) => textOf(one, done === '', isDeleted)).join(''))
     }
     return 0
   } finally {
     await deduper.close()
   }
+}
+
+async function withOutputs(deduper: Deduper, undone: readonly Undone[]): Promise<UndoneRun[]> {
+  const { filesOfRun } = await import('../../dedupe/index.ts')
+  const runs = await deduper.runs()
+  const isGone = (id: string) => runs.some((one) => one.id === id && one.status === 'undone')
+  return Promise.all(
+    undone.map(async (one) => {
+      const out = runs.findLast(({ id }) => id === one.run)?.out
+      return Object.assign(one, { outputs: out ? await filesOfRun(out, one.run, isGone) : [] })
+    }),
+  )
+}
+
+async function deleteAll(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
+      throw fileFailure(path, error)
+    })
+  }
+}
+
+function textOf({ run: id, documents, outputs }: UndoneRun, isNew: boolean, isDeleted: boolean) {
+  const head = isNew
+    ? `undone ${id}: ${countOf(documents, 'document')} removed from the state\n`
+    : ''
+  if (outputs.length === 0) return head
+  const what = isDeleted
+    ? 'Deleted its outputs:'
+    : 'Its outputs were not deleted (undo --delete-outputs does that):'
+  return `${head}${what}\n${outputs.map((path) => `  ${harmless(path)}\n`).join('')}`
 }

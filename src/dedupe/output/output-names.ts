@@ -12,7 +12,7 @@ import { outputFailure } from '../../platform/atomic-file.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
 import { type InputFile, outputName, type Shard } from '../../input/index.ts'
 import { isRaw } from '../config/raw.ts'
-import { OUTPUTS_FILE, recordPath, RUNS_FOLDER } from './records.ts'
+import { isAtTop, OUTPUTS_FILE, recordPath, RECORDS, REPORTS, RUNS_FOLDER } from './records.ts'
 
 interface OutputLine {
   /** Below the outputs: `kept/a.jsonl`. */
@@ -96,6 +96,33 @@ export async function requireOwnFolder(
     'TARGET_NOT_EMPTY',
     `${shown(folder)} holds the records of another run of this name. Name this run differently (--run NAME), or write to another directory (-o OTHER).`,
   )
+}
+
+/**
+ * Files that a run wrote and no later run has replaced: kept documents, its folder of records, and its records at the top
+ * of the outputs. `isGone` returns whether a run was taken back.
+ */
+export async function filesOfRun(
+  out: string,
+  run: string,
+  isGone: (run: string) => boolean,
+): Promise<string[]> {
+  const paths = new Set<string>()
+  for await (const { output } of outputsOf(out, run)) paths.add(output)
+  for (const other of await runsIn(out)) {
+    if (other === run || isGone(other)) continue
+    for await (const { output } of outputsOf(out, other)) paths.delete(output)
+  }
+  if (await isAtTop(out, run)) {
+    for (const name of [...RECORDS, ...REPORTS]) paths.add(name)
+  }
+  paths.add(`${RUNS_FOLDER}/${run}`)
+  const found: string[] = []
+  for (const path of paths) {
+    const isThere = await lstat(join(out, path)).catch(() => undefined)
+    if (isThere) found.push(join(out, path))
+  }
+  return found
 }
 
 async function runsIn(out: string): Promise<string[]> {

@@ -136,8 +136,11 @@ export async function* duplicatesOf(
   }
 }
 
-function duplicateLine({ entry, row, of, centre }: Line, shard: Shard | undefined): DuplicateLine {
-  const { id, source, action, method, similarity, cluster, spans } = row
+function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
+  const { entry, row, of, method, similarity } = line
+  const { id, source, action, cluster, spans } = row
+  // A superseded document that was the representative itself was compared with the better copy.
+  const centre = line.centre ?? of
   if (entry.isRepeated) {
     const file = shard?.path ?? ''
     return { id, source, action: 'drop', method: 'exact', similarity: 1, of: { id, source }, file }

@@ -19,6 +19,9 @@ export const RECORDS = [
   'manifest.json',
 ] as const
 
+/** What is written after the manifest, for people. */
+export const REPORTS = ['report.json', 'report.html'] as const
+
 /** Which output was made from which input: only in the folder of a run. */
 export const OUTPUTS_FILE = 'outputs.jsonl'
 
@@ -37,14 +40,20 @@ export async function showRecords(
 
 /** Whether a record of this run is at the top, if that is where the records of this run are. */
 export async function isShown(out: string, run: string, name: string): Promise<boolean> {
-  const isSame = async (record: string) => {
-    const [own, top] = await Promise.all([
-      readIfThere(recordPath(out, run, record)),
-      readIfThere(join(out, record)),
-    ])
-    return own !== undefined && top !== undefined && own.equals(top)
-  }
-  return !(await isSame('manifest.json')) || isSame(name)
+  return !(await isAtTop(out, run)) || isSame(out, run, name)
+}
+
+/** Whether the records at the top are those of this run. */
+export function isAtTop(out: string, run: string): Promise<boolean> {
+  return isSame(out, run, 'manifest.json')
+}
+
+async function isSame(out: string, run: string, record: string): Promise<boolean> {
+  const [own, top] = await Promise.all([
+    readIfThere(recordPath(out, run, record)),
+    readIfThere(join(out, record)),
+  ])
+  return own !== undefined && top !== undefined && own.equals(top)
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {
