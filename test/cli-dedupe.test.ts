@@ -434,7 +434,7 @@ describe('the config', () => {
     expect((await prestige(['config', 'init', at('c.yaml')])).code).toBe(0)
     expect((await prestige(['config', 'init', at('c.yaml')])).code).toBe(2)
     const check = await prestige(['config', 'check', at('c.yaml')])
-    expect([check.code, check.text]).toEqual([0, `${at('c.yaml')} can be used.\n`])
+    expect([check.code, check.text]).toEqual([0, `${at('c.yaml')} is valid.\n`])
     writeFileSync(at('bad.yaml'), 'near:\n  tresholdd: 1\n')
     const bad = await prestige(['config', 'check', at('bad.yaml')])
     expect([bad.code, bad.err]).toEqual([

@@ -43,7 +43,7 @@ describe('explain of two texts', () => {
     expect(text).toContain('[-fox -]')
     expect(text).toContain('{+WOLF +}')
     expect(text).toMatch(/verdict +different: below the threshold of 0\.8/)
-    expect(text).toMatch(/similarity +0\.538; a sketch of 128 slots says 0\.\d{3}/)
+    expect(text).toMatch(/similarity +0\.538; estimate of a sketch of 128 slots: 0\.\d{3}/)
     expect(text).toMatch(/shingles +10 in A, 10 in B, 7 in both \(words-3\)/)
     expect(text).toMatch(/in both +"the quick brown"/)
     expect(text).toMatch(/only in A +"quick brown fox"/)
@@ -247,7 +247,7 @@ describe('tune', () => {
     const one = await file('one.jsonl', '{"a":"x","b":"y","label":1}')
     const empty = await file('empty.jsonl', '\n')
     const calls = [
-      { args: [], code: 2, message: 'Say --pairs FILE' },
+      { args: [], code: 2, message: 'needs --pairs FILE' },
       { args: ['--pairs', join(directory, 'none')], code: 3, message: 'There is no file' },
       { args: ['--pairs', one], code: 2, message: '1 duplicates and 0 different' },
       { args: ['--pairs', empty], code: 2, message: '0 duplicates and 0 different' },

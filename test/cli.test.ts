@@ -26,7 +26,7 @@ describe('put and get', () => {
   it('says whether a value is new, a duplicate or unchanged', async () => {
     expect((await run(['put', 'say/1', 'hello'])).text).toBe('created "say/1": new content, 5 B\n')
     expect((await run(['put', 'say/2', 'hello'])).text).toBe(
-      'created "say/2": duplicate of "say/1", the same bytes; 5 B saved\n',
+      'created "say/2": duplicate of "say/1", same bytes; 5 B saved\n',
     )
     expect((await run(['put', 'say/2', 'hello'])).text).toBe(
       'unchanged "say/2": it had this value already (5 B)\n',
@@ -52,7 +52,7 @@ describe('put and get', () => {
     const other = { store: join(directory, 'canonical') }
     await run(['put', 'a', '{"x":1,"y":2}', '--canonical', 'json'], other)
     const linked = await run(['put', 'b', '{ "y": 2, "x": 1 }'], other)
-    expect(linked.text).toBe('created "b": 18 B, linked to "a", the same in canonical form\n')
+    expect(linked.text).toBe('created "b": 18 B, linked to "a", same canonical form\n')
     expect((await run(['get', 'b'], other)).text).toBe('{ "y": 2, "x": 1 }')
     const mismatch = await run(['put', 'b', '1', '--canonical', 'unicode'], other)
     expect(mismatch.code).toBe(2)
@@ -224,7 +224,7 @@ describe('del, has, keys, count, stats, explain, collect, verify', () => {
 
   it('explains why a key points where it points', async () => {
     const { text } = await at('explain', 'b/2')
-    expect(text).toContain('duplicate of "b/1", the same bytes')
+    expect(text).toContain('duplicate of "b/1", same bytes')
     expect(text).toMatch(/shared with +b\/1\n/)
     expect((await at('explain', 'b/2', '--json')).json).toMatchObject({
       key: 'b/2',
@@ -305,7 +305,7 @@ describe('usage', () => {
     const { code, err } = await prestige(['get', 'a'])
     expect([code, err]).toEqual([
       2,
-      'prestige: Which store? Say --store LOCATION, or set PRESTIGE_STORE.\n',
+      'prestige: No store is given: use --store LOCATION, or set PRESTIGE_STORE.\n',
     ])
   })
 

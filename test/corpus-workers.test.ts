@@ -152,8 +152,8 @@ describe('a run that goes on', () => {
 
   it('refuses workers where they cannot share', async () => {
     writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(5)) })
-    expect((await dedupe('--workers', '2', '--plan')).err).toContain('--workers are for runs')
-    expect((await dedupe('--workers', '0')).err).toContain('from 1 on')
+    expect((await dedupe('--workers', '2', '--plan')).err).toContain('--workers has no effect')
+    expect((await dedupe('--workers', '0')).err).toContain('1 or more')
     const piped = await prestige(['dedupe', '-', '-o', at('out'), '--workers', '2'])
     expect(piped.err).toContain('cannot read stdin')
   })

@@ -26,7 +26,9 @@ export async function explainTexts(invocation: Invocation): Promise<number> {
     const { spans, isComplete } = alignTexts(a, b, { canonical })
     const names = namesOf(invocation)
     const lines = sideBySide(spans, names, { columns: columnsOf(), colour: colourOf() })
-    const hint = isComplete ? [] : ['', 'Too different to align in full: more may be shared.']
+    const hint = isComplete
+      ? []
+      : ['', 'The texts are too different to be aligned completely; they may share more.']
     await print(`${[...lines, ...hint, '', ''].join('\n')}${summaryOf(comparison)}`)
   }
   return 0
@@ -108,7 +110,7 @@ function summaryOf(comparison: Comparison): string {
       ['verdict', verdict],
       [
         'similarity',
-        `${similarity.toFixed(3)}; a sketch of ${slots} slots says ${estimate.toFixed(3)}`,
+        `${similarity.toFixed(3)}; estimate of a sketch of ${slots} slots: ${estimate.toFixed(3)}`,
       ],
       ['contained', `${percent(aInB)} of A is in B, ${percent(bInA)} of B is in A`],
       ['bands', bandsOf(comparison)],
@@ -128,7 +130,7 @@ function bandsOf({ banding, sharedBands, collisionProbability }: Comparison): st
   const { bands, rows } = banding
   const numbers = sharedBands.slice(0, 10).join(', ') + (sharedBands.length > 10 ? ', …' : '')
   const which = sharedBands.length > 0 ? ` (${numbers})` : ''
-  const chance = `pairs as similar share one with ${percent(collisionProbability)}`
+  const chance = `probability of at least one: ${percent(collisionProbability)}`
   return `${sharedBands.length} of ${bands} shared${which}, ${rows} rows each; ${chance}`
 }
 

@@ -1,4 +1,4 @@
-/** In which sense two values are the same, in words. */
+/** How two values match, in words. */
 
 import type { Method } from '../index.ts'
 import { percent } from './units.ts'
@@ -11,6 +11,6 @@ export function sameness({
   readonly similarity?: number | undefined
 }): string {
   if (method === 'near') return `${percent(similarity ?? 0)} similar`
-  if (method === 'semantic') return `${percent(similarity ?? 0)} alike in meaning`
-  return method === 'canonical' ? 'the same in canonical form' : 'the same bytes'
+  if (method === 'semantic') return `${percent(similarity ?? 0)} similar in meaning`
+  return method === 'canonical' ? 'same canonical form' : 'same bytes'
 }

@@ -40,7 +40,7 @@ export async function withStore<T>(
 export function locationOf(invocation: Invocation): string {
   const location = invocation.text('store') ?? process.env['PRESTIGE_STORE']
   if (location) return location
-  throw usageFailure('Which store? Say --store LOCATION, or set PRESTIGE_STORE.')
+  throw usageFailure('No store is given: use --store LOCATION, or set PRESTIGE_STORE.')
 }
 
 /** Of commands that make nothing: the directory of a run's outputs is that of its state, too. */

@@ -27,47 +27,49 @@ export const listingOptions = v.strictObject({
   format: v.optional(
     oneOf(
       inputFormats,
-      'What the files are. auto: by extension. lines: a document a line. files: a document a file.',
+      'Format of the files. auto: by extension. lines: one document per line. files: one per file.',
     ),
     'auto',
   ),
   root: v.optional(
-    text('The directory that ids and outputs are named below. Else: the nearest common one.'),
+    text('Directory that ids and outputs are relative to. Default: the nearest common directory.'),
   ),
-  followSymlinks: v.optional(
-    flag('Follow symbolic links to files outside the directory they are found in.'),
-    false,
-  ),
+  followSymlinks: v.optional(flag('Follow symbolic links that lead out of the inputs.'), false),
   shardBytes: v.optional(
-    whole(1, 2 ** 40, 'Large files of lines are split into ranges of about this many bytes.'),
+    whole(1, 2 ** 40, 'Files of lines are split into ranges of about this many bytes.'),
     16 * MEBIBYTE,
   ),
   shardFiles: v.optional(whole(1, 1_000_000, 'Files in one shard of small files, at most.'), 1024),
   countLines: v.optional(
-    flag('Count lines while splitting, so that ids and messages tell lines. Else they tell bytes.'),
+    flag(
+      'Count lines while splitting, so that ids and messages have line numbers instead of offsets.',
+    ),
     true,
   ),
 })
 
 const fields = v.strictObject({
-  text: v.optional(text('The field of the text.'), 'text'),
-  id: v.optional(text('The field of the id. Where it is missing, an id is derived.'), 'id'),
-  source: v.optional(text('The field of the source.')),
-  language: v.optional(text('The field of the language.')),
-  time: v.optional(text('The field of the time: ISO 8601, or seconds or milliseconds since 1970.')),
-  quality: v.optional(text('The field of the quality: a number.')),
-  type: v.optional(text('The field of the document type.')),
+  text: v.optional(text('Field of the text.'), 'text'),
+  id: v.optional(
+    text('Field of the id. Documents without one get an id from their file and line.'),
+    'id',
+  ),
+  source: v.optional(text('Field of the source.')),
+  language: v.optional(text('Field of the language.')),
+  time: v.optional(text('Field of the time: ISO 8601, or seconds or milliseconds since 1970.')),
+  quality: v.optional(text('Field of the quality: a number.')),
+  type: v.optional(text('Field of the document type.')),
 })
 
 export const readingOptions = v.strictObject({
   fields: v.optional(fields, {}),
-  source: v.optional(text('The source of documents that name none. Else: the name of their file.')),
+  source: v.optional(text('Source of documents that have none. Default: the name of their file.')),
   resume: v.optional(whole(0, Number.MAX_SAFE_INTEGER, 'Positions to pass over.'), 0),
   lineBytesMax: v.optional(
     whole(
       16,
       512 * MEBIBYTE,
-      'Longer lines, rows and files are rejected, and never held in memory.',
+      'Longer lines, rows and files are rejected without being read into memory.',
     ),
     64 * MEBIBYTE,
   ),

@@ -18,7 +18,11 @@ const SETTINGS = cell(settings, Buffer.from('ledger'))
 export async function openSettings(backend: Backend, create = true): Promise<void> {
   const found = await backend.read(findSettings)
   if (found !== undefined) return void readRecorded('ledger', found, [FORMAT_VERSION])
-  if (!create) throw new PrestigeError('STORE_NOT_FOUND', 'There is no ledger of this namespace at this location.')
+  if (!create)
+    throw new PrestigeError(
+      'STORE_NOT_FOUND',
+      'There is no ledger of this namespace at this location.',
+    )
   readRecorded('ledger', await backend.run(keepSettings), [FORMAT_VERSION])
 }
 

@@ -17,7 +17,10 @@ export interface Difference {
 const DERIVED = new Set(['slots', 'bands', 'rows'])
 
 /** Stored names that options have other names for. */
-const SHOWN: Readonly<Record<string, string>> = { similarityMin: 'threshold', cosineMin: 'threshold' }
+const SHOWN: Readonly<Record<string, string>> = {
+  similarityMin: 'threshold',
+  cosineMin: 'threshold',
+}
 
 /** Settings within settings are named with a dot. Whatever was not asked for does not differ. */
 export function differencesOf(stored: Settings, asked: Settings, prefix = ''): Difference[] {

@@ -126,7 +126,7 @@ describe('a report', () => {
     expect(report.passages).toMatchObject({ documents: 1, longest: [{ id: 'b', of: { id: 'a' } }] })
     expect(report.passages.bytes).toBeGreaterThan(1000)
     expect(report.collisions.crossSource).toBe(1)
-    expect(textReport(report)).toMatch(/linked +1 +chunk 1/)
+    expect(textReport(report)).toMatch(/linked +1 +of those kept: chunk 1/)
     const [pair] = await samplePairs(backend, report, reading)
     expect(pair).toMatchObject({ method: 'chunk', a: { id: 'b' }, b: { id: 'a' } })
   })

@@ -14,13 +14,13 @@ export async function run(invocation: Invocation): Promise<number> {
   const [what, file] = invocation.operands
   if (what === 'init') return init(file)
   if (what === 'check' && file !== undefined) return check(invocation, file)
-  throw usageFailure('Say config init [FILE], or config check FILE.')
+  throw usageFailure('Usage: prestige config init [FILE] | config check FILE')
 }
 
 async function init(file: string | undefined): Promise<number> {
   if (file === undefined) await print(configYaml())
   else if (existsSync(file)) {
-    throw new Failure('invalid', 'TARGET_NOT_EMPTY', `${file} is there already. Name another file.`)
+    throw new Failure('invalid', 'TARGET_NOT_EMPTY', `${file} exists already. Choose another name.`)
   } else {
     await writeNamed(file, [configYaml()])
     await print(`written: ${file}\n`)
@@ -31,6 +31,6 @@ async function init(file: string | undefined): Promise<number> {
 async function check(invocation: Invocation, file: string): Promise<number> {
   const { warnings, ...settings } = readJobConfig([await fileLayer(file, invocation.signal)])
   if (invocation.flag('json')) await printJson({ ...settings, warnings })
-  else await print(`${[...warnings, `${file} can be used.`].map(harmless).join('\n')}\n`)
+  else await print(`${[...warnings, `${file} is valid.`].map(harmless).join('\n')}\n`)
   return 0
 }

@@ -8,7 +8,7 @@ import { print, printJson } from '../output.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [what, location] = invocation.operands
   if (what !== 'create-tables' || location === undefined) {
-    throw usageFailure('Say dynamodb create-tables dynamodb://REGION/TABLE-PREFIX.')
+    throw usageFailure('Usage: prestige dynamodb create-tables dynamodb://REGION/TABLE-PREFIX')
   }
   if (invocation.flag('dry-run')) {
     await print(`${JSON.stringify(tablesTemplate(location), undefined, 2)}\n`)
@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (invocation.flag('json')) await printJson(made)
   else if (!invocation.flag('quiet')) {
     const { table, created, shards } = made
-    await print(`${created ? 'made' : 'was there'}: table ${table}, ${shards} shards\n`)
+    await print(`${created ? 'created' : 'exists already'}: table ${table}, ${shards} shards\n`)
   }
   return 0
 }

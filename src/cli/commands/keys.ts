@@ -35,7 +35,7 @@ export async function run(invocation: Invocation): Promise<number> {
 
 function encoderOf(invocation: Invocation): (key: Buffer) => Buffer {
   const asJson = invocation.flag('json')
-  if (asJson && invocation.flag('print0')) throw usageFailure('Say --json or --print0, not both.')
+  if (asJson && invocation.flag('print0')) throw usageFailure('Give --json or --print0, not both.')
   if (asJson) return (key) => Buffer.from(`${jsonOf({ key })}\n`)
   if (invocation.flag('print0')) return (key) => Buffer.concat([key, Buffer.of(0)])
   return (key) => Buffer.from(`${notationOf(key)}\n`)

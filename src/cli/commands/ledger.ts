@@ -22,7 +22,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const { source, run: ofRun } = namesOf(invocation)
   if (source !== undefined && ofRun !== undefined) {
-    throw usageFailure('Say --source or --run, not both.')
+    throw usageFailure('Give --source or --run, not both.')
   }
   if (what === 'list') return withLedger(invocation, (ledger) => list(ledger, invocation))
   return withLedger(invocation, (ledger) => stats(ledger, invocation))
@@ -88,7 +88,7 @@ async function list(ledger: Ledger, invocation: Invocation): Promise<void> {
   }
   if (source !== undefined) return printLines(ledger.bySource(source, options), invocation)
   if (run !== undefined) return printLines(ledger.byRun(run, options), invocation)
-  throw usageFailure('Which lines? Say --source S or --run R.')
+  throw usageFailure('ledger list needs --source S or --run R.')
 }
 
 async function printLines(lines: AsyncIterable<RunLine>, invocation: Invocation): Promise<void> {

@@ -1,4 +1,4 @@
-/** `models`: which models of meaning there are, and whether their files are what they should be. */
+/** `models`: which embedding models there are, and whether their files are intact. */
 
 import { type ModelReport, modelReports } from '../../semantic/index.ts'
 import type { Invocation } from '../invocation.ts'
@@ -15,8 +15,8 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 const STATES = {
-  sound: 'installed, and what its authors published',
-  damaged: 'installed, and NOT what its authors published: install it again',
+  sound: 'installed, intact',
+  damaged: 'installed, DAMAGED (differs from the published file): install it again',
   missing: 'not installed',
 } as const
 

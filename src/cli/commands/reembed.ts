@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
   else if (!invocation.flag('quiet')) {
     const { from, to, texts, embedded, threshold } = done
     await print(
-      `${count(texts)} texts compared anew, ${count(embedded)} of them embedded\n` +
+      `${count(texts)} texts compared again, ${count(embedded)} of them embedded\n` +
         `  from ${from}\n  to   ${to}\n  threshold ${threshold}\n`,
     )
   }

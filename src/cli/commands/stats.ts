@@ -37,9 +37,7 @@ function tableOf(stats: Stats, settings: StoreSettings): string {
       : []),
   ]
   const alike = settings.near ? `, near from ${percent(settings.near.threshold)}` : ''
-  const meaning = settings.semantic
-    ? `, semantic from ${percent(settings.semantic.threshold)}`
-    : ''
+  const meaning = settings.semantic ? `, semantic from ${percent(settings.semantic.threshold)}` : ''
   const ways = `  settings: canonical ${canonical.name}${alike}${meaning}, fidelity ${fidelity}\n`
   return table(rows, ['left', 'right', 'right', 'left']) + ways
 }

@@ -21,7 +21,7 @@ import { count } from '../units.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const path = invocation.text('pairs')
-  if (path === undefined) throw usageFailure('Which pairs? Say --pairs FILE.')
+  if (path === undefined) throw usageFailure('tune needs --pairs FILE.')
   const options = optionsOf(invocation)
   const typed = invocation.text('fields')
   const fields = typed === undefined ? undefined : readFields(typed)
@@ -95,7 +95,7 @@ function profilesOf(profiles: TextTuning['profiles']): string {
   const [only] = names
   if (names.length === 1 && only) return only[0]
   const list = names.map(([name, pairs]) => `${name} (${count(pairs)})`).join(', ')
-  return `${list}; fix one with --profile, as texts of one group must be`
+  return `${list}; set one with --profile: texts of one group must have the same`
 }
 
 /** Every fifth, and the chosen one. */

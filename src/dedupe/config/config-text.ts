@@ -5,11 +5,11 @@ import { fieldsOf, type SchemaField } from './schema-fields.ts'
 
 const WIDTH = 96
 
-/** A YAML file that says what is so anyway: every setting, explained, with its default. */
+/** A YAML file with every setting, its description and its default. */
 export function configYaml(): string {
   const lines = [
-    '# The config of prestige dedupe. All that is here is so anyway: change it, or leave it out.',
-    '# What has no default stands behind a #.',
+    '# Settings of prestige dedupe. The values below are the defaults: change or delete them.',
+    '# Settings without a default are commented out.',
     '',
   ]
   let section: readonly string[] = []
@@ -36,7 +36,7 @@ export function configYaml(): string {
 function sentenceOf({ help, choices, kind }: SchemaField): string {
   if (!choices) return help
   const list = choices.join(', ')
-  return kind === 'list' ? `${help} Of: ${list}.` : `${help} One of ${list}.`
+  return kind === 'list' ? `${help} A list of: ${list}.` : `${help} One of ${list}.`
 }
 
 function scalar(value: unknown): string {

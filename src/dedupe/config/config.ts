@@ -36,7 +36,10 @@ function share(help: string): v.GenericSchema<number> {
 }
 
 const action = v.optional(
-  oneOf(['drop', 'link'], 'drop: the duplicate is left out. link: it is kept, and told.'),
+  oneOf(
+    ['drop', 'link'],
+    'drop: leave the duplicate out. link: keep it, and list it in duplicates.jsonl.',
+  ),
   'drop',
 )
 
@@ -44,16 +47,16 @@ const names = (help: string) =>
   v.optional(v.pipe(v.array(v.string('must be a list of names')), v.description(help)), () => [])
 
 const exact = v.strictObject({
-  enabled: v.optional(flag('Texts of the same bytes are duplicates.'), true),
+  enabled: v.optional(flag('Texts with the same bytes are duplicates.'), true),
   action,
 })
 
 const canonical = v.strictObject({
-  enabled: v.optional(flag('Texts that are the same in canonical form are duplicates.'), true),
+  enabled: v.optional(flag('Texts with the same canonical form are duplicates.'), true),
   profile: v.optional(
     oneOf(
       ['none', 'whitespace', 'ascii-case', 'unicode'],
-      'The form in which texts are compared, by all steps that follow.',
+      'Canonical form in which this and all later methods compare texts.',
     ),
     'unicode',
   ),
@@ -63,7 +66,7 @@ const canonical = v.strictObject({
 const simhash = v.strictObject({
   enabled: v.optional(flag('Texts whose SimHash differs in few bits are duplicates.'), false),
   distanceMax: v.optional(
-    count(0, 'So many bits of 64 may differ, up to 3.', SIMHASH_DISTANCE_MAX),
+    count(0, 'Maximum number of different bits of 64, up to 3.', SIMHASH_DISTANCE_MAX),
     SIMHASH_DISTANCE_MAX,
   ),
   profile,
@@ -72,52 +75,52 @@ const simhash = v.strictObject({
 
 const near = v.strictObject({
   enabled: v.optional(flag('Texts that share most of their shingles are duplicates.'), true),
-  threshold: v.optional(share('Minimum Jaccard similarity of near duplicates.'), 0.8),
+  threshold: v.optional(share('Minimum Jaccard similarity of their shingles.'), 0.8),
   profile,
   slots: v.optional(count(64, 'Slots of a sketch, a multiple of 16 up to 512.')),
-  bands: v.optional(count(1, 'Bands of a sketch; chosen by threshold if not given.')),
+  bands: v.optional(count(1, 'Bands of a sketch; derived from threshold by default.')),
   rows: v.optional(count(1, 'Slots in a band.')),
   evidence: v.optional(
-    oneOf(['hashes', 'text', 'sketch'], 'What is kept to measure by. With sketch, by estimate.'),
+    oneOf(
+      ['hashes', 'text', 'sketch'],
+      'What is stored to measure similarity: hashes or text exactly, sketch by estimate.',
+    ),
     'hashes',
   ),
-  candidatesMax: v.optional(count(1, 'The most candidates that are measured.'), 100),
-  bucketMax: v.optional(count(1, 'Buckets of more documents are passed over.'), 1000),
+  candidatesMax: v.optional(count(1, 'Maximum number of candidates that are measured.'), 100),
+  bucketMax: v.optional(count(1, 'Buckets with more documents are skipped.'), 1000),
   action,
 })
 
 const chunks = v.strictObject({
-  enabled: v.optional(
-    flag('Documents that share passages are linked, and the passages told.'),
-    false,
-  ),
+  enabled: v.optional(flag('Link documents that share passages, and list the passages.'), false),
   bytes: v.optional(
     count(256, 'Mean length of a passage in bytes of canonical text, a power of two.'),
     256,
   ),
-  shareMin: v.optional(
-    share('Overlap, as a share of the document, from which on it is told.'),
-    0.1,
-  ),
+  shareMin: v.optional(share('Minimum share of a document that must be in other documents.'), 0.1),
 })
 
 const semantic = v.strictObject({
-  enabled: v.optional(flag('Documents that mean the same are linked, and told.'), false),
+  enabled: v.optional(flag('Link documents with the same meaning.'), false),
   model: v.optional(
     v.pipe(
       v.string('must be a name'),
-      v.description('A model of `prestige models`, or the directory of one.'),
+      v.description('One of `prestige models`, or a directory with a model.'),
     ),
     'all-MiniLM-L6-v2',
   ),
   threshold: v.optional(
-    share('Minimum cosine. None fits all models: `prestige tune --semantic` finds yours.'),
+    share('Minimum cosine similarity. It depends on your texts: use `prestige tune --semantic`.'),
   ),
   textBytesMax: v.optional(
-    count(1, 'Longer texts are not compared by meaning; they are never cut off.'),
+    count(1, 'Longer texts are not compared by meaning. Texts are never truncated.'),
     65_536,
   ),
-  action: v.optional(oneOf(['link'], 'link: it is kept, and told.'), 'link'),
+  action: v.optional(
+    oneOf(['link'], 'link: keep the document, and list it in duplicates.jsonl.'),
+    'link',
+  ),
 })
 
 const KEEP = ['first', 'longest', 'newest', 'quality', 'source', 'type'] as const
@@ -133,16 +136,21 @@ export const dedupeSchema = v.strictObject({
   keep: v.optional(
     v.pipe(
       v.array(oneOf(KEEP, 'A rule.')),
-      v.description('Which copy survives: rules in order, the next where one does not tell.'),
+      v.description(
+        'Which copy to keep: rules in order; a later rule decides if earlier ones are equal.',
+      ),
     ),
     () => ['first' as const],
   ),
-  sourcePriority: names('Sources, the best first. Others come after all of these.'),
-  typePriority: names('Document types, the best first.'),
-  maxDrop: v.optional(share('The run stops if a source would lose more than this share.'), 1),
-  maxCluster: v.optional(count(2, 'The run stops if so many documents or more are one cluster.')),
+  sourcePriority: names('Sources for keep source, the best first. Other sources come last.'),
+  typePriority: names('Document types for keep type, the best first.'),
+  maxDrop: v.optional(
+    share('Stop the run if more than this share of a source would be dropped.'),
+    1,
+  ),
+  maxCluster: v.optional(count(2, 'Stop the run if a cluster has this many documents or more.')),
   orderIndependent: v.optional(
-    flag('The same documents give the same survivors in whatever order they come.'),
+    flag('The result does not depend on the order of the documents.'),
     false,
   ),
 })

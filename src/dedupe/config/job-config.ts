@@ -29,7 +29,7 @@ const fields = v.optional(v.strictObject(fieldEntries), {})
 
 export const jobSchema = v.strictObject({
   ...dedupeSchema.entries,
-  strict: v.optional(flag('The first piece of input that is no document stops the run.'), false),
+  strict: v.optional(flag('Stop the run at the first input that is not a document.'), false),
   input: v.optional(
     v.strictObject({
       format,
@@ -49,7 +49,7 @@ export interface JobConfig {
   readonly listing: ListingInput
   readonly reading: ReadingInput
   readonly strict: boolean
-  /** What was said and has no counterpart here. */
+  /** Settings without a counterpart here. */
   readonly warnings: readonly string[]
 }
 

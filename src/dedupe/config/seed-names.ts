@@ -21,11 +21,11 @@ const without =
     return undefined
   }
 
-const STORAGE = without('where fingerprints are kept is said by --state.')
+const STORAGE = without('the location of fingerprints is given with --state.')
 
 const RULES: Readonly<Record<string, Rule>> = {
   enabled: (value, tell) => {
-    if (value === false) tell('enabled: false has no effect: not to deduplicate is not to run it.')
+    if (value === false) tell('enabled: false has no effect; do not run dedupe instead.')
     return undefined
   },
   root_path: STORAGE,
@@ -37,7 +37,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'simhash.max_hamming_distance': to('simhash', 'distanceMax'),
   'simhash.hamming_threshold': to('simhash', 'distanceMax'),
   'simhash.threshold': to('simhash', 'distanceMax'),
-  'simhash.max_tokens': without('whole texts are looked at.'),
+  'simhash.max_tokens': without('texts are always used whole.'),
   'minhash.enabled': to('near', 'enabled'),
   'minhash.threshold': to('near', 'threshold'),
   'minhash.num_perm': to('near', 'slots'),
@@ -48,10 +48,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   'chunk_hash.enabled': to('chunks', 'enabled'),
   'chunk_hash.chunk_size': (value, tell) => {
     const bytes = 2 ** Math.max(8, Math.round(Math.log2(Number(value))))
-    tell(`chunks are cut where the text says, ${bytes} bytes long in the mean.`)
+    tell(`chunk boundaries depend on the content; the mean length is ${bytes} bytes.`)
     return nested(['chunks', 'bytes'], bytes)
   },
-  'chunk_hash.overlap': without('chunks are cut where the text says, and need no overlap.'),
+  'chunk_hash.overlap': without('chunk boundaries depend on the content, and need no overlap.'),
   source_priority: (value) => ({ sourcePriority: value }),
   document_type_priority: (value) => ({
     typePriority: value,
@@ -67,7 +67,7 @@ export function seedNames(values: Raw, tell: Tell): Raw {
     const rule = RULES[name]
     const told = (warning: string) => tell(`global_fingerprints.${name}: ${warning}`)
     if (rule) read = mergeRaw(read, rule(value, told) ?? {})
-    else told('has no counterpart here, and no effect.')
+    else told('has no counterpart and no effect.')
   }
   return mergeRaw({ ...keepOf(said), ...read }, others)
 }
