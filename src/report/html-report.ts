@@ -105,7 +105,7 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
     ['Method', '#Dropped', '#Linked', 'What it means'],
     ways.map(({ method, dropped, linked }) => cells([method, dropped, linked, MEANING[method]])),
   )
-  return section('What became of the documents', [
+  return section('Results', [
     html`<div class="scroll">
       <table>
         <caption>
@@ -120,14 +120,14 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
         </thead>
         <tbody>
           ${line('Kept', documents.kept, 'in the output')}
-          ${documents.superseding > 0 && line('… superseding', documents.superseding, 'of the kept: took the place of a worse copy')}
-          ${documents.possibleMisses > 0 && line('… possible misses', documents.possibleMisses, 'of the kept: crowded buckets were passed over, so a duplicate may remain')}
-          ${line('Linked', documents.linked, 'in the output too, and told what they are like')}
+          ${documents.superseding > 0 && line('… superseding', documents.superseding, 'of the kept: replaced a worse copy')}
+          ${documents.possibleMisses > 0 && line('… possible misses', documents.possibleMisses, 'of the kept: full buckets were skipped, so a duplicate may remain')}
+          ${line('Linked', documents.linked, 'in the output too; similar to another document')}
           ${line('Dropped', documents.dropped, `left out: ${percent(duplicationRate)} of all`)}
-          ${documents.repeated > 0 && line('… repeated', documents.repeated, 'of the dropped: this very document, id and text, came before')}
-          ${documents.superseded > 0 && line('… superseded', documents.superseded, 'of the dropped: a better copy came later')}
+          ${documents.repeated > 0 && line('… repeated', documents.repeated, 'of the dropped: same id and text again')}
+          ${documents.superseded > 0 && line('… superseded', documents.superseded, 'of the dropped: replaced by a better copy later')}
           ${documents.supersededEarlier > 0 && line('Superseded before', documents.supersededEarlier, 'kept by earlier runs, and still in their outputs: superseded.jsonl lists them')}
-          ${line('Rejected', documents.rejected, 'pieces of input that were no documents; not counted above')}
+          ${line('Rejected', documents.rejected, 'input that is not a document; not counted above')}
         </tbody>
       </table>
     </div> `,
@@ -191,34 +191,34 @@ function sources(report: Report): Markup {
 function collisions(report: Report): Markup {
   const { collisions: met, survivals, dominance } = report
   if (met.sources.length === 0) return html``
-  const told =
+  const text =
     met.crossSource === 0
-      ? 'No document was like one of another source.'
-      : `${countOf(met.crossSource, 'document')} came when one like it was there from another source.`
-  return section('Who met whom', [
+      ? 'No document is a duplicate of one of another source.'
+      : `${countOf(met.crossSource, 'document')} had a duplicate in another source before.`
+  return section('Duplicates between sources', [
     html`<p>
-        ${told} A row is the source of the document that came, a column the source of what was
-        there.
+        ${text} Rows are the sources of later documents, columns the sources of the earlier
+        documents they duplicate.
       </p>
       <figure class="scroll">
         ${heatMap(met, {
-          title: 'Collisions by source',
-          summary: `Documents that came and were found to be like one that was there, by ${countOf(met.sources.length, 'source')}.`,
-          rows: 'came',
-          columns: 'was there',
+          title: 'Duplicates by source',
+          summary: `Duplicates of earlier documents, by ${countOf(met.sources.length, 'source')}.`,
+          rows: 'later',
+          columns: 'earlier',
         })}
       </figure> `,
-    matrixTable(met, 'Collisions as a table: rows came, columns were there'),
+    matrixTable(met, 'As a table: rows are later documents, columns earlier ones'),
     dominance.length === 0
       ? undefined
       : table(
-          'Whose copies survive against other sources',
-          ['Source', '#Won', '#Lost', '#Won, %', '#Within itself'],
+          'Which source is kept against others',
+          ['Source', '#Kept', '#Dropped', '#Kept, %', '#Within itself'],
           dominance.map(({ source, won, lost, within }) =>
             cells([source, won, lost, { number: percent(won / (won + lost)) }, within]),
           ),
         ),
-    matrixTable(survivals, 'Survival as a table: rows were dropped, columns kept in their place'),
+    matrixTable(survivals, 'As a table: rows were dropped, columns kept instead'),
   ])
 }
 

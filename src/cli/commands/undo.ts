@@ -1,6 +1,7 @@
 /** `undo RUN`: removes a run of dedupe from its state and lists the files it wrote, or deletes them if asked to. */
 
-import { rm } from 'node:fs/promises'
+import { rm, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 import { harmless } from '../../platform/harmless.ts'
 import { stateOf } from '../dedupe-settings.ts'
@@ -12,6 +13,7 @@ import { print, printJson } from '../output.ts'
 import { countOf } from '../units.ts'
 
 interface UndoneRun extends Undone {
+  readonly out: string
   /** Files and folders of the run that exist. */
   readonly outputs: readonly string[]
 }
@@ -33,7 +35,7 @@ export async function run(invocation: Invocation): Promise<number> {
       removed.length > 0 ? removed : [{ run: id, documents: 0 }],
     )
     const isDeleted = invocation.flag('delete-outputs')
-    if (isDeleted) await deleteAll(all.flatMap(({ outputs }) => outputs))
+    if (isDeleted) for (const one of all) await deleteAll(one)
     if (invocation.flag('json')) await printJson(removed.length > 0 ? all : [])
     else if (!invocation.flag('quiet')) {
       const done = removed.length > 0 ? '' : `${id} was undone before\n`
@@ -51,17 +53,25 @@ async function withOutputs(deduper: Deduper, undone: readonly Undone[]): Promise
   const isGone = (id: string) => runs.some((one) => one.id === id && one.status === 'undone')
   return Promise.all(
     undone.map(async (one) => {
-      const out = runs.findLast(({ id }) => id === one.run)?.out
-      return Object.assign(one, { outputs: out ? await filesOfRun(out, one.run, isGone) : [] })
+      const { out = '' } = runs.findLast(({ id }) => id === one.run) ?? {}
+      return Object.assign(one, { out, outputs: out ? await filesOfRun(out, one.run, isGone) : [] })
     }),
   )
 }
 
-async function deleteAll(paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
+/** Directories that are empty then are removed too, up to that of the outputs. */
+async function deleteAll({ out, outputs }: UndoneRun): Promise<void> {
+  for (const path of outputs) {
     await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
       throw fileFailure(path, error)
     })
+    for (let above = dirname(path); above.length > out.length; above = dirname(above)) {
+      const isEmpty = await rmdir(above).then(
+        () => true,
+        () => false,
+      )
+      if (!isEmpty) break
+    }
   }
 }
 
