@@ -12,7 +12,7 @@ import { cell, type Scope } from '../src/backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openStore } from '../src/index.ts'
 import { bucketKey } from '../src/match/rows.ts'
-import { orphaned, storeNear } from '../src/store/near/rows.ts'
+import { nearLinks, storeNear } from '../src/store/near/rows.ts'
 
 const golden = (name: string) => new URL(`./golden/${name}.json`, import.meta.url)
 const GOLDEN = golden('store-format-2')
@@ -64,7 +64,7 @@ async function writeNearStores(engine: MemoryEngine): Promise<void> {
   await sharing.put('near', `${NEAR_TEXT} end`)
   // What a crash between the sweep of a representative and the next step leaves behind.
   await own.run(function* (scope: Scope) {
-    scope.write(cell(orphaned, Buffer.alloc(16, 9)), Buffer.alloc(0))
+    scope.write(cell(nearLinks.orphaned, Buffer.alloc(16, 9)), Buffer.alloc(0))
   })
 }
 

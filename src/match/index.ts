@@ -2,6 +2,17 @@
 
 export { type EvidenceKind, Measured, evidenceOf, evidenceOfHashes } from './evidence.ts'
 export { type IndexOptions, NearIndex } from './match-index.ts'
+export {
+  type Link,
+  type LinkCounts,
+  type LinkFields,
+  LinkGraph,
+  type LinkSpaces,
+  type LinkTarget,
+  linkSpaces,
+  linkSpacesOf,
+  type Orphan,
+} from './link-graph.ts'
 export { MeasuredCache } from './measured-cache.ts'
 export { type PortableIndex, portableIndex, portableRows } from './portable.ts'
 export {

@@ -80,7 +80,7 @@ export interface ExplainHow {
 }
 
 function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Cause {
-  const { entry, known, form, link, similarity, meant, meantSimilarity } = story
+  const { entry, known, form, link, similarity, semanticLink, semanticSimilarity } = story
   const { outcome } = entry
   const threshold = near?.settings.similarityMin ?? 0
   const meaning = {
@@ -88,8 +88,8 @@ function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Cause
     threshold: semantic?.settings.similarityMin ?? 0,
     embedder: semantic?.settings.embedder ?? '',
   } as const
-  if (outcome === 'duplicate' && meantSimilarity !== undefined) {
-    return { content: outcome, of: originOf(known), ...meaning, similarity: meantSimilarity }
+  if (outcome === 'duplicate' && semanticSimilarity !== undefined) {
+    return { content: outcome, of: originOf(known), ...meaning, similarity: semanticSimilarity }
   }
   if (outcome === 'duplicate' && similarity !== undefined) {
     return { content: outcome, of: originOf(known), method: 'near', similarity, threshold }
@@ -106,9 +106,9 @@ function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Cause
     const of = originOf(link.to)
     return { content: outcome, of, method: 'near', similarity: link.to.similarity, threshold }
   }
-  if (outcome === 'linked' && meant?.to) {
-    const of = originOf(meant.to)
-    return { content: outcome, of, ...meaning, similarity: meant.to.similarity }
+  if (outcome === 'linked' && semanticLink?.to) {
+    const of = originOf(semanticLink.to)
+    return { content: outcome, of, ...meaning, similarity: semanticLink.to.similarity }
   }
   return { content: 'new' }
 }

@@ -18,13 +18,13 @@ export interface Stats extends Counts {
 export function* readStats(scope: ReadScope, { near, semantic }: Keeping): Transaction<Stats> {
   const counts = yield* readCounts(scope)
   const linked = near && (yield* near.stats())
-  const meant = semantic && (yield* semantic.stats())
+  const meanings = semantic && (yield* semantic.graph.readCounts())
   const { valueBytes, contentBytes } = counts
   return {
     ...counts,
     bytesSaved: valueBytes - contentBytes,
     dedupRatio: contentBytes === 0 ? 1 : valueBytes / contentBytes,
     ...(linked && { near: { links: linked.links, possibleMisses: linked.passedOver } }),
-    ...(meant && { semantic: meant }),
+    ...(meanings && { semantic: meanings }),
   }
 }

@@ -6,15 +6,7 @@
 import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { computeBands, jaccard, shingleHashes, sketchOf } from '../../src/fingerprint/index.ts'
 import { bucketKey } from '../../src/match/rows.ts'
-import {
-  decodePayload,
-  decodeSimilarity,
-  linked,
-  links,
-  nearTallies,
-  orphaned,
-  storeNear,
-} from '../../src/store/near/rows.ts'
+import { decodePayload, decodeSimilarity, nearLinks, storeNear } from '../../src/store/near/rows.ts'
 import { contents, digests, refs } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fail, latin1, table } from './invariants.ts'
@@ -95,7 +87,7 @@ function bandsOf(value: string): Uint32Array {
 
 interface Rows {
   readonly idOf: Map<string, string>
-  readonly linkOf: Map<string, ReturnType<typeof links.codec.decode>>
+  readonly linkOf: Map<string, ReturnType<typeof nearLinks.links.codec.decode>>
   readonly buckets: Map<string, ReturnType<typeof storeNear.buckets.codec.decode>>
   readonly gone: Map<string, unknown>
 }
@@ -115,9 +107,9 @@ export class NearInvariants {
     this.#remember(world, idOf)
     const rows = {
       idOf,
-      linkOf: table(world, links),
+      linkOf: table(world, nearLinks.links),
       buckets: table(world, storeNear.buckets),
-      gone: table(world, orphaned),
+      gone: table(world, nearLinks.orphaned),
     }
     this.#checkLinks(world, rows)
     this.#checkRepresentatives(world, rows)
@@ -126,7 +118,7 @@ export class NearInvariants {
 
   /** Nothing waits any more, and verify agrees. */
   async checkEnd(world: SimulatedWorld, store: Store): Promise<void> {
-    if (table(world, orphaned).size > 0) fail('a note of an orphan was left behind')
+    if (table(world, nearLinks.orphaned).size > 0) fail('a note of an orphan was left behind')
     const { problems, notes } = await store.verify()
     if (problems.length > 0 || notes.length > 0) {
       fail(`verify found ${JSON.stringify([problems[0], notes])}`)
@@ -148,7 +140,7 @@ export class NearInvariants {
   }
 
   #checkLinks(world: SimulatedWorld, { idOf, linkOf, gone }: Rows): void {
-    const back = table(world, linked)
+    const back = table(world, nearLinks.linked)
     let count = 0
     for (const [id, digest] of idOf) {
       const isEmpty = canonical(this.#text(id)) === ''
@@ -167,7 +159,7 @@ export class NearInvariants {
     }
     for (const id of linkOf.keys()) if (!idOf.has(id)) fail('there is a link without its content')
     if (back.size !== count) fail('there is a row of linked without its link')
-    const tally = table(world, nearTallies).get('links') ?? 0
+    const tally = table(world, nearLinks.tallies).get('links') ?? 0
     if (tally !== count) fail(`tally links is ${tally}, and should be ${count}`)
   }
 

@@ -4,13 +4,13 @@
  * the next collection.
  */
 
-import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
-import { findParts } from '../transactions/get.ts'
-import { linked, orphaned } from './rows.ts'
-import { meantPending } from '../semantic/rows.ts'
+import type { Orphan } from '../../match/index.ts'
+import { findBytes } from '../transactions/get.ts'
+import { semanticPending } from '../semantic/rows.ts'
 import type { Keeping } from '../transactions/release.ts'
-import { digests, type Known, partCount } from '../rows.ts'
+import { digests, type Known } from '../rows.ts'
 import type { StoreNear } from './store-near.ts'
 
 /** Returns how many were re-evaluated. */
@@ -26,13 +26,8 @@ async function adoptNear(backend: Backend, keeping: Keeping): Promise<number> {
   const { near } = keeping
   let adopted = 0
   if (!near?.canCompare) return adopted
-  for await (const { key: gone } of backend.scan(orphaned)) {
-    const range = { start: gone, end: endOfPrefix(gone) }
-    for await (const { key, value: digest } of backend.scan(linked, range)) {
-      const id = key.subarray(gone.byteLength)
-      if (await adopt(backend, near, keeping, gone, id, Buffer.from(digest))) adopted++
-    }
-    await backend.run(dropNote, gone)
+  for await (const orphan of near.graph.orphans(backend)) {
+    if (await adopt(backend, near, keeping, orphan)) adopted++
   }
   return adopted
 }
@@ -41,22 +36,21 @@ async function adopt(
   backend: Backend,
   near: StoreNear,
   { partBytes, semantic }: Keeping,
-  gone: Buffer,
-  id: Buffer,
-  digest: Buffer,
+  orphan: Orphan,
 ): Promise<boolean> {
+  const { id, digest } = orphan
   const known = await backend.read(findKnown, digest)
   // Swept meanwhile, and its link with it.
   if (!known || !equalBytes(known.id, id)) return false
-  const parts = await backend.read(findParts, id, 0, partCount(known.bytes, partBytes))
-  if (!parts) return false
-  const value = near.prepare(Buffer.concat(parts))
+  const bytes = await backend.read(() => findBytes(known, partBytes))
+  if (!bytes) return false
+  const value = near.prepare(bytes)
   const looks = typeof value === 'string' ? { looks: [] } : value
   const content = { id, digest, bytes: known.bytes }
   const body = function* (scope: Scope) {
-    const isAdopted = yield* near.adopt(scope, gone, content, looks)
+    const isAdopted = yield* near.adopt(scope, orphan.gone, content, looks)
     // What is like nothing any more may still mean the same as something.
-    if (isAdopted && semantic) scope.write(cell(meantPending, id), digest)
+    if (isAdopted && semantic) scope.write(cell(semanticPending, id), digest)
     return isAdopted
   }
   try {
@@ -69,9 +63,4 @@ async function adopt(
 
 function* findKnown(_scope: unknown, digest: Bytes): Transaction<Known | undefined> {
   return (yield* read(cell(digests, digest)))[0]
-}
-
-/** Nothing can be linked any more to what is gone, so what was to be decided has been. */
-function* dropNote(scope: Scope, gone: Buffer): Transaction<void> {
-  scope.remove(cell(orphaned, gone))
 }

@@ -3,60 +3,35 @@
  * of a row holds its format (1) in the high half and flags in the low one.
  */
 
-import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../../backends/index.ts'
-import { nearSpaces, rawCodec, spacesOf } from '../../match/index.ts'
+import type { Space } from '../../backends/index.ts'
+import {
+  type Link,
+  type LinkFields,
+  type LinkSpaces,
+  linkSpaces,
+  linkSpacesOf,
+  nearSpaces,
+  spacesOf,
+} from '../../match/index.ts'
 
 const FORMAT = 0x10
 const ID = 16
 const DIGEST = 32
 
-/** What a content is to those like it. */
-export interface Link {
+/** What a content is to those like it: a representative, unless it is linked to one. */
+export interface NearLink extends Link {
   /** The group of the index it is in, or would be. */
   readonly group: Buffer
-  /** Absent: it is a representative itself. */
-  readonly to: LinkedTo | undefined
 }
 
-export interface LinkedTo {
-  readonly id: Buffer
-  readonly digest: Buffer
-  readonly similarity: number
-  readonly storedAt: number
-  readonly firstKey: Buffer
-}
-
-/** `1f` group (16) [content it is linked to (16) its digest (32) similarity (8) stored at (6) first key]; flags: 1 linked. */
-const linkCodec: Codec<Link> = {
-  encode({ group, to }) {
-    const head = concat(Buffer.of(FORMAT | (to ? 1 : 0)), group)
-    if (!to) return head
-    const numbers = Buffer.allocUnsafe(14)
-    numbers.writeDoubleBE(to.similarity)
-    numbers.writeUIntBE(to.storedAt, 8, 6)
-    return Buffer.concat([head, to.id, to.digest, numbers, to.firstKey])
-  },
-  decode(bytes) {
-    const row = asBuffer(bytes)
-    const isLinked = ((row[0] ?? 0) & 1) !== 0
-    const numbersAt = 1 + 2 * ID + DIGEST
-    const bytesMin = isLinked ? numbersAt + 14 : 1 + ID
-    if (row.byteLength < bytesMin || !hasFormat(row)) throw unreadable('links')
-    const group = row.subarray(1, 1 + ID)
-    if (!isLinked) return { group, to: undefined }
-    return {
-      group,
-      to: {
-        id: row.subarray(1 + ID, 1 + 2 * ID),
-        digest: row.subarray(1 + 2 * ID, numbersAt),
-        similarity: row.readDoubleBE(numbersAt),
-        storedAt: row.readUIntBE(numbersAt + 8, 6),
-        firstKey: row.subarray(numbersAt + 14),
-      },
-    }
-  },
+/** The row begins with its group (16). */
+const nearFields: LinkFields<NearLink> = {
+  bytes: ID,
+  flagsOf: () => 0,
+  encode: ({ group }) => group,
+  decode: (group, to) => ({ group, to }),
 }
 
 /** The payload of a representative: its digest (32) and its length (6). */
@@ -73,7 +48,10 @@ export function encodePayload({ digest, bytes }: Payload): Buffer {
 }
 
 export function decodePayload(payload: Buffer): Payload {
-  if (payload.byteLength !== DIGEST + 6) throw unreadable('representatives')
+  if (payload.byteLength !== DIGEST + 6) {
+    const message = 'A row of near.representatives cannot be read. Run verify on this store.'
+    throw new PrestigeError('CONTENT_CORRUPT', message)
+  }
   return { digest: payload.subarray(0, DIGEST), bytes: payload.readUIntBE(DIGEST, 6) }
 }
 
@@ -90,34 +68,11 @@ export function decodeSimilarity(bytes: Bytes | undefined): number | undefined {
   return asBuffer(bytes).readDoubleBE(1)
 }
 
-function unreadable(what: string): PrestigeError {
-  const message = `A row of near duplicates (${what}) cannot be read. Run verify on this store.`
-  return new PrestigeError('CONTENT_CORRUPT', message)
-}
-
 export const storeNear = nearSpaces('near')
-/** Content id → Link. */
-export const links: Space<Link> = rows('near.links', sealed('near.links', linkCodec), {
-  ordered: true,
-})
-/** Content id of a representative and of a content that is linked to it → the latter's digest. */
-export const linked: Space<Bytes> = rows('near.linked', rawCodec, {
-  ordered: true,
-  gatherBytes: 16,
-})
-/** Content id of a representative that is gone → nothing: those linked to it are to be re-evaluated. */
-export const orphaned: Space<Bytes> = rows('near.orphaned', rawCodec, { ordered: true })
-/** `links`: contents that are linked; `passedOver`: values found new although full buckets were passed over. */
-export const nearTallies: Space<number> = tallies('near.tallies')
+/** Besides its links, `tallies` counts `passedOver`: values found new although full buckets were passed over. */
+export const nearLinks: LinkSpaces<NearLink> = linkSpaces('near', nearFields, { gatherBytes: 16 })
 
 export const nearStoreSpaces: readonly Space<unknown>[] = [
   ...spacesOf(storeNear),
-  links,
-  linked,
-  orphaned,
-  nearTallies,
+  ...linkSpacesOf(nearLinks),
 ]
-
-export function linkedKey(representative: Bytes, id: Bytes): Buffer {
-  return concat(representative, id)
-}

@@ -11,7 +11,7 @@ import { cell, type Range, type Row, type Scope, type Space } from '../../backen
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
 import { openStore, type Store, type StoreInput } from '../../index.ts'
-import { orphaned } from './rows.ts'
+import { nearLinks } from './rows.ts'
 
 const NEAR: StoreInput = { dedup: 'near' }
 const A = textOf(1)
@@ -388,7 +388,7 @@ describe('a representative that goes', () => {
     const { contentId } = await store.put('a', A)
     await store.put('b', A_ONE)
     await new MemoryBackend({}, engine).run(function* (scope: Scope) {
-      scope.write(cell(orphaned, Buffer.from(contentId, 'hex')), Buffer.alloc(0))
+      scope.write(cell(nearLinks.orphaned, Buffer.from(contentId, 'hex')), Buffer.alloc(0))
     })
     await store.collect()
     expect(await store.explain('b')).toMatchObject({

@@ -15,7 +15,6 @@ import {
   type Backend,
   cell,
   type Cell,
-  first,
   glance,
   read,
   type Scope,
@@ -26,6 +25,7 @@ import {
   type Candidate,
   groupKey,
   type Hit,
+  LinkGraph,
   type Look,
   Measured,
   MeasuredCache,
@@ -37,11 +37,8 @@ import {
 import {
   decodePayload,
   encodePayload,
-  linked,
-  linkedKey,
-  links,
-  nearTallies,
-  orphaned,
+  type NearLink,
+  nearLinks,
   type Payload,
   storeNear,
 } from './rows.ts'
@@ -84,12 +81,12 @@ export interface NearLimits {
   readonly bucketMax?: number | undefined
 }
 
-export const LINKS: Cell<number> = cell(nearTallies, Buffer.from('links'))
-const PASSED_OVER = cell(nearTallies, Buffer.from('passedOver'))
+const PASSED_OVER = cell(nearLinks.tallies, Buffer.from('passedOver'))
 
 export class StoreNear {
   readonly settings: NearSettings
   readonly index: NearIndex<Uint16Array>
+  readonly graph: LinkGraph<NearLink>
   /** Absent: a function that was not given. Nothing can be compared then, but what goes away is taken out. */
   readonly #canonical: CanonicalProfile | undefined
   readonly #partBytes: number
@@ -109,6 +106,11 @@ export class StoreNear {
     this.#partBytes = partBytes
     const likeness = new TextLikeness(settings.slots, settings)
     this.index = new NearIndex(storeNear, likeness, { serial, candidatesMax, bucketMax })
+    this.graph = new LinkGraph(nearLinks, {
+      countsRepresentatives: false,
+      isRepresentative: ({ to }) => to === undefined,
+      removeFromIndex: (scope, id, { group }) => this.#removeFromIndex(scope, id, group),
+    })
     this.#measured = serial ? new MeasuredCache() : undefined
   }
 
@@ -166,7 +168,7 @@ export class StoreNear {
     const [look] = value.looks
     if (look === undefined) return
     yield* this.index.insert(scope, look.group, id, look.signature, encodePayload(payload))
-    scope.write(cell(links, id), { group: look.group, to: undefined })
+    this.graph.add(scope, { id, digest: payload.digest }, { group: look.group, to: undefined })
     if (passedOver > 0) scope.add(PASSED_OVER, 1)
   }
 
@@ -182,44 +184,23 @@ export class StoreNear {
     const { digest } = decodePayload(hit.row.payload)
     const { storedAt, firstKey } = known
     const to = { id: hit.id, digest, similarity: hit.similarity, storedAt, firstKey }
-    scope.write(cell(links, content.id), { group, to })
-    scope.write(cell(linked, linkedKey(hit.id, content.id)), content.digest)
-    scope.add(LINKS, 1)
+    this.graph.add(scope, content, { group, to })
   }
 
-  /** The content is being swept. */
-  *leave(scope: Scope, id: Buffer): Transaction<void> {
-    const [link] = yield* read(cell(links, id))
-    if (!link) return
-    scope.remove(cell(links, id))
-    if (link.to) {
-      scope.remove(cell(linked, linkedKey(link.to.id, id)))
-      scope.add(LINKS, -1)
-      return
-    }
-    yield* this.index.remove(scope, Buffer.from(link.group), id)
-    const hasLinked = !scope.serial || (yield* first(linked, id)) !== undefined
-    if (hasLinked) scope.write(cell(orphaned, id), EMPTY)
+  *#removeFromIndex(scope: Scope, id: Buffer, group: Buffer): Transaction<void> {
+    yield* this.index.remove(scope, Buffer.from(group), id)
   }
 
   /** Re-evaluates a content whose representative is gone. Returns whether it was still to be decided. */
   *adopt(scope: Scope, gone: Buffer, content: NearContent, value: NearValue): Transaction<boolean> {
-    const place = cell(links, content.id)
-    const [link] = yield* read(place)
-    if (!link?.to || !equalBytes(link.to.id, gone)) return false
-    scope.remove(cell(linked, linkedKey(gone, content.id)))
-    // What cannot be compared any more has no row of its own.
-    scope.remove(place)
-    scope.add(LINKS, -1)
+    if (!(yield* this.graph.unlink(scope, gone, content.id))) return false
     yield* this.#decide(scope, content, value)
     return true
   }
 
   /** Decides about a content that is listed, but neither linked nor a representative. */
   *decide(scope: Scope, content: NearContent, value: NearValue): Transaction<void> {
-    const place = cell(links, content.id)
-    const listing = cell(digests, content.digest)
-    const [link, known] = yield* read(place, listing)
+    const [link, known] = yield* read(this.graph.row(content.id), cell(digests, content.digest))
     if (link || !known || !equalBytes(known.id, content.id)) return
     yield* this.#decide(scope, content, value)
   }
@@ -244,8 +225,9 @@ export class StoreNear {
   }
 
   *stats(): Transaction<{ readonly links: number; readonly passedOver: number }> {
-    const [count = 0, passedOver = 0] = yield* read(LINKS, PASSED_OVER)
-    return { links: count, passedOver }
+    const { links } = yield* this.graph.readCounts()
+    const [passedOver = 0] = yield* read(PASSED_OVER)
+    return { links, passedOver }
   }
 
   /** How similar a value is to the bytes of a representative of this group; `undefined`: they do not compare. */

@@ -4,34 +4,25 @@
  * the representative away, so a crash delays it at most until the next collection.
  */
 
-import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
+import { equalBytes } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { linkedKey, links } from '../near/rows.ts'
+import type { Orphan } from '../../match/index.ts'
+import { nearLinks } from '../near/rows.ts'
 import { digests } from '../rows.ts'
-import {
-  type Meaning,
-  MEANT_LINKS,
-  type MeantContent,
-  type StoreSemantic,
-} from './store-semantic.ts'
+import { type Meaning, type SemanticContent, type StoreSemantic } from './store-semantic.ts'
 import type { NotCompared } from '../near/store-near.ts'
-import { meant, meantLinked, meantOrphaned, meantPending } from './rows.ts'
+import { semanticPending } from './rows.ts'
+import { semanticGraph } from './view.ts'
 
 /** Rounds after which a content is left for the next collection. */
 const ROUNDS_MAX = 100
 
 /** Returns how many were re-evaluated. */
 export async function adoptMeanings(backend: Backend, semantic: StoreSemantic): Promise<number> {
-  for await (const { key: gone } of backend.scan(meantOrphaned)) {
-    const range = { start: gone, end: endOfPrefix(gone) }
-    for await (const { key, value: digest } of backend.scan(meantLinked, range)) {
-      await backend.run(unlink, gone, key.subarray(gone.byteLength), Buffer.from(digest))
-    }
-    await backend.run(dropOrphaned, gone)
-  }
+  for await (const orphan of semanticGraph.orphans(backend)) await backend.run(unlink, orphan)
   let decided = 0
-  for await (const { key: id, value: digest } of backend.scan(meantPending)) {
+  for await (const { key: id, value: digest } of backend.scan(semanticPending)) {
     if (await decidePending(backend, semantic, id, Buffer.from(digest))) decided++
   }
   return decided
@@ -66,7 +57,7 @@ async function decidePending(
 async function meaningOf(
   backend: Backend,
   semantic: StoreSemantic,
-  content: MeantContent,
+  content: SemanticContent,
 ): Promise<Meaning | NotCompared | undefined> {
   const { id, digest, bytes } = content
   if (bytes > semantic.settings.textBytesMax) return 'too-large'
@@ -83,16 +74,16 @@ async function meaningOf(
 function* decide(
   scope: Scope,
   semantic: StoreSemantic,
-  content: MeantContent,
+  content: SemanticContent,
   meaning: Meaning | NotCompared,
 ): Transaction<'decided' | 'again'> {
   const { id, digest } = content
-  const pending = cell(meantPending, id)
+  const pending = cell(semanticPending, id)
   const [note, row, known, near] = yield* read(
     pending,
-    cell(meant, id),
+    semanticGraph.row(id),
     cell(digests, digest),
-    cell(links, id),
+    cell(nearLinks.links, id),
   )
   if (!note) return 'decided'
   const isListed = known && equalBytes(known.id, id)
@@ -112,24 +103,12 @@ function* decide(
 }
 
 /** Its vectors stay: it is decided about by them. */
-function* unlink(scope: Scope, gone: Bytes, id: Buffer, digest: Buffer): Transaction<void> {
-  const back = cell(meantLinked, linkedKey(gone, id))
-  const [row, note] = yield* read(cell(meant, id), back)
-  if (note) scope.remove(back)
-  if (!row?.to || !equalBytes(row.to.id, gone)) return
-  scope.remove(cell(meant, id))
-  scope.add(MEANT_LINKS, -1)
-  scope.write(cell(meantPending, id), digest)
-}
-
-/** Nothing can be linked any more to what is gone, so what was to be decided has been noted. */
-// oxlint-disable-next-line require-yield -- a body that reads nothing is one too
-function* dropOrphaned(scope: Scope, gone: Buffer): Transaction<void> {
-  scope.remove(cell(meantOrphaned, gone))
+function* unlink(scope: Scope, { gone, id, digest }: Orphan): Transaction<void> {
+  if (yield* semanticGraph.unlink(scope, gone, id)) scope.write(cell(semanticPending, id), digest)
 }
 
 function* dropPending(scope: Scope, semantic: StoreSemantic, id: Buffer): Transaction<void> {
-  const [row] = yield* read(cell(meant, id))
-  scope.remove(cell(meantPending, id))
+  const [row] = yield* read(semanticGraph.row(id))
+  scope.remove(cell(semanticPending, id))
   if (!row) yield* semantic.vectors.remove(scope, id)
 }

@@ -12,9 +12,10 @@ import { PrestigeError } from '../../platform/errors.ts'
 import { CALLBACK_TIMEOUT_MS, type Embedder, StoreEmbedder } from '../../semantic/index.ts'
 import { adoptMeanings } from './adopt.ts'
 import { readSemantic } from './options.ts'
-import { meant, meantPending, meantVectors } from './rows.ts'
+import { semanticLinks, semanticPending, semanticVectors } from './rows.ts'
+import { semanticGraph } from './view.ts'
 import { SemanticOpening, settingsOf } from './settings.ts'
-import type { MeantContent, StoreSemantic } from './store-semantic.ts'
+import type { SemanticContent, StoreSemantic } from './store-semantic.ts'
 import {
   findSettings,
   replaceSettings,
@@ -57,9 +58,9 @@ export async function reembed(backend: Backend, input: ReembedInput): Promise<Re
     const { texts, embedded } = await embedAll(backend, semantic, input)
     const moving = { ...found, semantic: { ...wanted, isMigrating: true } }
     await backend.run(replaceSettings, found, moving)
-    for await (const { key } of backend.scan(meant)) {
+    for await (const { key } of backend.scan(semanticLinks.links)) {
       input.signal?.throwIfAborted()
-      await backend.run(setAside, semantic, key)
+      await backend.run(setAside, key)
     }
     await adoptMeanings(backend, semantic)
     await dropOthers(backend, semantic)
@@ -103,7 +104,7 @@ async function embedAll(
 ): Promise<{ readonly texts: number; readonly embedded: number }> {
   let texts = 0
   let embedded = 0
-  for (const space of [meant, meantPending] as const) {
+  for (const space of [semanticLinks.links, semanticPending] as const) {
     for await (const { key: id, value } of backend.scan<unknown>(space)) {
       signal?.throwIfAborted()
       const digest = digestOf(value)
@@ -128,7 +129,7 @@ async function contentOf(
   backend: Backend,
   id: Buffer,
   digest: Buffer,
-): Promise<MeantContent | undefined> {
+): Promise<SemanticContent | undefined> {
   const known = await backend.read(function* () {
     return (yield* read(cell(digests, digest)))[0]
   })
@@ -138,7 +139,7 @@ async function contentOf(
 async function embedOne(
   backend: Backend,
   semantic: StoreSemantic,
-  content: MeantContent,
+  content: SemanticContent,
 ): Promise<boolean> {
   if (await backend.read(() => semantic.vectors.read(content.id))) return false
   const text = await semantic.textIn(content)
@@ -154,16 +155,14 @@ async function embedOne(
 }
 
 /** What was decided by the old vectors is removed, and noted to be re-evaluated. */
-function* setAside(scope: Scope, semantic: StoreSemantic, id: Buffer): Transaction<void> {
-  const [row] = yield* read(cell(meant, id))
-  if (!row) return
-  yield* semantic.takeOut(scope, id, row)
-  scope.write(cell(meantPending, id), row.digest)
+function* setAside(scope: Scope, id: Buffer): Transaction<void> {
+  const link = yield* semanticGraph.leave(scope, id)
+  if (link) scope.write(cell(semanticPending, id), link.digest)
 }
 
 /** Vectors of other embedders. */
 async function dropOthers(backend: Backend, { vectors }: StoreSemantic): Promise<void> {
-  for await (const { key } of backend.scan(meantVectors)) {
+  for await (const { key } of backend.scan(semanticVectors)) {
     if (equalBytes(key.subarray(0, vectors.scope.byteLength), vectors.scope)) continue
     await backend.run(removeVectors, key)
   }
@@ -171,5 +170,5 @@ async function dropOthers(backend: Backend, { vectors }: StoreSemantic): Promise
 
 // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
 function* removeVectors(scope: Scope, key: Buffer): Transaction<void> {
-  scope.remove(cell(meantVectors, key))
+  scope.remove(cell(semanticVectors, key))
 }

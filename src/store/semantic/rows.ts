@@ -11,73 +11,56 @@ import { endianness } from 'node:os'
 
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../../backends/index.ts'
+import { type Codec, hasFormat, rows, type Space } from '../../backends/index.ts'
+import {
+  type Head,
+  type Link,
+  type LinkFields,
+  type LinkSpaces,
+  linkSpaces,
+  linkSpacesOf,
+  type LinkTarget,
+  nearSpaces,
+  rawCodec,
+} from '../../match/index.ts'
 
 const FORMAT = 0x10
 const ID = 16
 const DIGEST = 32
-const SEQUENCE = 6
 
 /** What a content is to those of like meaning. */
-export interface Meant {
+export interface SemanticLink extends Link {
   /** Of the content itself: what it is listed under, and how long it is. */
   readonly digest: Buffer
   readonly bytes: number
   /** `alone`: nothing can be said of its meaning, and it is compared with nothing. */
   readonly role: 'representative' | 'linked' | 'alone'
   /** Of what is linked. */
-  readonly to: MeantTo | undefined
+  readonly to: SemanticTarget | undefined
 }
 
-export interface MeantTo {
-  readonly id: Buffer
-  readonly digest: Buffer
-  readonly similarity: number
+export interface SemanticTarget extends LinkTarget {
   /** A judge confirmed what is less similar than the threshold. */
   readonly isJudged: boolean
-  readonly storedAt: number
-  readonly firstKey: Buffer
 }
 
-const LINKED = 1
 const JUDGED = 2
 const ALONE = 4
-const HEAD = 1 + DIGEST + 6
-const TO = ID + DIGEST + 8 + 6
 
-/** `1f` digest (32) bytes (6) [linked to (16) its digest (32) similarity (8) stored at (6) first key]. */
-const meantCodec: Codec<Meant> = {
-  encode({ digest, bytes, role, to }) {
-    const row = Buffer.allocUnsafe(HEAD + (to ? TO + to.firstKey.byteLength : 0))
-    row[0] =
-      FORMAT | (to ? LINKED : 0) | (to?.isJudged ? JUDGED : 0) | (role === 'alone' ? ALONE : 0)
-    row.set(digest, 1)
-    row.writeUIntBE(bytes, 1 + DIGEST, 6)
-    if (!to) return row
-    row.set(to.id, HEAD)
-    row.set(to.digest, HEAD + ID)
-    row.writeDoubleBE(to.similarity, HEAD + ID + DIGEST)
-    row.writeUIntBE(to.storedAt, HEAD + ID + DIGEST + 8, 6)
-    row.set(to.firstKey, HEAD + TO)
-    return row
+/** The row begins with its digest (32) and its length (6); flags: 2 judged, 4 alone. */
+const semanticFields: LinkFields<SemanticLink> = {
+  bytes: DIGEST + 6,
+  flagsOf: ({ role, to }) => (to?.isJudged ? JUDGED : 0) | (role === 'alone' ? ALONE : 0),
+  encode({ digest, bytes }) {
+    const fields = Buffer.allocUnsafe(DIGEST + 6)
+    fields.set(digest)
+    fields.writeUIntBE(bytes, DIGEST, 6)
+    return fields
   },
-  decode(bytes) {
-    const row = checked('links', bytes, HEAD)
-    const flags = row.readUInt8(0)
-    const own = { digest: row.subarray(1, 1 + DIGEST), bytes: row.readUIntBE(1 + DIGEST, 6) }
-    if ((flags & LINKED) === 0) {
-      return { ...own, role: flags & ALONE ? 'alone' : 'representative', to: undefined }
-    }
-    checked('links', bytes, HEAD + TO)
-    const to = {
-      id: row.subarray(HEAD, HEAD + ID),
-      digest: row.subarray(HEAD + ID, HEAD + ID + DIGEST),
-      similarity: row.readDoubleBE(HEAD + ID + DIGEST),
-      isJudged: (flags & JUDGED) !== 0,
-      storedAt: row.readUIntBE(HEAD + ID + DIGEST + 8, 6),
-      firstKey: row.subarray(HEAD + TO),
-    }
-    return { ...own, role: 'linked', to }
+  decode(fields, to, flags) {
+    const own = { digest: fields.subarray(0, DIGEST), bytes: fields.readUIntBE(DIGEST, 6) }
+    if (to) return { ...own, role: 'linked', to: { ...to, isJudged: (flags & JUDGED) !== 0 } }
+    return { ...own, role: flags & ALONE ? 'alone' : 'representative', to: undefined }
   },
 }
 
@@ -113,33 +96,13 @@ function littleEndian({ buffer, byteOffset, byteLength }: Float32Array): Buffer 
   return IS_LITTLE_ENDIAN ? bytes : Buffer.from(bytes).swap32()
 }
 
-/** `10` number of the last journal row (6) its nonce (16). */
-export interface MeantHead {
-  readonly sequence: number
-  readonly nonce: Buffer
-}
-
-const headCodec: Codec<MeantHead> = {
-  encode({ sequence, nonce }) {
-    const row = Buffer.allocUnsafe(1 + SEQUENCE + ID)
-    row[0] = FORMAT
-    row.writeUIntBE(sequence, 1, SEQUENCE)
-    row.set(nonce, 1 + SEQUENCE)
-    return row
-  },
-  decode(bytes) {
-    const row = checked('heads', bytes, 1 + SEQUENCE + ID)
-    return { sequence: row.readUIntBE(1, SEQUENCE), nonce: row.subarray(1 + SEQUENCE) }
-  },
-}
-
 /** `10` nonce (16) id (16): this content became a representative, or ceased to be one. */
-export interface MeantChange {
+export interface SemanticChange {
   readonly nonce: Buffer
   readonly id: Buffer
 }
 
-const changeCodec: Codec<MeantChange> = {
+const changeCodec: Codec<SemanticChange> = {
   encode({ nonce, id }) {
     return Buffer.concat([Buffer.of(FORMAT), nonce, id])
   },
@@ -148,8 +111,6 @@ const changeCodec: Codec<MeantChange> = {
     return { nonce: row.subarray(1, 1 + ID), id: row.subarray(1 + ID) }
   },
 }
-
-const rawCodec: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
 
 function checked(what: string, bytes: Bytes, bytesMin: number): Buffer {
   const row = asBuffer(bytes)
@@ -162,64 +123,46 @@ function unreadable(what: string): PrestigeError {
   return new PrestigeError('CONTENT_CORRUPT', message)
 }
 
-/** Content id → Meant. */
-export const meant: Space<Meant> = rows('semantic.links', sealed('semantic.links', meantCodec), {
-  ordered: true,
-})
-/** Content id of a representative and of a content that is linked to it → the latter's digest. */
-export const meantLinked: Space<Bytes> = rows('semantic.linked', rawCodec, { ordered: true })
-/** Content id of a representative that is gone → nothing: those linked to it are to be re-evaluated. */
-export const meantOrphaned: Space<Bytes> = rows('semantic.orphaned', rawCodec, { ordered: true })
+export const semanticLinks: LinkSpaces<SemanticLink> = linkSpaces('semantic', semanticFields)
 /** Content id → its digest: it is to be decided about. */
-export const meantPending: Space<Bytes> = rows('semantic.pending', rawCodec, { ordered: true })
+export const semanticPending: Space<Bytes> = rows('semantic.pending', rawCodec, { ordered: true })
 /** Embedder (16), content id (16) or digest of a text that is not kept (32), number of the row (2) → VectorsRow. */
-export const meantVectors: Space<VectorsRow> = rows('semantic.vectors', vectorsCodec, {
+export const semanticVectors: Space<VectorsRow> = rows('semantic.vectors', vectorsCodec, {
   ordered: true,
 })
-export const meantHeads: Space<MeantHead> = rows('semantic.heads', headCodec)
-/** Number of the change → MeantChange. */
-export const meantJournal: Space<MeantChange> = rows('semantic.journal', changeCodec, {
+export const semanticHeads: Space<Head> = nearSpaces('semantic').heads
+/** Number of the change → SemanticChange. */
+export const semanticJournal: Space<SemanticChange> = rows('semantic.journal', changeCodec, {
   ordered: true,
 })
-/** `links`: contents that are linked; `representatives`. */
-export const meantTallies: Space<number> = tallies('semantic.tallies')
 
 export const semanticStoreSpaces: readonly Space<unknown>[] = [
-  meant,
-  meantLinked,
-  meantOrphaned,
-  meantPending,
-  meantVectors,
-  meantHeads,
-  meantJournal,
-  meantTallies,
+  ...linkSpacesOf(semanticLinks),
+  semanticPending,
+  semanticVectors,
+  semanticHeads,
+  semanticJournal,
 ]
-
-export function changeKey(sequence: number): Buffer {
-  const key = Buffer.allocUnsafe(SEQUENCE)
-  key.writeUIntBE(sequence, 0, SEQUENCE)
-  return key
-}
 
 /**
  * What a key's reference records if it shares the bytes of what its text means: `11` similarity (8), and the SHA-256
  * of its own text (32), whose vectors are kept as long as the key.
  */
-export interface MeantReference {
+export interface SemanticReference {
   readonly similarity: number
   readonly text: Buffer
 }
 
 const REFERENCE_BYTES = 1 + 8 + DIGEST
 
-export function encodeReference({ similarity, text }: MeantReference): Buffer {
+export function encodeReference({ similarity, text }: SemanticReference): Buffer {
   const numbers = Buffer.allocUnsafe(9)
   numbers[0] = FORMAT | 1
   numbers.writeDoubleBE(similarity, 1)
   return concat(numbers, text)
 }
 
-export function decodeReference(bytes: Bytes | undefined): MeantReference | undefined {
+export function decodeReference(bytes: Bytes | undefined): SemanticReference | undefined {
   if (bytes?.byteLength !== REFERENCE_BYTES) return undefined
   const row = asBuffer(bytes)
   return { similarity: row.readDoubleBE(1), text: row.subarray(9) }

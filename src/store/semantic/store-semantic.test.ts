@@ -13,7 +13,7 @@ import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
 import { openStore, reembedStore, type Store, type StoreInput } from '../../index.ts'
 import { vectorCosine } from '../../semantic/index.ts'
-import { meant, meantVectors, semanticStoreSpaces } from './rows.ts'
+import { semanticLinks, semanticStoreSpaces, semanticVectors } from './rows.ts'
 
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -208,8 +208,8 @@ describe('what a text costs', () => {
     for (let at = 0; at < 5; at++) await store.put(`key ${at}`, sentence(at % 2, at))
     for (let at = 0; at < 5; at++) await store.delete(`key ${at}`)
     const backend = new MemoryBackend({}, engine)
-    for await (const row of backend.scan(meantVectors)) expect(row).toBeUndefined()
-    for await (const row of backend.scan(meant)) expect(row).toBeUndefined()
+    for await (const row of backend.scan(semanticVectors)) expect(row).toBeUndefined()
+    for await (const row of backend.scan(semanticLinks.links)) expect(row).toBeUndefined()
     await expectSound(store)
   })
 })
@@ -516,7 +516,7 @@ describe('verify', () => {
     await store.put('b', A_ONE)
     await store.put('c', OTHER)
     const id = Buffer.from((await store.explain('a'))!.points.content, 'hex')
-    await damage(engine, (scope) => scope.remove(cell(meant, id)))
+    await damage(engine, (scope) => scope.remove(cell(semanticLinks.links, id)))
     const found = await store.verify()
     expect(found.problems.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['link-missing', 'link-orphaned']),
@@ -568,9 +568,9 @@ describe('verify', () => {
     const store = await open(inputOf({ embedder }), engine)
     await store.put('a', A)
     const keys: Buffer[] = []
-    for await (const { key } of new MemoryBackend({}, engine).scan(meantVectors)) keys.push(key)
+    for await (const { key } of new MemoryBackend({}, engine).scan(semanticVectors)) keys.push(key)
     await damage(engine, (scope) => {
-      for (const key of keys) scope.remove(cell(meantVectors, key))
+      for (const key of keys) scope.remove(cell(semanticVectors, key))
     })
     expect((await store.verify()).problems).toMatchObject([{ kind: 'vectors-missing' }])
     expect((await store.verify({ repair: true })).isSound).toBe(true)

@@ -11,8 +11,6 @@ import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
-  type Cell,
-  first,
   glance,
   read,
   type Scope,
@@ -27,30 +25,28 @@ import {
   type GuardOptions,
   type StoreEmbedder,
 } from '../../semantic/index.ts'
-import {
-  decodeReference,
-  type Meant,
-  meant,
-  meantLinked,
-  meantOrphaned,
-  meantPending,
-  meantTallies,
-} from './rows.ts'
-import { linkedKey } from '../near/rows.ts'
+import { decodeReference, semanticPending } from './rows.ts'
 import type { Notes } from '../observe.ts'
 import { Arbiter, type Asking, type SemanticVeto } from './arbiter.ts'
 import type { SemanticOptions } from './options.ts'
 import { RecentVectors, VectorRows, WINDOWS_MAX } from './vectors.ts'
-import { changesSince, noteChange, type Position, REPRESENTATIVES, START } from './view.ts'
-import { SemanticView } from './view.ts'
+import {
+  changesSince,
+  noteChange,
+  type Position,
+  semanticGraph,
+  SemanticView,
+  START,
+} from './view.ts'
 import { type Origin, originOf } from '../receipt.ts'
 import { Turns } from '../turns.ts'
-import { contents, digests, type Known, partCount, partKey } from '../rows.ts'
+import { digests, type Known } from '../rows.ts'
+import { findBytes } from '../transactions/get.ts'
 import type { SemanticSettings } from '../settings.ts'
 import type { NotCompared } from '../near/store-near.ts'
 
 /** A content that a text means the same as. */
-export interface MeantHit {
+export interface SemanticHit {
   readonly id: Buffer
   readonly digest: Buffer
   readonly similarity: number
@@ -70,20 +66,20 @@ export interface Meaning {
   readonly vectors: DocumentVectors | undefined
   /** SHA-256 of the text. */
   readonly text: Buffer
-  readonly hit: MeantHit | undefined
+  readonly hit: SemanticHit | undefined
   readonly refused: Refused | undefined
   /** Up to where in the journal representatives have been looked at. */
   readonly seen: Position
 }
 
 /** A content to decide about. */
-export interface MeantContent {
+export interface SemanticContent {
   readonly id: Buffer
   readonly digest: Buffer
   readonly bytes: number
 }
 
-export interface MeantMatch extends MeantHit {
+export interface SemanticMatch extends SemanticHit {
   readonly known: Known
 }
 
@@ -98,7 +94,6 @@ export interface SemanticDeps {
   readonly path: string | undefined
 }
 
-export const MEANT_LINKS: Cell<number> = cell(meantTallies, Buffer.from('links'))
 /** Changes that a transaction looks at by itself; with more it is left to the index. */
 const CHANGES_MAX = 64
 /** The mean of many windows finds candidates, and may lie a little lower than the windows themselves. */
@@ -111,6 +106,7 @@ export class StoreSemantic {
   readonly vectors: VectorRows
   readonly view: SemanticView
   readonly arbiter: Arbiter
+  readonly graph: typeof semanticGraph = semanticGraph
   readonly #backend: Backend
   readonly #options: SemanticOptions
   readonly #partBytes: number
@@ -233,7 +229,7 @@ export class StoreSemantic {
   /** The most similar that nothing speaks against; of equals, the oldest. */
   async #choose(
     own: Asking,
-    matches: readonly MeantMatch[],
+    matches: readonly SemanticMatch[],
     notes: Notes | undefined,
   ): Promise<Pick<Meaning, 'hit' | 'refused'>> {
     let refused: Refused | undefined
@@ -254,11 +250,11 @@ export class StoreSemantic {
     vectors: DocumentVectors,
     self?: Bytes,
     wanted: { readonly least?: number; readonly limit?: number } = {},
-  ): Promise<{ readonly matches: readonly MeantMatch[]; readonly seen: Position }> {
+  ): Promise<{ readonly matches: readonly SemanticMatch[]; readonly seen: Position }> {
     const { least = this.arbiter.least, limit = this.#options.searchK } = wanted
     const floor = Math.max(-1, vectors.windows.length > 1 ? least - POOLED_SLACK : least)
     const { matches, seen } = await this.view.search(vectors.pooled, limit + 1, floor)
-    const found: MeantMatch[] = []
+    const found: SemanticMatch[] = []
     for (const { id } of matches) {
       if (self && equalBytes(id, self)) continue
       const match = await this.#backend.read(() => this.#measure(id, vectors))
@@ -285,8 +281,8 @@ export class StoreSemantic {
     return undefined
   }
 
-  *#measure(id: Buffer, vectors: DocumentVectors): Transaction<MeantMatch | undefined> {
-    const [row] = yield* glance(cell(meant, id))
+  *#measure(id: Buffer, vectors: DocumentVectors): Transaction<SemanticMatch | undefined> {
+    const [row] = yield* glance(this.graph.row(id))
     if (row?.role !== 'representative') return undefined
     const other = yield* this.vectors.read(id)
     const [known] = yield* glance(cell(digests, row.digest))
@@ -296,18 +292,10 @@ export class StoreSemantic {
   }
 
   /** The text of a content, from its parts. */
-  async textIn(content: MeantContent): Promise<string | undefined> {
-    const value = await this.#backend.read(() => this.#bytesOf(content))
+  async textIn(content: SemanticContent): Promise<string | undefined> {
+    const value = await this.#backend.read(() => findBytes(content, this.#partBytes))
     const found = value && this.textOf(value)
     return typeof found === 'object' ? found.text : undefined
-  }
-
-  *#bytesOf({ id, bytes }: MeantContent): Transaction<Buffer | undefined> {
-    const parts = partCount(bytes, this.#partBytes)
-    const cells = Array.from({ length: parts }, (_, part) => cell(contents, partKey(id, part)))
-    const found = yield* glance(...cells)
-    const value = Buffer.concat(found.map((part) => part ?? EMPTY))
-    return value.byteLength === bytes ? value : undefined
   }
 
   /**
@@ -317,7 +305,7 @@ export class StoreSemantic {
   *settle(meaning: Meaning, self?: Bytes): Transaction<Known | undefined | 'again'> {
     const { hit, vectors } = meaning
     if (hit) {
-      const [row, known] = yield* read(cell(meant, hit.id), cell(digests, hit.digest))
+      const [row, known] = yield* read(this.graph.row(hit.id), cell(digests, hit.digest))
       const isThere = row?.role === 'representative' && known && equalBytes(known.id, hit.id)
       return isThere ? known : 'again'
     }
@@ -335,64 +323,42 @@ export class StoreSemantic {
   }
 
   /** The content stands for those of like meaning from now on; or, without vectors, for nobody. */
-  *begin(scope: Scope, { id, digest, bytes }: MeantContent, meaning: Meaning | NotCompared) {
+  *begin(scope: Scope, { id, digest, bytes }: SemanticContent, meaning: Meaning | NotCompared) {
     const vectors = typeof meaning === 'string' ? undefined : meaning.vectors
     const role = vectors ? 'representative' : 'alone'
-    scope.write(cell(meant, id), { digest, bytes, role, to: undefined })
+    this.graph.add(scope, { id, digest }, { digest, bytes, role, to: undefined })
     if (!vectors) return
     this.vectors.write(scope, id, vectors)
     if (scope.serial) this.#recent.add(id, vectors)
-    scope.add(REPRESENTATIVES, 1)
     yield* noteChange(scope, id)
   }
 
   /** The content keeps its bytes, and is linked to what it means. */
   link(
     scope: Scope,
-    { id, digest, bytes }: MeantContent,
+    { id, digest, bytes }: SemanticContent,
     { vectors }: Meaning,
-    hit: MeantHit,
+    hit: SemanticHit,
     { storedAt, firstKey }: Known,
   ): void {
     const { similarity, isJudged } = hit
     const to = { id: hit.id, digest: hit.digest, similarity, isJudged, storedAt, firstKey }
-    scope.write(cell(meant, id), { digest, bytes, role: 'linked', to })
-    scope.write(cell(meantLinked, linkedKey(hit.id, id)), digest)
-    scope.add(MEANT_LINKS, 1)
+    this.graph.add(scope, { id, digest }, { digest, bytes, role: 'linked', to })
     if (vectors) this.vectors.write(scope, id, vectors)
   }
 
   /** The content is being swept. */
   *leave(scope: Scope, id: Buffer): Transaction<void> {
-    const [row, pending] = yield* read(cell(meant, id), cell(meantPending, id))
-    if (pending) scope.remove(cell(meantPending, id))
-    if (row || pending) yield* this.vectors.remove(scope, id)
-    if (row) yield* this.takeOut(scope, id, row)
-  }
-
-  /** Takes a content out of links and index. Those linked to it are noted to be re-evaluated. */
-  *takeOut(scope: Scope, id: Buffer, { role, to }: Pick<Meant, 'role' | 'to'>): Transaction<void> {
-    scope.remove(cell(meant, id))
-    if (to) {
-      scope.remove(cell(meantLinked, linkedKey(to.id, id)))
-      scope.add(MEANT_LINKS, -1)
-    }
-    if (role !== 'representative') return
-    scope.add(REPRESENTATIVES, -1)
-    yield* noteChange(scope, id)
-    const hasLinked = !scope.serial || (yield* first(meantLinked, id)) !== undefined
-    if (hasLinked) scope.write(cell(meantOrphaned, id), EMPTY)
+    const link = yield* this.graph.leave(scope, id)
+    const [pending] = yield* read(cell(semanticPending, id))
+    if (pending) scope.remove(cell(semanticPending, id))
+    if (link || pending) yield* this.vectors.remove(scope, id)
   }
 
   /** A key's reference goes, and with it the vectors of a text whose bytes are not kept; but for those of `text`. */
   *forget(scope: Scope, reference: Bytes | undefined, text?: Bytes): Transaction<void> {
-    const told = decodeReference(reference)
-    if (!told || (text && equalBytes(told.text, text))) return
-    yield* this.vectors.remove(scope, told.text)
-  }
-
-  *stats(): Transaction<{ readonly links: number; readonly representatives: number }> {
-    const [links = 0, representatives = 0] = yield* read(MEANT_LINKS, REPRESENTATIVES)
-    return { links, representatives }
+    const old = decodeReference(reference)
+    if (!old || (text && equalBytes(old.text, text))) return
+    yield* this.vectors.remove(scope, old.text)
   }
 }

@@ -8,7 +8,7 @@ import { type Bytes, concat, latin1 } from '../../platform/bytes.ts'
 import { cell, type Cell, glance, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { documentOf, type DocumentVectors, scopeOf } from '../../semantic/index.ts'
-import { meantVectors, type VectorsRow } from './rows.ts'
+import { semanticVectors, type VectorsRow } from './rows.ts'
 
 const ROW_BYTES = 48 * 1024
 /** Texts of more windows are not compared. */
@@ -89,9 +89,9 @@ export class VectorRows {
 
   #cell(of: Bytes, row: number): Cell<VectorsRow> {
     const key = concat(this.scope, of)
-    if (row === 0) return cell(meantVectors, key)
+    if (row === 0) return cell(semanticVectors, key)
     const number = Buffer.allocUnsafe(2)
     number.writeUInt16BE(row)
-    return cell(meantVectors, concat(key, number))
+    return cell(semanticVectors, concat(key, number))
   }
 }

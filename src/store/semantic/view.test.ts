@@ -6,9 +6,10 @@ import { idOf, UnitVectors } from '../../../test/texts/unit-vectors.ts'
 import { cell, type Scope, type Transaction } from '../../backends/contract.ts'
 import { MemoryBackend } from '../../backends/memory/backend.ts'
 import { documentOf } from '../../semantic/document.ts'
-import { changeKey, meant, meantJournal } from './rows.ts'
+import { sequenceKey } from '../../match/rows.ts'
+import { semanticJournal, semanticLinks } from './rows.ts'
 import { VectorRows } from './vectors.ts'
-import { MEANT_HEAD, noteChange, SemanticView } from './view.ts'
+import { SEMANTIC_HEAD, noteChange, SemanticView } from './view.ts'
 
 const DIMENSIONS = 20
 const NO_DIGEST = Buffer.alloc(32)
@@ -25,14 +26,14 @@ function openWorld() {
     const vector = made.any()
     vectors.set(number, vector)
     const row = { digest: NO_DIGEST, bytes: 1, role: 'representative', to: undefined } as const
-    scope.write(cell(meant, idOf(number)), row)
+    scope.write(cell(semanticLinks.links, idOf(number)), row)
     rows.write(scope, idOf(number), documentOf([vector]))
     yield* noteChange(scope, idOf(number))
   }
 
   function* leave(scope: Scope, number: number): Transaction<void> {
     vectors.delete(number)
-    scope.remove(cell(meant, idOf(number)))
+    scope.remove(cell(semanticLinks.links, idOf(number)))
     yield* rows.remove(scope, idOf(number))
     yield* noteChange(scope, idOf(number))
   }
@@ -90,9 +91,9 @@ describe('the index of representatives', () => {
     await put(5)
     // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
     await backend.run(function* (scope: Scope): Transaction<void> {
-      scope.remove(cell(meant, idOf(0)))
+      scope.remove(cell(semanticLinks.links, idOf(0)))
       const nonce = scope.id()
-      scope.write(cell(meantJournal, changeKey(5)), { nonce, id: idOf(4) })
+      scope.write(cell(semanticJournal, sequenceKey(5)), { nonce, id: idOf(4) })
     })
     vectors.delete(0)
     const second = await expectAll()
@@ -110,14 +111,14 @@ describe('the index of representatives', () => {
     for (let at = 3; at < 6; at++) await put(at)
     // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
     await backend.run(function* (scope: Scope): Transaction<void> {
-      scope.remove(cell(meantJournal, changeKey(5)))
+      scope.remove(cell(semanticJournal, sequenceKey(5)))
     })
     const second = await expectAll()
     expect(second).not.toBe(first)
     // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
     await backend.run(function* (scope: Scope): Transaction<void> {
-      scope.remove(cell(meant, idOf(1)))
-      scope.write(MEANT_HEAD, { sequence: 2, nonce: scope.id() })
+      scope.remove(cell(semanticLinks.links, idOf(1)))
+      scope.write(SEMANTIC_HEAD, { sequence: 2, nonce: scope.id() })
     })
     vectors.delete(1)
     expect(await expectAll()).not.toBe(second)

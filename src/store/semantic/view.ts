@@ -25,26 +25,18 @@ import {
   type VectorSource,
   type VectorView,
 } from '../../semantic/index.ts'
-import {
-  changeKey,
-  meant,
-  type MeantChange,
-  type MeantHead,
-  meantHeads,
-  meantJournal,
-  meantTallies,
-} from './rows.ts'
+import { type Head, LinkGraph, sequenceKey } from '../../match/index.ts'
+import { type SemanticChange, semanticHeads, semanticJournal, semanticLinks } from './rows.ts'
 import type { VectorRows } from './vectors.ts'
 
-export const MEANT_HEAD = cell(meantHeads, Buffer.from('journal'))
-export const REPRESENTATIVES = cell(meantTallies, Buffer.from('representatives'))
+export const SEMANTIC_HEAD = cell(semanticHeads, Buffer.from('journal'))
 /** Indexes that are this many changes behind are rebuilt. */
 const JOURNAL_KEPT = 10_000
 const PAGE = 100
 const NO_NONCE = Buffer.alloc(16)
 
 /** Up to where in the journal something is known. */
-export type Position = MeantHead
+export type Position = Head
 
 export const START: Position = { sequence: 0, nonce: NO_NONCE }
 
@@ -136,7 +128,7 @@ export class SemanticView implements VectorSource {
 
   async *all(): AsyncGenerator<StoredVector> {
     let page: Buffer[] = []
-    for await (const { key, value } of this.#backend.scan(meant)) {
+    for await (const { key, value } of this.#backend.scan(semanticLinks.links)) {
       if (value.role !== 'representative') continue
       page.push(key)
       if (page.length < PAGE) continue
@@ -153,7 +145,7 @@ export class SemanticView implements VectorSource {
 
   /** What has become of these contents. */
   *#changesOf(ids: readonly Buffer[]): Transaction<VectorChange[]> {
-    const rows = yield* glance(...ids.map((id) => cell(meant, id)))
+    const rows = yield* glance(...ids.map((id) => cell(semanticLinks.links, id)))
     const changes: VectorChange[] = []
     for (const [at, id] of ids.entries()) {
       const isThere = rows[at]?.role === 'representative'
@@ -206,7 +198,7 @@ export class SemanticView implements VectorSource {
   /** Takes journal rows away that no index needs which is not far behind. */
   async trim(kept: number = JOURNAL_KEPT): Promise<number> {
     const { sequence } = await this.#backend.read(findHead)
-    const end = changeKey(Math.max(0, sequence - kept))
+    const end = sequenceKey(Math.max(0, sequence - kept))
     let page: Buffer[] = []
     let trimmed = 0
     const take = async () => {
@@ -214,7 +206,7 @@ export class SemanticView implements VectorSource {
       trimmed += page.length
       page = []
     }
-    for await (const { key } of this.#backend.scan(meantJournal, { end })) {
+    for await (const { key } of this.#backend.scan(semanticJournal, { end })) {
       page.push(key)
       if (page.length === PAGE) await take()
     }
@@ -225,25 +217,31 @@ export class SemanticView implements VectorSource {
 
 /** To be called in the transaction that makes a content a representative, or takes it away. */
 export function* noteChange(scope: Scope, id: Buffer): Transaction<void> {
-  const [head] = yield* read(MEANT_HEAD)
+  const [head] = yield* read(SEMANTIC_HEAD)
   const sequence = (head?.sequence ?? 0) + 1
   const nonce = scope.id()
-  scope.write(MEANT_HEAD, { sequence, nonce })
-  scope.write(cell(meantJournal, changeKey(sequence)), { nonce, id })
+  scope.write(SEMANTIC_HEAD, { sequence, nonce })
+  scope.write(cell(semanticJournal, sequenceKey(sequence)), { nonce, id })
 }
+
+export const semanticGraph = new LinkGraph(semanticLinks, {
+  countsRepresentatives: true,
+  isRepresentative: ({ role }) => role === 'representative',
+  removeFromIndex: noteChange,
+})
 
 /** What changed between a position and now; `undefined` where that cannot be determined. Relies on the head. */
 export function* changesSince(
   seen: Position,
   changesMax: number,
 ): Transaction<readonly Buffer[] | undefined> {
-  const [head = START] = yield* read(MEANT_HEAD)
+  const [head = START] = yield* read(SEMANTIC_HEAD)
   const behind = head.sequence - seen.sequence
   if (behind === 0) return head.nonce.equals(seen.nonce) ? [] : undefined
   if (behind < 0 || behind > changesMax) return undefined
   const changes = yield* glance(
     ...Array.from({ length: behind }, (_, at) =>
-      cell(meantJournal, changeKey(seen.sequence + 1 + at)),
+      cell(semanticJournal, sequenceKey(seen.sequence + 1 + at)),
     ),
   )
   const found = changes.filter((change) => change !== undefined)
@@ -251,27 +249,27 @@ export function* changesSince(
 }
 
 function* findHead(_scope: ReadScope): Transaction<Position> {
-  return (yield* read(MEANT_HEAD))[0] ?? START
+  return (yield* read(SEMANTIC_HEAD))[0] ?? START
 }
 
 function* countRepresentatives(_scope: ReadScope): Transaction<number> {
-  return (yield* read(REPRESENTATIVES))[0] ?? 0
+  return (yield* semanticGraph.readCounts()).representatives
 }
 
 function* readChanges(
   _scope: ReadScope,
   from: number,
   to: number,
-): Transaction<readonly (MeantChange | undefined)[]> {
+): Transaction<readonly (SemanticChange | undefined)[]> {
   const cells = Array.from({ length: to - from + 1 }, (_, at) =>
-    cell(meantJournal, changeKey(from + at)),
+    cell(semanticJournal, sequenceKey(from + at)),
   )
   return yield* glance(...cells)
 }
 
 // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
 function* removeChanges(scope: Scope, keys: readonly Bytes[]): Transaction<void> {
-  for (const key of keys) scope.remove(cell(meantJournal, key))
+  for (const key of keys) scope.remove(cell(semanticJournal, key))
 }
 
 function nameOf({ sequence, nonce }: Position): string {

@@ -1,11 +1,11 @@
 /** The transactions that only look: a key's entry, its bytes, and why it points where it points. */
 
-import type { Bytes } from '../../platform/bytes.ts'
+import { type Bytes, EMPTY } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
-import { decodeSimilarity, type Link, links } from '../near/rows.ts'
-import { decodeReference, meant, type Meant } from '../semantic/rows.ts'
+import { decodeSimilarity, type NearLink, nearLinks } from '../near/rows.ts'
+import { decodeReference, type SemanticLink, semanticLinks } from '../semantic/rows.ts'
 import {
   contents,
   digests,
@@ -14,6 +14,7 @@ import {
   type Form,
   forms,
   type Known,
+  partCount,
   partKey,
   refKey,
   refs,
@@ -66,18 +67,30 @@ export function* findParts(
   return found.length === cells.length ? found : undefined
 }
 
+/** The bytes of a content; `undefined` when they are not all there. */
+export function* findBytes(
+  { id, bytes }: { readonly id: Bytes; readonly bytes: number },
+  partBytes: number,
+): Transaction<Buffer | undefined> {
+  const count = partCount(bytes, partBytes)
+  const cells = Array.from({ length: count }, (_, part) => cell(contents, partKey(id, part)))
+  const parts = yield* read(...cells)
+  const value = Buffer.concat(parts.map((part) => part ?? EMPTY))
+  return value.byteLength === bytes ? value : undefined
+}
+
 export interface Story {
   readonly entry: Entry
   readonly known: Known
   readonly form: Form | undefined
   /** How it is linked to what it is like. */
-  readonly link: Link | undefined
+  readonly link: NearLink | undefined
   /** How it is linked to what it means the same as. */
-  readonly meant?: Meant | undefined
+  readonly semanticLink?: SemanticLink | undefined
   /** To what it shares the bytes of. */
   readonly similarity: number | undefined
   /** The same, where meanings were compared. */
-  readonly meantSimilarity?: number | undefined
+  readonly semanticSimilarity?: number | undefined
 }
 
 /** `has`: whether near duplicates, and texts of like meaning, are linked in this store. */
@@ -93,11 +106,14 @@ export function* findStory(
   const form = known.form && (yield* read(cell(forms, known.form)))[0]
   if (!has.near && !has.semantic)
     return { entry, known, form, link: undefined, similarity: undefined }
-  const [link, ref] = yield* read(cell(links, entry.id), cell(refs, refKey(entry.id, key)))
+  const [link, ref] = yield* read(
+    cell(nearLinks.links, entry.id),
+    cell(refs, refKey(entry.id, key)),
+  )
   const story = { entry, known, form, link, similarity: decodeSimilarity(ref) }
   if (!has.semantic) return story
-  const [row] = yield* read(cell(meant, entry.id))
-  return { ...story, meant: row, meantSimilarity: decodeReference(ref)?.similarity }
+  const [semanticLink] = yield* read(cell(semanticLinks.links, entry.id))
+  return { ...story, semanticLink, semanticSimilarity: decodeReference(ref)?.similarity }
 }
 
 export function damaged(key: Bytes): PrestigeError {

@@ -99,7 +99,7 @@ export function* sweep(
   else for (let part = 0; part < parts; part++) scope.remove(cell(contents, partKey(id, part)))
   count(scope, { contents: -1, contentBytes: -bytes })
   if (form) yield* leaveForm(scope, form, id, heir)
-  if (near) yield* near.leave(scope, id)
+  if (near) yield* near.graph.leave(scope, id)
   if (semantic) yield* semantic.leave(scope, id)
   return { id, bytes, partsLeft }
 }

@@ -1,6 +1,6 @@
 /** Checks rows that depend on others: references, expiries, released notes, staged uploads. */
 
-import { type Bytes, equalBytes } from '../../platform/bytes.ts'
+import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import {
   cell,
   ID_BYTES,
@@ -12,9 +12,12 @@ import {
   type Transaction,
 } from '../../backends/index.ts'
 import { DIGEST_BYTES } from '../../fingerprint/index.ts'
+import { decodeSimilarity } from '../near/rows.ts'
 import { type Entry, staged } from '../rows.ts'
+import { decodeReference } from '../semantic/rows.ts'
 import { type Content, readContent } from './content.ts'
 import { entryOf, knownOf, raw, stagedOf } from './raw.ts'
+import type { VerifyHow } from './report.ts'
 import { rowName, type Walk } from './walk.ts'
 
 const TIME_BYTES = 6
@@ -84,6 +87,40 @@ function* isLeftover(_scope: ReadScope, follower: Follower, row: Buffer): Transa
 
 function* removeLeftover(scope: Scope, follower: Follower, row: Buffer): Transaction<boolean> {
   if (yield* isLeftover(scope, follower, row)) scope.remove(cell(follower.space, row))
+  return true
+}
+
+/**
+ * The reference of a key that shares the bytes of what its value is like, or means the same as, records how similar it
+ * was.
+ */
+export async function walkSimilarities(walk: Walk): Promise<void> {
+  for await (const { key, value } of walk.scan(raw.refs)) {
+    if (value.byteLength === 0 || isPossibleSimilarity(value, walk.how)) continue
+    if (!(await walk.backend.read(() => isSameReference(key, value)))) continue
+    const message = `${rowName(raw.refs, key)} tells a similarity that nobody can have measured.`
+    await walk.found('ref-wrong', message, [key.subarray(ID_BYTES)], () =>
+      walk.backend.run(clearReference, key, value),
+    )
+  }
+}
+
+function isPossibleSimilarity(value: Bytes, { sharesNear, near, semantic }: VerifyHow): boolean {
+  if (!sharesNear) return false
+  const reference = semantic && decodeReference(value)
+  const least = reference ? semantic.arbiter.least : near?.settings.similarityMin
+  const similarity = reference?.similarity ?? decodeSimilarity(value)
+  if (least === undefined || similarity === undefined) return false
+  return similarity >= least && similarity <= 1
+}
+
+function* isSameReference(key: Buffer, value: Bytes): Transaction<boolean> {
+  const [row] = yield* read(cell(raw.refs, key))
+  return row !== undefined && equalBytes(row, value)
+}
+
+function* clearReference(scope: Scope, key: Buffer, value: Bytes): Transaction<boolean> {
+  if (yield* isSameReference(key, value)) scope.write(cell(raw.refs, key), EMPTY)
   return true
 }
 

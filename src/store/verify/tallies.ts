@@ -1,5 +1,5 @@
 /**
- * The tallies against a count of the rows.
+ * Tallies against a count of the rows.
  *
  * A scan is not from one moment. Numbers that differ are only believed when the rows counted were the very
  * same twice in a row, and the tallies as well: then nobody was writing, and the tallies are wrong.
@@ -7,82 +7,138 @@
 
 import { createHash } from 'node:crypto'
 
-import { type Counts, correctCounts, readCounts } from '../tallies.ts'
+import type { Bytes } from '../../platform/bytes.ts'
+import type { ReadScope, Scope, Space, Transaction } from '../../backends/index.ts'
+import { count, type Counts, readCounts } from '../tallies.ts'
 import { entryOf, knownOf, raw } from './raw.ts'
-import { type MutableCounts, noCounts, type Walk } from './walk.ts'
+import type { Walk } from './walk.ts'
 
 const ROUNDS_MAX = 4
-const NAMES = ['keys', 'keysWithExpiry', 'valueBytes', 'contents', 'contentBytes'] as const
 
-interface Round {
-  readonly counts: MutableCounts
-  readonly tallies: Counts
+type Numbers<Name extends string> = Readonly<Record<Name, number>>
+
+/** Tallies, and the rows they are of. */
+interface Tallied<Name extends string> {
+  /** What messages call them. */
+  readonly title: string
+  readonly names: readonly Name[]
+  readonly read: (scope: ReadScope) => Transaction<Numbers<Name>>
+  readonly sources: readonly Source<Name>[]
+  readonly add: (scope: Scope, change: Numbers<Name>) => void
+}
+
+interface Source<Name extends string> {
+  readonly space: Space<Bytes>
+  /** How much a row adds. With an unreadable row, nothing is compared. */
+  readonly countsOf: (row: Bytes) => Partial<Numbers<Name | 'unreadable'>>
+}
+
+interface Round<Name extends string> {
+  readonly counts: Record<Name | 'unreadable', number>
+  readonly tallies: Numbers<Name>
   /** The tallies were the same before and after. */
   readonly isQuiet: boolean
-  /** Says which rows were counted. */
+  /** Says which rows and which tallies there were. */
   readonly print: string
-  readonly unreadable: number
+}
+
+const STORE_TALLIES: Tallied<keyof Counts> = {
+  title: 'The tallies',
+  names: ['keys', 'keysWithExpiry', 'valueBytes', 'contents', 'contentBytes'],
+  read: readCounts,
+  sources: [
+    {
+      space: raw.entries,
+      countsOf(row) {
+        const entry = entryOf(row)
+        if (!entry) return { keys: 1, unreadable: 1 }
+        const keysWithExpiry = entry.expiresAt === undefined ? 0 : 1
+        return { keys: 1, valueBytes: entry.bytes, keysWithExpiry }
+      },
+    },
+    {
+      space: raw.digests,
+      countsOf(row) {
+        const known = knownOf(row)
+        return known ? { contents: 1, contentBytes: known.bytes } : { contents: 1, unreadable: 1 }
+      },
+    },
+  ],
+  add: count,
 }
 
 /** `before`: the tallies when the check began. */
 export async function compareTallies(walk: Walk, before: Counts): Promise<void> {
   const after = await walk.backend.read(readCounts)
-  if (!walk.hasRepaired && isSame(before, after) && isSame(after, walk.counts)) return
-  let last: Round | undefined
-  for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
-    const round = await recount(walk)
-    walk.counts = round.counts
-    if (round.unreadable > 0) {
-      return walk.findings.note('The tallies were not compared: some rows cannot be read.')
+  const { names } = STORE_TALLIES
+  const isSame = names.every(
+    (name) => before[name] === after[name] && after[name] === walk.counts[name],
+  )
+  if (walk.hasRepaired || !isSame) walk.counts = await checkTallies(walk, STORE_TALLIES)
+}
+
+/** Returns what was counted. */
+export async function checkTallies<Name extends string>(
+  walk: Walk,
+  tallied: Tallied<Name>,
+): Promise<Record<Name, number>> {
+  const { title, names } = tallied
+  let last: Round<Name> | undefined
+  for (let rounds = 1; ; rounds++) {
+    const round = await recount(walk, tallied)
+    const { counts, tallies, isQuiet, print } = round
+    const wrong = names.filter((name) => counts[name] !== tallies[name])
+    const isConfirmed = isQuiet && last?.isQuiet && last.print === print
+    if (counts.unreadable > 0) {
+      walk.findings.note(`${title} were not compared: some rows cannot be read.`)
+    } else if (isConfirmed && wrong.length > 0) {
+      await foundWrong(walk, tallied, round, wrong)
+    } else if (!isQuiet || wrong.length > 0) {
+      last = round
+      if (rounds < ROUNDS_MAX) continue
+      walk.findings.note(`${title} were not compared: the store was written to all the time.`)
     }
-    if (round.isQuiet && isSame(round.counts, round.tallies)) return
-    if (last && isConfirmed(last, round)) return foundWrong(walk, round)
-    last = round
+    return counts
   }
-  walk.findings.note('The tallies were not compared: the store was written to all the time.')
 }
 
-async function recount(walk: Walk): Promise<Round> {
-  const counts = noCounts()
+async function recount<Name extends string>(
+  walk: Walk,
+  { names, sources, read }: Tallied<Name>,
+): Promise<Round<Name>> {
+  const zeros = [...names, 'unreadable' as const].map((name) => [name, 0])
+  const counts: Record<Name | 'unreadable', number> = Object.fromEntries(zeros)
   const sha256 = createHash('sha256')
-  let unreadable = 0
-  const before = await walk.backend.read(readCounts)
-  for await (const { key, value } of walk.scan(raw.entries)) {
-    const entry = entryOf(value)
-    if (!entry) unreadable++
-    sha256.update(key).update(value)
-    counts.keys++
-    counts.valueBytes += entry?.bytes ?? 0
-    if (entry?.expiresAt !== undefined) counts.keysWithExpiry++
+  const before = await walk.backend.read(read)
+  for (const { space, countsOf } of sources) {
+    for await (const { key, value } of walk.scan(space)) {
+      sha256.update(key).update(value)
+      const added = countsOf(value)
+      for (const name of names) counts[name] += added[name] ?? 0
+      counts.unreadable += added.unreadable ?? 0
+    }
   }
-  for await (const { key, value } of walk.scan(raw.digests)) {
-    const known = knownOf(value)
-    if (!known) unreadable++
-    sha256.update(key).update(value)
-    counts.contents++
-    counts.contentBytes += known?.bytes ?? 0
-  }
-  const tallies = await walk.backend.read(readCounts)
-  const isQuiet = isSame(before, tallies)
-  return { counts, tallies, isQuiet, print: sha256.digest('hex'), unreadable }
+  const tallies = await walk.backend.read(read)
+  sha256.update(JSON.stringify(tallies))
+  const isQuiet = names.every((name) => before[name] === tallies[name])
+  return { counts, tallies, isQuiet, print: sha256.digest('hex') }
 }
 
-function isConfirmed(last: Round, round: Round): boolean {
-  const isQuiet = last.isQuiet && round.isQuiet && isSame(last.tallies, round.tallies)
-  return isQuiet && last.print === round.print
-}
-
-async function foundWrong(walk: Walk, { counts, tallies }: Round): Promise<void> {
-  const wrong = NAMES.filter((name) => counts[name] !== tallies[name])
-  const told = wrong.map((name) => `${name} is ${tallies[name]}, counted were ${counts[name]}`)
-  const change = Object.fromEntries(wrong.map((name) => [name, counts[name] - tallies[name]]))
-  const canAdd = Object.values(change).every((delta) => Number.isSafeInteger(delta))
-  await walk.found('tallies-wrong', `The tallies are wrong: ${told.join('; ')}.`, [], async () => {
-    if (canAdd) await walk.backend.run(correctCounts, change)
+async function foundWrong<Name extends string>(
+  walk: Walk,
+  { title, names, add }: Tallied<Name>,
+  { counts, tallies }: Round<Name>,
+  wrong: readonly Name[],
+): Promise<void> {
+  const list = wrong.map((name) => `${name} is ${tallies[name]}, counted were ${counts[name]}`)
+  const change: Record<Name, number> = { ...counts }
+  for (const name of names) change[name] -= tallies[name]
+  const canAdd = names.every((name) => Number.isSafeInteger(change[name]))
+  // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
+  const body = function* (scope: Scope): Transaction<boolean> {
+    if (canAdd) add(scope, change)
     return canAdd
-  })
-}
-
-function isSame(one: Counts, other: Counts): boolean {
-  return NAMES.every((name) => one[name] === other[name])
+  }
+  const mend = () => walk.backend.run(body)
+  await walk.found('tallies-wrong', `${title} are wrong: ${list.join('; ')}.`, [], mend)
 }

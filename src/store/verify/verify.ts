@@ -19,8 +19,14 @@ import { DigestSums } from './digest-sums.ts'
 import { walkDigests } from './digests.ts'
 import { walkEntries } from './entries.ts'
 import { walkForms, walkMembers } from './forms.ts'
-import { walkExpiries, walkReferences, walkReleased, walkStaged } from './leftovers.ts'
-import { walkNear } from './near/near.ts'
+import {
+  walkExpiries,
+  walkReferences,
+  walkReleased,
+  walkSimilarities,
+  walkStaged,
+} from './leftovers.ts'
+import { checkNear } from './near.ts'
 import type { VerifyHow, VerifyOptions, VerifyReport } from './report.ts'
 import { compareTallies } from './tallies.ts'
 import { Unlisted } from './unlisted.ts'
@@ -51,12 +57,13 @@ export async function verify(
   await walk.step('expiries', () => walkExpiries(walk))
   await walk.step('released', () => walkReleased(walk))
   await walk.step('staged', () => walkStaged(walk))
-  await walk.step('near', () => walkNear(walk))
-  const { semantic } = how
+  await walk.step('near', () => checkNear(walk))
+  const { near, semantic } = how
   if (semantic) {
-    const { walkSemantic } = await import('./semantic/semantic.ts')
-    await walk.step('semantic', () => walkSemantic(walk, semantic))
+    const { checkSemantic } = await import('./semantic.ts')
+    await walk.step('semantic', () => checkSemantic(walk, semantic))
   }
+  if (near ?? semantic) await walk.step('refs', () => walkSimilarities(walk))
   const tallies = before
   if (tallies) await walk.step('tallies', () => compareTallies(walk, tallies))
   walk.tellProgress()

@@ -147,6 +147,22 @@ export class Walk {
     )
   }
 
+  /** Reports a row that is wrong at one moment. A repair looks again, and removes it unless it does something else. */
+  async foundWrong(
+    space: Space<Bytes>,
+    key: Buffer,
+    why: string,
+    isWrong: (scope: ReadScope) => Transaction<boolean>,
+    repair: (scope: Scope) => Transaction<boolean> = (scope) => removeRow(scope, space, key),
+  ): Promise<void> {
+    if (!(await this.backend.read(isWrong))) return
+    const body = function* (scope: Scope): Transaction<boolean> {
+      return (yield* isWrong(scope)) ? yield* repair(scope) : true
+    }
+    const mend = () => this.backend.run(body)
+    await this.found('row-unaccounted', `${rowName(space, key)} ${why}`, [], mend)
+  }
+
   /** Whether it was mended; always not, where repairs were not asked for. */
   async mended(mend: () => Promise<boolean>): Promise<boolean> {
     if (!this.repairs) return false

@@ -7,27 +7,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { describe, expect, it } from 'vitest'
 
-import { edited, textOf } from '../../../../test/texts/near-texts.ts'
-import { type Backend, cell, read, type Scope, type Space } from '../../../backends/contract.ts'
-import { openLmdb } from '../../../backends/lmdb/backend.ts'
-import { MemoryBackend, MemoryEngine } from '../../../backends/memory/backend.ts'
-import { seededRandom, SimulatedWorld } from '../../../backends/simulated/backend.ts'
-import type { Bytes } from '../../../platform/bytes.ts'
-import { openStore, type Store, type StoreInput } from '../../../index.ts'
-import { sequenceKey } from '../../../match/rows.ts'
-import { HEAD_KEY } from '../../../match/view.ts'
-import {
-  encodeSimilarity,
-  type Link,
-  linkedKey,
-  links,
-  nearTallies,
-  storeNear,
-} from '../../near/rows.ts'
-import { refKey, storeSpaces } from '../../rows.ts'
-import { linkOf, rawNear, representativeOf } from './raw.ts'
-import { entryOf, raw } from '../raw.ts'
-import type { ProblemKind } from '../verify.ts'
+import { edited, textOf } from '../../../test/texts/near-texts.ts'
+import { type Backend, cell, read, type Scope, type Space } from '../../backends/contract.ts'
+import { openLmdb } from '../../backends/lmdb/backend.ts'
+import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
+import { seededRandom, SimulatedWorld } from '../../backends/simulated/backend.ts'
+import type { Bytes } from '../../platform/bytes.ts'
+import { openStore, type Store, type StoreInput } from '../../index.ts'
+import { sequenceKey } from '../../match/rows.ts'
+import { HEAD_KEY } from '../../match/view.ts'
+import { encodeSimilarity, type NearLink, nearLinks, storeNear } from '../near/rows.ts'
+import { refKey, storeSpaces } from '../rows.ts'
+import { linkRows } from './links.ts'
+import { nearRows, representativeOf } from './near-index.ts'
+import { entryOf, raw } from './raw.ts'
+import type { ProblemKind } from './verify.ts'
 
 const ENGINES = ['memory', 'lmdb', 'simulated'] as const
 type Engine = (typeof ENGINES)[number]
@@ -45,6 +39,8 @@ const VALUES: Readonly<Record<string, string | Buffer>> = {
   empty: '',
   binary: Buffer.from([255, 254, 0, 1]),
 }
+const rawNear = { ...nearRows, ...linkRows(nearLinks) }
+const linkedKey = (representative: Buffer, id: Buffer) => Buffer.concat([representative, id])
 const STRANGE = Buffer.alloc(16, 0xee)
 
 class Lab {
@@ -75,8 +71,8 @@ class Lab {
     return entryOf(await this.get(raw.entries, Buffer.from(key)))!.id
   }
 
-  async link(key: string): Promise<Link> {
-    return linkOf(await this.get(rawNear.links, await this.id(key)))!
+  async link(key: string): Promise<NearLink> {
+    return nearLinks.links.codec.decode(await this.get(rawNear.links, await this.id(key)))
   }
 
   /** The key of its row among the representatives. */
@@ -90,10 +86,10 @@ class Lab {
     return sequenceKey(representativeOf(row)!.sequence)
   }
 
-  async relink(key: string, change: Partial<NonNullable<Link['to']>>): Promise<void> {
+  async relink(key: string, change: Partial<NonNullable<NearLink['to']>>): Promise<void> {
     const { group, to } = await this.link(key)
     const id = await this.id(key)
-    const link = links.codec.encode({ group, to: { ...to!, ...change } }, id)
+    const link = nearLinks.links.codec.encode({ group, to: { ...to!, ...change } }, id)
     await this.change(rawNear.links, id, link)
   }
 
@@ -113,8 +109,8 @@ class Lab {
   async buckets(key: string): Promise<Buffer[]> {
     // Buckets cannot be listed; their keys are those of the group.
     const row = representativeOf(await this.get(rawNear.representatives, await this.place(key)))!
-    const { NearIndex } = await import('../../../match/match-index.ts')
-    const { TextLikeness } = await import('../../../match/scheme.ts')
+    const { NearIndex } = await import('../../match/match-index.ts')
+    const { TextLikeness } = await import('../../match/scheme.ts')
     const likeness = new TextLikeness(128, { bands: 12, rows: 9 })
     const index = new NearIndex(storeNear, likeness, {
       serial: false,
@@ -257,7 +253,7 @@ const damages: readonly Damage[] = [
         lab,
         rawNear.links,
         STRANGE,
-        links.codec.encode({ group, to: undefined }, STRANGE),
+        nearLinks.links.codec.encode({ group, to: undefined }, STRANGE),
       )
     },
     kinds: ['row-unaccounted'],
@@ -265,7 +261,12 @@ const damages: readonly Damage[] = [
   {
     name: 'there is a link of nothing to a representative',
     damage: async (lab) =>
-      change(lab, rawNear.links, STRANGE, links.codec.encode(await lab.link('near'), STRANGE)),
+      change(
+        lab,
+        rawNear.links,
+        STRANGE,
+        nearLinks.links.codec.encode(await lab.link('near'), STRANGE),
+      ),
     kinds: ['row-unaccounted', 'tallies-wrong'],
   },
   {
@@ -437,7 +438,7 @@ const damages: readonly Damage[] = [
     name: 'the tally of links is wrong',
     damage: (lab) =>
       lab.backend.run(function* (scope: Scope) {
-        scope.add(cell(nearTallies, Buffer.from('links')), 5)
+        scope.add(cell(nearLinks.tallies, Buffer.from('links')), 5)
       }),
     kinds: ['tallies-wrong'],
   },
