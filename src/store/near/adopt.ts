@@ -4,13 +4,11 @@
  * the next collection.
  */
 
-import { type Bytes, equalBytes } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { type Backend, cell, type Scope } from '../../backends/index.ts'
 import type { Orphan } from '../../match/index.ts'
-import { findBytes } from '../transactions/get.ts'
+import { findBytes, findKnown } from '../transactions/get.ts'
 import { semanticPending } from '../semantic/rows.ts'
 import type { Keeping } from '../transactions/release.ts'
-import { digests, type Known } from '../rows.ts'
 import type { StoreNear } from './store-near.ts'
 
 /** Returns how many were re-evaluated. */
@@ -39,9 +37,9 @@ async function adopt(
   orphan: Orphan,
 ): Promise<boolean> {
   const { id, digest } = orphan
-  const known = await backend.read(findKnown, digest)
+  const known = await backend.read(() => findKnown(orphan))
   // Swept meanwhile, and its link with it.
-  if (!known || !equalBytes(known.id, id)) return false
+  if (!known) return false
   const bytes = await backend.read(() => findBytes(known, partBytes))
   if (!bytes) return false
   const value = near.prepare(bytes)
@@ -59,8 +57,4 @@ async function adopt(
     near.index.doubt()
     throw error
   }
-}
-
-function* findKnown(_scope: unknown, digest: Bytes): Transaction<Known | undefined> {
-  return (yield* read(cell(digests, digest)))[0]
 }

@@ -10,7 +10,8 @@ import { PrestigeError } from '../../platform/errors.ts'
 import type { Orphan } from '../../match/index.ts'
 import { nearLinks } from '../near/rows.ts'
 import { digests } from '../rows.ts'
-import { type Meaning, type SemanticContent, type StoreSemantic } from './store-semantic.ts'
+import { findKnown } from '../transactions/get.ts'
+import type { Meaning, SemanticContent, StoreSemantic } from './store-semantic.ts'
 import type { NotCompared } from '../near/store-near.ts'
 import { semanticPending } from './rows.ts'
 import { semanticGraph } from './view.ts'
@@ -35,14 +36,12 @@ async function decidePending(
   id: Buffer,
   digest: Buffer,
 ): Promise<boolean> {
-  const known = await backend.read(function* () {
-    return (yield* read(cell(digests, digest)))[0]
-  })
-  if (!known || !equalBytes(known.id, id)) {
-    await backend.run(dropPending, semantic, id)
+  const known = await backend.read(() => findKnown({ id, digest }))
+  const content = { id, digest, bytes: known?.bytes ?? 0 }
+  if (!known) {
+    await backend.run(decide, semantic, content, 'not-text')
     return false
   }
-  const content = { id, digest, bytes: known.bytes }
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const meaning = await meaningOf(backend, semantic, content)
     if (meaning === undefined) return false
@@ -105,10 +104,4 @@ function* decide(
 /** Its vectors stay: it is decided about by them. */
 function* unlink(scope: Scope, { gone, id, digest }: Orphan): Transaction<void> {
   if (yield* semanticGraph.unlink(scope, gone, id)) scope.write(cell(semanticPending, id), digest)
-}
-
-function* dropPending(scope: Scope, semantic: StoreSemantic, id: Buffer): Transaction<void> {
-  const [row] = yield* read(semanticGraph.row(id))
-  scope.remove(cell(semanticPending, id))
-  if (!row) yield* semantic.vectors.remove(scope, id)
 }

@@ -7,7 +7,7 @@
  */
 
 import { equalBytes } from '../../platform/bytes.ts'
-import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { type Backend, cell, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { CALLBACK_TIMEOUT_MS, type Embedder, StoreEmbedder } from '../../semantic/index.ts'
 import { adoptMeanings } from './adopt.ts'
@@ -22,7 +22,7 @@ import {
   type SemanticSettings,
   type StoreSettings,
 } from '../settings.ts'
-import { digests } from '../rows.ts'
+import { findKnown } from '../transactions/get.ts'
 
 export interface ReembedInput {
   /** The new one; without it, the model the store names, as it is installed now. */
@@ -104,36 +104,23 @@ async function embedAll(
 ): Promise<{ readonly texts: number; readonly embedded: number }> {
   let texts = 0
   let embedded = 0
-  for (const space of [semanticLinks.links, semanticPending] as const) {
-    for await (const { key: id, value } of backend.scan<unknown>(space)) {
-      signal?.throwIfAborted()
-      const digest = digestOf(value)
-      const content = digest && (await contentOf(backend, id, digest))
-      if (!content) continue
-      texts++
-      if (await embedOne(backend, semantic, content)) embedded++
-      onProgress?.({ texts })
-    }
+  for await (const { id, digest } of compared(backend)) {
+    signal?.throwIfAborted()
+    const known = await backend.read(() => findKnown({ id, digest }))
+    if (!known) continue
+    texts++
+    if (await embedOne(backend, semantic, { id, digest, bytes: known.bytes })) embedded++
+    onProgress?.({ texts })
   }
   return { texts, embedded }
 }
 
-/** Of a link, or of what is to be decided about. */
-function digestOf(value: unknown): Buffer | undefined {
-  if (value instanceof Uint8Array) return Buffer.from(value)
-  if (typeof value !== 'object' || value === null || !('digest' in value)) return undefined
-  return value.digest instanceof Uint8Array ? Buffer.from(value.digest) : undefined
-}
-
-async function contentOf(
-  backend: Backend,
-  id: Buffer,
-  digest: Buffer,
-): Promise<SemanticContent | undefined> {
-  const known = await backend.read(function* () {
-    return (yield* read(cell(digests, digest)))[0]
-  })
-  return known && equalBytes(known.id, id) ? { id, digest, bytes: known.bytes } : undefined
+/** Contents that have been decided about, and those that are to be. */
+async function* compared(backend: Backend): AsyncGenerator<Pick<SemanticContent, 'id' | 'digest'>> {
+  for await (const { key: id, value } of backend.scan(semanticLinks.links))
+    yield { id, digest: value.digest }
+  for await (const { key: id, value } of backend.scan(semanticPending))
+    yield { id, digest: Buffer.from(value) }
 }
 
 async function embedOne(
@@ -146,10 +133,8 @@ async function embedOne(
   const vectors = text === undefined ? undefined : await semantic.vectorsFor(text)
   if (!vectors || vectors === 'too-large') return false
   await backend.run(function* (scope: Scope): Transaction<void> {
-    const [known] = yield* read(cell(digests, content.digest))
     // Swept meanwhile: what nobody refers to gets no vectors.
-    if (known && equalBytes(known.id, content.id))
-      semantic.vectors.write(scope, content.id, vectors)
+    if (yield* findKnown(content)) semantic.vectors.write(scope, content.id, vectors)
   })
   return true
 }

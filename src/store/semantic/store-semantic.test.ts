@@ -8,12 +8,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import { sentence, vectorOf, wordEmbedder } from '../../../test/texts/meanings.ts'
 import { textOf, edited } from '../../../test/texts/near-texts.ts'
-import { cell, rows, type Scope } from '../../backends/contract.ts'
+import { cell, read, rows, type Scope } from '../../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
 import { openStore, reembedStore, type Store, type StoreInput } from '../../index.ts'
 import { vectorCosine } from '../../semantic/index.ts'
-import { semanticLinks, semanticStoreSpaces, semanticVectors } from './rows.ts'
+import { type SemanticLink, semanticLinks, semanticStoreSpaces, semanticVectors } from './rows.ts'
 
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -524,6 +524,84 @@ describe('verify', () => {
     expect((await store.verify({ repair: true })).isSound).toBe(true)
     await expectSound(store)
     expect(await store.put('d', A_TWO)).toMatchObject({ content: 'linked' })
+  })
+
+  const found = (id: Buffer, to: Buffer) => ({ id, to, reverse: Buffer.concat([to, id]) })
+  type Found = ReturnType<typeof found>
+
+  it.each<[string, readonly string[], (scope: Scope, found: Found, link: SemanticLink) => void]>([
+    [
+      'a reverse row that is gone',
+      ['linked-missing'],
+      (scope, { reverse }) => scope.remove(cell(semanticLinks.linked, reverse)),
+    ],
+    [
+      'a reverse row of what is not linked',
+      ['row-unaccounted'],
+      (scope, { to }) =>
+        scope.write(
+          cell(semanticLinks.linked, Buffer.concat([to, Buffer.alloc(16, 9)])),
+          Buffer.alloc(32),
+        ),
+    ],
+    [
+      'a link of a content that is gone',
+      ['row-unaccounted', 'tallies-wrong'],
+      (scope, _found, link) =>
+        scope.write(cell(semanticLinks.links, Buffer.alloc(16, 9)), { ...link, to: undefined }),
+    ],
+    [
+      'another similarity than that of the vectors',
+      ['link-wrong'],
+      (scope, { id }, link) =>
+        scope.write(cell(semanticLinks.links, id), {
+          ...link,
+          to: { ...link.to!, similarity: 0.999 },
+        }),
+    ],
+    [
+      'another length',
+      ['link-wrong'],
+      (scope, { id }, link) =>
+        scope.write(cell(semanticLinks.links, id), { ...link, bytes: link.bytes + 1 }),
+    ],
+    [
+      'the tally of links',
+      ['tallies-wrong'],
+      (scope) => scope.add(cell(semanticLinks.tallies, Buffer.from('links')), 3),
+    ],
+    [
+      'the tally of representatives',
+      ['tallies-wrong'],
+      (scope) => scope.add(cell(semanticLinks.tallies, Buffer.from('representatives')), -1),
+    ],
+    [
+      'a representative without its link and its reverse rows',
+      ['link-missing', 'linked-missing', 'row-unaccounted', 'tallies-wrong'],
+      (scope, { to, reverse }) => {
+        scope.remove(cell(semanticLinks.links, to))
+        scope.remove(cell(semanticLinks.linked, reverse))
+      },
+    ],
+  ])('finds and mends %s', async (_name, kinds, change) => {
+    const engine = new MemoryEngine()
+    const store = await open(inputOf(), engine)
+    await store.put('a', A)
+    await store.put('b', A_ONE)
+    await store.put('c', OTHER)
+    const idOf = async (key: string) =>
+      Buffer.from((await store.explain(key))!.points.content, 'hex')
+    const rowsFound = found(await idOf('b'), await idOf('a'))
+    await new MemoryBackend({}, engine).run(function* (scope: Scope) {
+      const [link] = yield* read(cell(semanticLinks.links, rowsFound.id))
+      change(scope, rowsFound, link!)
+    })
+    const { problems } = await store.verify()
+    expect(new Set(problems.map(({ kind }) => kind))).toEqual(new Set(kinds))
+    expect((await store.verify({ repair: true })).isSound).toBe(true)
+    expect((await store.verify()).problems).toEqual([])
+    expect(await store.stats()).toMatchObject({ semantic: { links: 1, representatives: 2 } })
+    await expectSound(store)
   })
 
   it('reports and mends whatever row is damaged', async () => {

@@ -1,6 +1,6 @@
 /** The transactions that only look: a key's entry, its bytes, and why it points where it points. */
 
-import { type Bytes, EMPTY } from '../../platform/bytes.ts'
+import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
@@ -65,6 +65,18 @@ export function* findParts(
   const parts = yield* read(...cells)
   const found = parts.filter((part) => part !== undefined)
   return found.length === cells.length ? found : undefined
+}
+
+/** What is known of a content; `undefined` when it is gone, or its digest is that of another by now. */
+export function* findKnown({
+  id,
+  digest,
+}: {
+  readonly id: Bytes
+  readonly digest: Bytes
+}): Transaction<Known | undefined> {
+  const [known] = yield* read(cell(digests, digest))
+  return known && equalBytes(known.id, id) ? known : undefined
 }
 
 /** The bytes of a content; `undefined` when they are not all there. */
