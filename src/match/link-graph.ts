@@ -192,7 +192,7 @@ export class LinkGraph<L extends Link> {
     return link
   }
 
-  /** Takes a content out of links and index. Those linked to it are noted to be re-evaluated. */
+  /** Removes a content from links and index. Those linked to it are noted to be re-evaluated. */
   *remove(scope: Scope, id: Buffer, link: L): Transaction<void> {
     this.#detach(scope, id, link)
     if (!this.isRepresentative(link)) return

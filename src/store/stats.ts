@@ -10,7 +10,7 @@ export interface Stats extends Counts {
   readonly dedupRatio: number
   /** Where near duplicates are linked: contents that are, and values that full buckets may have hidden one from. */
   readonly near?: { readonly links: number; readonly possibleMisses: number }
-  /** Where texts of like meaning are linked: contents that are, and those that stand for others. */
+  /** Where texts of like meaning are linked: contents that are, and representatives. */
   readonly semantic?: { readonly links: number; readonly representatives: number }
 }
 

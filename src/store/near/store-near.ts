@@ -157,7 +157,7 @@ export class StoreNear {
     return this.index.representative(look.group, id)
   }
 
-  /** The content stands for those like it from now on. */
+  /** Makes a content a representative. */
   *begin(
     scope: Scope,
     value: NearValue,

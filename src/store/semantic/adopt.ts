@@ -49,7 +49,7 @@ async function decidePending(
   }
   throw new PrestigeError(
     'CONTENDED',
-    'Texts of like meaning came too fast for one to be decided about. The next collection does it.',
+    'Too many concurrent writes of similar texts. The next collection decides about those that are left.',
   )
 }
 

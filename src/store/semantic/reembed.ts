@@ -47,7 +47,7 @@ export async function reembed(backend: Backend, input: ReembedInput): Promise<Re
   if (!found?.semantic) {
     throw new PrestigeError(
       'INVALID_OPTIONS',
-      "This store compares no meanings, so it has no vectors. Only one with dedup: 'semantic' or 'hybrid' can be embedded anew.",
+      "This store compares no meanings, so it has no vectors. Only one with dedup: 'semantic' or 'hybrid' can be re-embedded.",
     )
   }
   const { semantic: old } = found

@@ -322,7 +322,7 @@ export class StoreSemantic {
     return undefined
   }
 
-  /** The content stands for those of like meaning from now on; or, without vectors, for nobody. */
+  /** Makes a content a representative; or, without vectors, one that is compared with nothing. */
   *begin(scope: Scope, { id, digest, bytes }: SemanticContent, meaning: Meaning | NotCompared) {
     const vectors = typeof meaning === 'string' ? undefined : meaning.vectors
     const role = vectors ? 'representative' : 'alone'

@@ -69,25 +69,17 @@ async function walkFollowers(walk: Walk, follower: Follower): Promise<void> {
 async function examineFollower(walk: Walk, follower: Follower, row: Buffer): Promise<void> {
   const { space, headBytes, why } = follower
   if (row.byteLength <= headBytes) return walk.foundUnaccounted(space, row, 'is too short.')
-  if (!(await walk.backend.read(isLeftover, follower, row))) return
-  const message = `${rowName(space, row)} ${why}`
-  await walk.found('row-unaccounted', message, [row.subarray(headBytes)], () =>
-    walk.backend.run(removeLeftover, follower, row),
-  )
+  const keys = [row.subarray(headBytes)]
+  await walk.foundWrong(space, row, why, () => isLeftover(follower, row), { keys })
 }
 
 /** An unreadable entry promises nobody knows what, so whatever may be its own stays. */
-function* isLeftover(_scope: ReadScope, follower: Follower, row: Buffer): Transaction<boolean> {
+function* isLeftover(follower: Follower, row: Buffer): Transaction<boolean> {
   const entryCell = cell(raw.entries, row.subarray(follower.headBytes))
   const [value, bytes] = yield* read(cell(follower.space, row), entryCell)
   if (value === undefined) return false
   const entry = entryOf(bytes)
   return entry ? !follower.isPromised(row, entry) : bytes === undefined
-}
-
-function* removeLeftover(scope: Scope, follower: Follower, row: Buffer): Transaction<boolean> {
-  if (yield* isLeftover(scope, follower, row)) scope.remove(cell(follower.space, row))
-  return true
 }
 
 /**

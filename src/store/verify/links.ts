@@ -2,7 +2,7 @@
  * Checks a link graph, whatever its method: every content that is compared has a row, and what is linked is listed
  * among those of its representative and as similar to it as recorded. A method adds what only it knows.
  *
- * Contents never change; who is linked to whom is read at one moment. A repair takes a content's rows out and decides
+ * Contents never change; who is linked to whom is read at one moment. A repair removes a content's rows and decides
  * about it as a put or a collection would.
  */
 
@@ -165,8 +165,8 @@ export abstract class LinkCheck<L extends Link, S extends Subject> {
     return true
   }
 
-  /** Takes a content out of links and index, also by a row that cannot be read. */
-  *takeOut(scope: Scope, id: Buffer, subject?: S): Transaction<boolean> {
+  /** Removes a content from links and index, even if its row cannot be read. */
+  *removeContent(scope: Scope, id: Buffer, subject?: S): Transaction<boolean> {
     const [bytes] = yield* read(cell(this.rows.links, id))
     const link = this.linkOf(bytes)
     if (link) {
@@ -185,8 +185,10 @@ export abstract class LinkCheck<L extends Link, S extends Subject> {
     const { links, linked, orphaned } = this.rows
     for await (const id of this.#keysOf(links, ID_BYTES, 'is not the id of a content.')) {
       const isOfNothing = (scope: ReadScope) => this.#isOfNothing(scope, id)
-      const takeOut = (scope: Scope) => this.takeOut(scope, id)
-      await this.walk.foundWrong(links, id, 'is of a content that is gone.', isOfNothing, takeOut)
+      const repair = (scope: Scope) => this.removeContent(scope, id)
+      await this.walk.foundWrong(links, id, 'is of a content that is gone.', isOfNothing, {
+        repair,
+      })
     }
     for await (const key of this.#keysOf(linked, 2 * ID_BYTES, 'is not two contents.')) {
       const isUnlinked = () => this.#isUnlinked(key)

@@ -1,6 +1,6 @@
 /**
  * Checks the near-duplicate index: every row of the journal is of a representative or noted as dead,
- * every representative stands for a content that says so.
+ * every representative is of a content whose link says so.
  */
 
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'

@@ -34,7 +34,7 @@ export async function checkNear(walk: Walk): Promise<void> {
   await checkNearIndex(walk, near, check)
   await check.checkContents()
   await check.checkRows()
-  // What was linked to what has been taken out is decided as after any sweep.
+  // What was linked to what has been removed is decided as after any sweep.
   const adopt = () => adoptOrphans(walk.backend, { near, partBytes, semantic })
   if (walk.repairs) await walk.mended(async () => (await adopt()) >= 0)
   await check.checkTallies('The tallies')
@@ -116,7 +116,7 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
     for (const look of value.looks) {
       if (!backend.serial) await backend.run(clearBuckets, this.#near, look)
     }
-    await backend.run((scope) => this.takeOut(scope, id, subject))
+    await backend.run((scope) => this.removeContent(scope, id, subject))
     await backend.run((scope) => this.#near.decide(scope, subject, value))
     return true
   }

@@ -143,9 +143,9 @@ class SemanticCheck extends LinkCheck<SemanticLink, Subject> {
     return () => this.walk.backend.run((scope) => this.#setAside(scope, subject, embedsAgain))
   }
 
-  /** Takes its rows out, and notes it to be decided about. */
+  /** Removes its rows, and notes it to be decided about. */
   *#setAside(scope: Scope, { id, digest }: Subject, embedsAgain: boolean): Transaction<boolean> {
-    yield* this.takeOut(scope, id)
+    yield* this.removeContent(scope, id)
     // Of a text whose vectors are not whole, what is left behind is found as rows of nothing.
     const firstVectors = Buffer.concat([this.#semantic.vectors.scope, id])
     if (embedsAgain) scope.remove(cell(semanticRows.vectors, firstVectors))

@@ -54,7 +54,7 @@ export class Walk {
   #bytes = 0
   #isHalted = false
   #turnedAt = performance.now()
-  #toldAt = performance.now()
+  #reportedAt = performance.now()
 
   constructor(backend: Backend, how: VerifyHow, options: VerifyOptions) {
     this.backend = backend
@@ -147,20 +147,24 @@ export class Walk {
     )
   }
 
-  /** Reports a row that is wrong at one moment. A repair looks again, and removes it unless it does something else. */
+  /** Reports a row that is wrong at one moment. A repair looks again, and removes it unless `repair` is given. */
   async foundWrong(
     space: Space<Bytes>,
     key: Buffer,
     why: string,
     isWrong: (scope: ReadScope) => Transaction<boolean>,
-    repair: (scope: Scope) => Transaction<boolean> = (scope) => removeRow(scope, space, key),
+    more: {
+      readonly keys?: readonly Buffer[]
+      readonly repair?: (scope: Scope) => Transaction<boolean>
+    } = {},
   ): Promise<void> {
     if (!(await this.backend.read(isWrong))) return
+    const { keys = [], repair = (scope: Scope) => removeRow(scope, space, key) } = more
     const body = function* (scope: Scope): Transaction<boolean> {
       return (yield* isWrong(scope)) ? yield* repair(scope) : true
     }
     const mend = () => this.backend.run(body)
-    await this.found('row-unaccounted', `${rowName(space, key)} ${why}`, [], mend)
+    await this.found('row-unaccounted', `${rowName(space, key)} ${why}`, keys, mend)
   }
 
   /** Whether it was mended; always not, where repairs were not asked for. */
@@ -182,9 +186,9 @@ export class Walk {
   }
 
   async #turn(now: number): Promise<void> {
-    if (now - this.#toldAt > PROGRESS_MS) {
+    if (now - this.#reportedAt > PROGRESS_MS) {
       this.tellProgress()
-      this.#toldAt = now
+      this.#reportedAt = now
     }
     await nextTurn()
     this.#turnedAt = performance.now()
