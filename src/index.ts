@@ -63,7 +63,7 @@ export type {
   ResolverValue,
   StatsOptions,
   Status,
-  Told,
+  RepresentativeInfo,
   Vector,
   VectorComparison,
   VectorInput,

@@ -5,9 +5,9 @@ import { openResolver } from 'prestige-dedup'
 import { type Scope, type Transaction } from '../../src/backends/contract.ts'
 import { openLmdb } from '../../src/backends/lmdb/backend.ts'
 import { randomWords } from '../../src/fingerprint/mix.ts'
-import { NearIndex } from '../../src/match/match-index.ts'
-import { TextLikeness } from '../../src/match/scheme.ts'
-import { groupKey } from '../../src/match/settings.ts'
+import { MatchIndex } from '../../src/match/match-index.ts'
+import { TextScheme } from '../../src/match/scheme/text.ts'
+import { partitionKey } from '../../src/match/settings.ts'
 import { resolverSpaces, textNear } from '../../src/resolve/rows.ts'
 import type { Place } from './bench.ts'
 import { scaled } from './data.ts'
@@ -22,8 +22,8 @@ export async function buildMillion({ directory, scale }: Place): Promise<void> {
   await resolver.close()
   const backend = await openLmdb(directory, { spaces: resolverSpaces, durability: 'os' })
   const options = { serial: true, candidatesMax: 100, bucketMax: 1000 }
-  const index = new NearIndex(textNear, new TextLikeness(slots, { bands, rows }), options)
-  const shelf = groupKey('shelf', GROUP, 'chars-3', String(slots), hashVersion)
+  const index = new MatchIndex(textNear, new TextScheme(slots, { bands, rows }), options)
+  const shelf = partitionKey('shelf', GROUP, 'chars-3', String(slots), hashVersion)
   const next = randomWords(23)
   function* insertMany(scope: Scope, count: number): Transaction<void> {
     for (let at = 0; at < count; at++) {

@@ -153,7 +153,7 @@ export class Deduper {
   /** Takes a run back; with `cascade`, those that rely on it first. */
   async undo(run: string, options: { readonly cascade?: boolean } = {}): Promise<Undone[]> {
     const undone = await undoJob(this.#state.backend, run, options.cascade ?? false)
-    this.#state.engine.doubt()
+    this.#state.engine.invalidate()
     return undone
   }
 

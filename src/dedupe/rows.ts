@@ -49,7 +49,7 @@ export const documents: Space<DocumentRow> = rows('dedupe.documents', documentCo
 })
 /** Digest of the canonical form (16) → digest of the text (16), document key (16). */
 export const forms: Space<Bytes> = rows('dedupe.forms', rawCodec)
-/** Shelf and row → evidence. */
+/** Partition and row → evidence. */
 export const evidences: Space<Bytes> = rows('dedupe.evidence', rawCodec, { immutable: true })
 /** Hash of a chunk (16) → document key (16). */
 export const chunks: Space<Bytes> = rows('dedupe.chunks', rawCodec)

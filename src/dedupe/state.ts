@@ -177,7 +177,7 @@ export class State {
     try {
       return await this.backend.run(decideAll, prepared, context, also)
     } catch (error) {
-      this.engine.doubt()
+      this.engine.invalidate()
       throw error
     }
   }

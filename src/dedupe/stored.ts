@@ -7,11 +7,11 @@ import {
   type PortableIndex,
   portableIndex,
   type Representative,
-  TextLikeness,
+  TextScheme,
   type TextNearSettings,
 } from '../match/index.ts'
 import { decodeCentre } from './decision/centre-row.ts'
-import { meaningLikeness, simhashLikeness } from './decision/engine.ts'
+import { meaningLayout, simhashScheme } from './decision/engine.ts'
 import { DIGEST_BYTES } from './decision/prepare.ts'
 import { fromHex } from './names.ts'
 import {
@@ -40,13 +40,12 @@ async function indexesOf(backend: Backend, stored: object): Promise<PortableInde
     (await lastConfig(backend))?.near ?? {}
   const options = { serial: backend.serial, candidatesMax, bucketMax }
   const indexes = [
-    portableIndex(simhash, simhashLikeness(), options),
-    portableIndex(meanings, meaningLikeness(), options),
+    portableIndex(simhash, simhashScheme(), options),
+    portableIndex(meanings, meaningLayout(), options),
   ]
   // safe: only keepSettings writes the settings of a state, and their format was checked
   const settings = Reflect.get(stored, 'near') as TextNearSettings | false
-  if (settings)
-    indexes.push(portableIndex(near, new TextLikeness(settings.slots, settings), options))
+  if (settings) indexes.push(portableIndex(near, new TextScheme(settings.slots, settings), options))
   return indexes
 }
 

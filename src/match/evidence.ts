@@ -26,10 +26,7 @@ const SKETCH_SLOTS = 512
 const SMALL_SET = 4
 
 export function evidenceOf(kind: EvidenceKind, text: Bytes, profile: ShingleProfile): Buffer {
-  if (kind === 'text') return concat(Buffer.of(TEXT), text)
-  if (kind === 'hashes') return evidenceOfHashes(shingleHashes(text, profile))
-  const { slots } = sketchOf(text, { profile, slots: SKETCH_SLOTS })
-  return concat(Buffer.of(SKETCH), littleEndian(slots, 2))
+  return Measured.ofText(text, profile).evidence(kind)
 }
 
 /** Where the hashes of the shingles are known already. In memory of its own, or of a slab. */
@@ -49,14 +46,16 @@ export class Measured {
   #hashes: Uint32Array | undefined
   #slots: Uint16Array | undefined
 
-  private constructor(kind: number, body: Bytes, profile: ShingleProfile) {
+  private constructor(kind: number, body: Bytes, profile: ShingleProfile, hashes?: Uint32Array) {
     this.#kind = kind
     this.#body = body
     this.#profile = profile
+    this.#hashes = hashes
   }
 
-  static ofText(text: Bytes, profile: ShingleProfile): Measured {
-    return new Measured(TEXT, text, profile)
+  /** `hashes`: those of its shingles, where they are known already. */
+  static ofText(text: Bytes, profile: ShingleProfile, hashes?: Uint32Array): Measured {
+    return new Measured(TEXT, text, profile, hashes)
   }
 
   static ofEvidence(evidence: Bytes, profile: ShingleProfile): Measured {
@@ -72,6 +71,13 @@ export class Measured {
     return this.#kind === TEXT ? this.#body : undefined
   }
 
+  /** What is kept of a text. */
+  evidence(kind: EvidenceKind): Buffer {
+    if (kind === 'text') return concat(Buffer.of(TEXT), this.#body)
+    if (kind === 'hashes') return evidenceOfHashes(this.hashes())
+    return concat(Buffer.of(SKETCH), littleEndian(this.#sketch(), 2))
+  }
+
   /** Similarities with it are estimates. */
   get isSketch(): boolean {
     return this.#kind === SKETCH
@@ -82,7 +88,7 @@ export class Measured {
     return this.#body.byteLength + (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
   }
 
-  /** Exactly, where it is at least `least`; what is less may be returned as anything less. */
+  /** Exactly, where it is at least `least`; below that, any smaller value may be returned. */
   similarityTo(other: Measured, least = 0): number {
     if (this.isSketch || other.isSketch) {
       return equalSlots(this.#sketch(), other.#sketch()) / SKETCH_SLOTS

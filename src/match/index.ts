@@ -1,7 +1,16 @@
 /** Finds what a text or a vector is similar to: signatures, candidates, exact measuring. */
 
-export { type EvidenceKind, Measured, evidenceOf, evidenceOfHashes } from './evidence.ts'
-export { type IndexOptions, NearIndex } from './match-index.ts'
+export { type EvidenceKind, evidenceOf, evidenceOfHashes, Measured } from './evidence.ts'
+export { type IndexOptions, MatchIndex } from './match-index.ts'
+export {
+  type Candidate,
+  type Hit,
+  type Kept,
+  Matcher,
+  type MatchPolicy,
+  type Searched,
+  type Wanted,
+} from './matcher.ts'
 export {
   type Link,
   type LinkCounts,
@@ -13,21 +22,30 @@ export {
   linkSpacesOf,
   type Orphan,
 } from './link-graph.ts'
-export { MeasuredCache } from './measured-cache.ts'
 export { type PortableIndex, portableIndex, portableRows } from './portable.ts'
 export {
   type Bucket,
   type Head,
   type JournalRow,
   type NearSpaces,
-  type Representative,
   nearSpaces,
   rawCodec,
+  type Representative,
   sequenceKey,
   sequenceOf,
   spacesOf,
 } from './rows.ts'
-export { TextLikeness, VectorLikeness } from './scheme.ts'
-export { type Candidate, type Hit, type Look, type Searched, search } from './search.ts'
-export { type TextNearSettings, groupKey, textNearSettings } from './settings.ts'
+export { BitLayout } from './scheme/bits.ts'
+export type { Probe, SignatureScheme } from './scheme/scheme.ts'
+export { type SimHashProbe, SimHashScheme } from './scheme/simhash.ts'
+export { type ProbedText, probeText, type TextProbe, TextScheme } from './scheme/text.ts'
+export {
+  levelCosine,
+  readVector,
+  vectorBytes,
+  vectorEvidence,
+  type VectorProbe,
+  VectorScheme,
+} from './scheme/vector.ts'
+export { partitionKey, type TextNearSettings, textNearSettings } from './settings.ts'
 export { HEAD_KEY } from './view.ts'

@@ -7,7 +7,7 @@
  * A bucket that is full is not used any more; pairs that share only full buckets can be missed, and `find`
  * says how many it passed over.
  *
- * Groups never meet: a group is sixteen bytes that its owner makes of everything that must be the same.
+ * Partitions never meet: a partition is sixteen bytes that its owner makes of everything that must be the same.
  */
 
 import { type Bytes, concat, EMPTY, equalBytes, latin1 } from '../platform/bytes.ts'
@@ -21,7 +21,7 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import type { Candidate, TableStats } from '../fingerprint/index.ts'
-import type { Likeness } from './scheme.ts'
+import type { SignatureLayout } from './scheme/scheme.ts'
 import {
   type Bucket,
   bucketKey,
@@ -60,17 +60,22 @@ const SNAPSHOT_CHANGES_MIN = 256
 /** Of all changes: keeping a snapshot costs a few times what reading so many from the journal does. */
 const SNAPSHOT_SHARE = 1 / 8
 
-export class NearIndex<Signature> {
-  readonly likeness: Likeness<Signature>
+export class MatchIndex<Signature> {
+  readonly scheme: SignatureLayout<Signature>
   readonly #spaces: NearSpaces
   readonly #options: IndexOptions
   readonly #view: NearView<Signature>
 
-  constructor(spaces: NearSpaces, likeness: Likeness<Signature>, options: IndexOptions) {
+  constructor(spaces: NearSpaces, scheme: SignatureLayout<Signature>, options: IndexOptions) {
     this.#spaces = spaces
-    this.likeness = likeness
+    this.scheme = scheme
     this.#options = options
-    this.#view = new NearView(spaces, likeness)
+    this.#view = new NearView(spaces, scheme)
+  }
+
+  /** Bodies run one after another. */
+  get isSerial(): boolean {
+    return this.#options.serial
   }
 
   /** To be called once, before the first search. */
@@ -89,7 +94,7 @@ export class NearIndex<Signature> {
     if (!this.#options.serial) return false
     const view = this.#view
     const spaces = this.#spaces
-    const { shape } = this.likeness
+    const { shape } = this.scheme
     const changes = await backend.read(function* () {
       yield* view.catchUp(true)
       return view.sequence - (yield* snapshotSequence(spaces, shape))
@@ -98,90 +103,90 @@ export class NearIndex<Signature> {
     try {
       return await keepSnapshot(backend, spaces, shape, view)
     } catch (error) {
-      view.doubt()
+      view.invalidate()
       throw error
     }
   }
 
   /** To be called when a transaction that used the index was not committed. */
-  doubt(): void {
-    this.#view.doubt()
+  invalidate(): void {
+    this.#view.invalidate()
   }
 
   /** `scope` is given by those who may write. */
   *find(
-    group: Bytes,
+    partition: Bytes,
     signature: Signature,
     estimateMin: number,
     scope: Scope | undefined,
   ): Transaction<Found> {
-    if (!this.#options.serial) return yield* this.#findInCells(group, signature, estimateMin)
+    if (!this.#options.serial) return yield* this.#findInCells(partition, signature, estimateMin)
     if (scope) yield* this.#view.catchUpIn(scope)
     else yield* this.#view.catchUp(true)
     const { candidatesMax: limit, bucketMax } = this.#options
     const query = { estimateMin, limit, bucketMax }
-    const { candidates, bucketsPassedOver } = this.#view.query(group, signature, query)
+    const { candidates, bucketsPassedOver } = this.#view.query(partition, signature, query)
     return { candidates, passedOver: bucketsPassedOver, relied: [] }
   }
 
-  representative(group: Bytes, id: Bytes): Cell<Representative> {
-    return cell(this.#spaces.representatives, concat(group, id))
+  representative(partition: Bytes, id: Bytes): Cell<Representative> {
+    return cell(this.#spaces.representatives, concat(partition, id))
   }
 
   *insert(
     scope: Scope,
-    group: Buffer,
+    partition: Buffer,
     id: Buffer,
     signature: Signature,
     payload: Buffer,
   ): Transaction<void> {
-    const bytes = this.likeness.toBytes(signature)
+    const bytes = this.scheme.toBytes(signature)
     if (!this.#options.serial) {
-      yield* this.#fillBuckets(scope, group, id, signature)
-      scope.write(this.representative(group, id), { sequence: 0, signature: bytes, payload })
+      yield* this.#fillBuckets(scope, partition, id, signature)
+      scope.write(this.representative(partition, id), { sequence: 0, signature: bytes, payload })
       return
     }
     const nonce = scope.id()
     const { sequence, before } = yield* this.#nextSequence(scope, nonce)
-    const change = { kind: 'insert', nonce, group, id, signature: bytes } as const
+    const change = { kind: 'insert', nonce, partition, id, signature: bytes } as const
     scope.write(cell(this.#spaces.journal, sequenceKey(sequence)), change)
-    scope.write(this.representative(group, id), { sequence, signature: EMPTY, payload })
-    this.#view.expect({ scope, sequence, nonce, before, group, id, signature })
+    scope.write(this.representative(partition, id), { sequence, signature: EMPTY, payload })
+    this.#view.expect({ scope, sequence, nonce, before, partition, id, signature })
   }
 
   /** Keeps a representative that is like nothing but itself: no search finds it. */
-  keep(scope: Scope, group: Bytes, id: Bytes, payload: Buffer): void {
-    scope.write(this.representative(group, id), { sequence: 0, signature: EMPTY, payload })
+  keep(scope: Scope, partition: Bytes, id: Bytes, payload: Buffer): void {
+    scope.write(this.representative(partition, id), { sequence: 0, signature: EMPTY, payload })
   }
 
   /** No search finds it any more, but its row stays, with another payload. */
-  *retire(scope: Scope, group: Buffer, id: Buffer, payload: Buffer): Transaction<void> {
-    yield* this.remove(scope, group, id)
-    this.keep(scope, group, id, payload)
+  *retire(scope: Scope, partition: Buffer, id: Buffer, payload: Buffer): Transaction<void> {
+    yield* this.remove(scope, partition, id)
+    this.keep(scope, partition, id, payload)
   }
 
   /** Gives a representative another payload. */
-  update(scope: Scope, group: Bytes, id: Bytes, old: Representative, payload: Buffer): void {
-    scope.write(this.representative(group, id), { ...old, payload })
+  update(scope: Scope, partition: Bytes, id: Bytes, old: Representative, payload: Buffer): void {
+    scope.write(this.representative(partition, id), { ...old, payload })
   }
 
   /** Whether it was there. */
-  *remove(scope: Scope, group: Buffer, id: Buffer): Transaction<boolean> {
-    const place = this.representative(group, id)
+  *remove(scope: Scope, partition: Buffer, id: Buffer): Transaction<boolean> {
+    const place = this.representative(partition, id)
     const [row] = yield* read(place)
     if (!row) return false
     scope.remove(place)
     if (row.sequence === 0 && row.signature.byteLength === 0) return true
     if (!this.#options.serial) {
-      const signature = this.likeness.fromBytes(row.signature)
-      yield* this.#leaveBuckets(scope, group, id, signature)
+      const signature = this.scheme.fromBytes(row.signature)
+      yield* this.#leaveBuckets(scope, partition, id, signature)
       return true
     }
     this.#view.changed()
     const nonce = scope.id()
     const { sequence } = yield* this.#nextSequence(scope, nonce)
     const { journal } = this.#spaces
-    const change = { kind: 'remove', nonce, group, id } as const
+    const change = { kind: 'remove', nonce, partition, id } as const
     scope.write(cell(journal, sequenceKey(sequence)), change)
     const inserted = cell(journal, sequenceKey(row.sequence))
     const [insert] = yield* read(inserted)
@@ -195,35 +200,40 @@ export class NearIndex<Signature> {
   }
 
   /** The signature a representative was found by. */
-  *signatureOf(group: Bytes, id: Bytes): Transaction<Signature | undefined> {
-    const [row] = yield* read(this.representative(group, id))
+  *signatureOf(partition: Bytes, id: Bytes): Transaction<Signature | undefined> {
+    const [row] = yield* read(this.representative(partition, id))
     if (!row) return undefined
-    if (row.sequence === 0) return this.likeness.fromBytes(row.signature)
+    if (row.sequence === 0) return this.scheme.fromBytes(row.signature)
     const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
-    return insert?.kind === 'insert' ? this.likeness.fromBytes(insert.signature) : undefined
+    return insert?.kind === 'insert' ? this.scheme.fromBytes(insert.signature) : undefined
   }
 
   /** Whether every search that should find it can: its row, and the journal or the buckets, agree. */
-  *isWhole(group: Bytes, id: Bytes, signature: Signature, payload: Bytes): Transaction<boolean> {
-    const [row] = yield* read(this.representative(group, id))
+  *isWhole(
+    partition: Bytes,
+    id: Bytes,
+    signature: Signature,
+    payload: Bytes,
+  ): Transaction<boolean> {
+    const [row] = yield* read(this.representative(partition, id))
     if (!row || !equalBytes(row.payload, payload)) return false
-    const bytes = this.likeness.toBytes(signature)
+    const bytes = this.scheme.toBytes(signature)
     if (this.#options.serial) {
       const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
       if (insert?.kind !== 'insert' || !equalBytes(insert.signature, bytes)) return false
-      return equalBytes(insert.group, group) && equalBytes(insert.id, id)
+      return equalBytes(insert.partition, partition) && equalBytes(insert.id, id)
     }
     if (!equalBytes(row.signature, bytes)) return false
-    const buckets = yield* read(...this.bucketsOf(group, signature))
+    const buckets = yield* read(...this.bucketsOf(partition, signature))
     const isIn = (bucket: Bucket | undefined) => idsOf(bucket).some((one) => equalBytes(one, id))
     return buckets.every((bucket) => bucket?.isFull || isIn(bucket))
   }
 
-  /** Of the tables in memory; `undefined` where there are none, or nothing of the group is in them. */
-  *stats(group: Bytes): Transaction<TableStats | undefined> {
+  /** Of the tables in memory; `undefined` where there are none, or nothing of the partition is in them. */
+  *stats(partition: Bytes): Transaction<TableStats | undefined> {
     if (!this.#options.serial) return undefined
     yield* this.#view.catchUp(true)
-    return this.#view.stats(group)
+    return this.#view.stats(partition)
   }
 
   /** Takes journal rows of what has gone away, but for the last ones. */
@@ -268,18 +278,18 @@ export class NearIndex<Signature> {
     return { sequence, before: last?.nonce ?? EMPTY }
   }
 
-  *#findInCells(group: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {
-    const cells = this.bucketsOf(group, signature)
+  *#findInCells(partition: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {
+    const cells = this.bucketsOf(partition, signature)
     const buckets = yield* glance(...cells)
     // A full bucket names nobody for ever, so nothing can rest on it.
     const relied = cells.filter((_, at) => !buckets[at]?.isFull)
     const { ids, passedOver } = mostShared(buckets, this.#options.candidatesMax)
-    const rows = yield* glance(...ids.map((id) => this.representative(group, id)))
+    const rows = yield* glance(...ids.map((id) => this.representative(partition, id)))
     const candidates: Candidate[] = []
     for (const [at, row] of rows.entries()) {
       const id = ids[at]
       if (!row || !id) continue
-      const estimate = this.likeness.estimate(signature, this.likeness.fromBytes(row.signature))
+      const estimate = this.scheme.estimate(signature, this.scheme.fromBytes(row.signature))
       if (estimate >= estimateMin) candidates.push({ id, estimate })
     }
     candidates.sort((one, other) => other.estimate - one.estimate || one.id.compare(other.id))
@@ -287,15 +297,20 @@ export class NearIndex<Signature> {
   }
 
   /** Where it is, or would be, found where there is no journal. */
-  bucketsOf(group: Bytes, signature: Signature): Cell<Bucket>[] {
-    const keys = this.likeness.bandKeys(signature)
+  bucketsOf(partition: Bytes, signature: Signature): Cell<Bucket>[] {
+    const keys = this.scheme.bandKeys(signature)
     return Array.from(keys, (hash, band) =>
-      cell(this.#spaces.buckets, bucketKey(group, band, hash)),
+      cell(this.#spaces.buckets, bucketKey(partition, band, hash)),
     )
   }
 
-  *#fillBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
-    const cells = this.bucketsOf(group, signature)
+  *#fillBuckets(
+    scope: Scope,
+    partition: Bytes,
+    id: Bytes,
+    signature: Signature,
+  ): Transaction<void> {
+    const cells = this.bucketsOf(partition, signature)
     const buckets = yield* glance(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       const { isFull, ids } = buckets[at] ?? { isFull: false, ids: EMPTY }
@@ -307,8 +322,13 @@ export class NearIndex<Signature> {
     }
   }
 
-  *#leaveBuckets(scope: Scope, group: Bytes, id: Bytes, signature: Signature): Transaction<void> {
-    const cells = this.bucketsOf(group, signature)
+  *#leaveBuckets(
+    scope: Scope,
+    partition: Bytes,
+    id: Bytes,
+    signature: Signature,
+  ): Transaction<void> {
+    const cells = this.bucketsOf(partition, signature)
     const buckets = yield* glance(...cells)
     for (const [at, bucketCell] of cells.entries()) {
       // A full bucket names nobody for ever. Of any other, what others have added since must not be written

@@ -14,7 +14,7 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
-import { type IndexOptions, NearIndex } from './match-index.ts'
+import { type IndexOptions, MatchIndex } from './match-index.ts'
 import {
   type Bucket,
   ID_BYTES,
@@ -24,7 +24,7 @@ import {
   sequenceKey,
   sequenceOf,
 } from './rows.ts'
-import type { Likeness } from './scheme.ts'
+import type { SignatureLayout } from './scheme/scheme.ts'
 
 export interface PortableIndex {
   readonly spaces: NearSpaces
@@ -39,38 +39,38 @@ export interface PortableIndex {
 
 export function portableIndex<Signature>(
   spaces: NearSpaces,
-  likeness: Likeness<Signature>,
+  layout: SignatureLayout<Signature>,
   options: IndexOptions,
 ): PortableIndex {
-  const index = new NearIndex(spaces, likeness, options)
+  const index = new MatchIndex(spaces, layout, options)
   return {
     spaces,
     *restore(scope, key, row) {
-      const [group, id] = partsOf(key)
-      const [there] = yield* read(index.representative(group, id))
+      const [partition, id] = partsOf(key)
+      const [there] = yield* read(index.representative(partition, id))
       if (there) return
       const { signature, payload } = row
-      if (signature.byteLength === 0) index.keep(scope, group, id, payload)
-      else yield* index.insert(scope, group, id, likeness.fromBytes(signature), payload)
+      if (signature.byteLength === 0) index.keep(scope, partition, id, payload)
+      else yield* index.insert(scope, partition, id, layout.fromBytes(signature), payload)
     },
     *check(key, row) {
       // It is like nothing but itself, or was merged: no search is to find it.
       if (row.sequence === 0 && row.signature.byteLength === 0) return undefined
-      const [group, id] = partsOf(key)
-      const signature = yield* index.signatureOf(group, id)
-      const isFound = signature && (yield* index.isWhole(group, id, signature, row.payload))
+      const [partition, id] = partsOf(key)
+      const signature = yield* index.signatureOf(partition, id)
+      const isFound = signature && (yield* index.isWhole(partition, id, signature, row.payload))
       return isFound ? undefined : 'searches would not find it'
     },
     *checkJournal(key, row) {
       if (row.kind !== 'insert') return undefined
-      const [there] = yield* read(index.representative(row.group, row.id))
+      const [there] = yield* read(index.representative(row.partition, row.id))
       return there?.sequence === sequenceOf(key) ? undefined : 'it inserts what is not there'
     },
     *checkBucket(key, { ids }) {
-      const group = key.subarray(0, ID_BYTES)
+      const partition = key.subarray(0, ID_BYTES)
       const cells = []
       for (let at = 0; at < ids.byteLength; at += ID_BYTES) {
-        cells.push(index.representative(group, ids.subarray(at, at + ID_BYTES)))
+        cells.push(index.representative(partition, ids.subarray(at, at + ID_BYTES)))
       }
       // Only glanced at: they may be more than a transaction can rely on.
       const found = yield* glance(...cells)
@@ -79,7 +79,7 @@ export function portableIndex<Signature>(
   }
 }
 
-function partsOf(key: Buffer): readonly [group: Buffer, id: Buffer] {
+function partsOf(key: Buffer): readonly [partition: Buffer, id: Buffer] {
   return [key.subarray(0, ID_BYTES), key.subarray(ID_BYTES)]
 }
 

@@ -19,8 +19,8 @@ export interface Head {
 }
 
 /**
- * `10` nonce (16) group (16) id (16) signature: a representative came.
- * `11` nonce (16) group (16) id (16): it went.
+ * `10` nonce (16) partition (16) id (16) signature: a representative came.
+ * `11` nonce (16) partition (16) id (16): it went.
  * `12` nonce (16): here was one that went.
  *
  * A nonce is of one commit, so a row that was rolled back is never taken for the one that has its number now.
@@ -29,14 +29,14 @@ export type JournalRow =
   | {
       readonly kind: 'insert'
       readonly nonce: Buffer
-      readonly group: Buffer
+      readonly partition: Buffer
       readonly id: Buffer
       readonly signature: Bytes
     }
   | {
       readonly kind: 'remove'
       readonly nonce: Buffer
-      readonly group: Buffer
+      readonly partition: Buffer
       readonly id: Buffer
     }
   | { readonly kind: 'gone'; readonly nonce: Buffer }
@@ -97,9 +97,9 @@ export function sequenceOf(key: Bytes): number {
   return asBuffer(key).readUIntBE(0, SEQUENCE_BYTES)
 }
 
-export function bucketKey(group: Bytes, band: number, hash: number): Buffer {
+export function bucketKey(partition: Bytes, band: number, hash: number): Buffer {
   const key = Buffer.allocUnsafe(ID_BYTES + 6)
-  key.set(group)
+  key.set(partition)
   key.writeUInt16BE(band, ID_BYTES)
   key.writeUInt32BE(hash >>> 0, ID_BYTES + 2)
   return key
@@ -118,8 +118,8 @@ const headCodec: Codec<Head> = {
 
 const KINDS = ['insert', 'remove', 'gone'] as const
 const NONCE_AT = 1
-const GROUP_AT = NONCE_AT + ID_BYTES
-const ID_AT = GROUP_AT + ID_BYTES
+const PARTITION_AT = NONCE_AT + ID_BYTES
+const ID_AT = PARTITION_AT + ID_BYTES
 const SIGNATURE_AT = ID_AT + ID_BYTES
 
 const journalCodec: Codec<JournalRow> = {
@@ -128,7 +128,7 @@ const journalCodec: Codec<JournalRow> = {
     if (change.kind === 'gone') return new RowWriter(flags, ID_BYTES).bytes(change.nonce).whole()
     const signature = change.kind === 'insert' ? change.signature : EMPTY
     const row = new RowWriter(flags, 3 * ID_BYTES + signature.byteLength)
-    return row.bytes(change.nonce).bytes(change.group).bytes(change.id).bytes(signature).whole()
+    return row.bytes(change.nonce).bytes(change.partition).bytes(change.id).bytes(signature).whole()
   },
   decode(bytes) {
     const row = new RowReader('the index (journal)', bytes)
@@ -137,7 +137,7 @@ const journalCodec: Codec<JournalRow> = {
       return new InsertRow(checkedRow('the index (journal)', bytes, SIGNATURE_AT))
     const nonce = row.bytes(ID_BYTES)
     if (kind === 'gone') return { kind, nonce }
-    return { kind, nonce, group: row.bytes(ID_BYTES), id: row.bytes(ID_BYTES) }
+    return { kind, nonce, partition: row.bytes(ID_BYTES), id: row.bytes(ID_BYTES) }
   },
 }
 
@@ -151,11 +151,11 @@ class InsertRow {
   }
 
   get nonce(): Buffer {
-    return this.#row.subarray(NONCE_AT, GROUP_AT)
+    return this.#row.subarray(NONCE_AT, PARTITION_AT)
   }
 
-  get group(): Buffer {
-    return this.#row.subarray(GROUP_AT, ID_AT)
+  get partition(): Buffer {
+    return this.#row.subarray(PARTITION_AT, ID_AT)
   }
 
   get id(): Buffer {

@@ -75,17 +75,17 @@ function refusal(why: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', why)
 }
 
-const GROUP_KEYS_MAX = 10_000
-const groupKeys = new Map<string, Buffer>()
+const PARTITION_KEYS_MAX = 10_000
+const partitionKeys = new Map<string, Buffer>()
 
 /**
  * Sixteen bytes of everything that must be the same for two signatures to meet. Those asked for lately are
  * remembered: hashing a name again for every text costs as much as looking it up.
  */
-export function groupKey(...parts: readonly string[]): Buffer {
+export function partitionKey(...parts: readonly string[]): Buffer {
   let name = ''
   for (const part of parts) name += `${part.length}:${part}`
-  const known = groupKeys.get(name)
+  const known = partitionKeys.get(name)
   if (known) return known
   const hash = createHash('sha256')
   for (const part of parts) {
@@ -93,7 +93,7 @@ export function groupKey(...parts: readonly string[]): Buffer {
     hash.update(part)
   }
   const key = hash.digest().subarray(0, 16)
-  if (groupKeys.size >= GROUP_KEYS_MAX) groupKeys.clear()
-  groupKeys.set(name, key)
+  if (partitionKeys.size >= PARTITION_KEYS_MAX) partitionKeys.clear()
+  partitionKeys.set(name, key)
   return key
 }

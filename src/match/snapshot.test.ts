@@ -7,8 +7,10 @@ import { type Backend, cell, rowsOf, type Scope } from '../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../backends/memory/backend.ts'
 import { digestOf, type GroupedTables } from '../fingerprint/index.ts'
 import { randomWords } from '../fingerprint/mix.ts'
-import { NearIndex } from './match-index.ts'
-import { type Likeness, TextLikeness, VectorLikeness } from './scheme.ts'
+import { MatchIndex } from './match-index.ts'
+import type { SignatureLayout } from './scheme/scheme.ts'
+import { SimHashScheme } from './scheme/simhash.ts'
+import { TextScheme } from './scheme/text.ts'
 import { nearSpaces } from './rows.ts'
 
 const spaces = nearSpaces('test')
@@ -16,14 +18,14 @@ const GROUPS = [1, 2, 200].map((byte) => Buffer.alloc(16, byte))
 const next = randomWords(7)
 
 interface Kind<Signature> {
-  readonly likeness: () => Likeness<Signature>
+  readonly scheme: () => SignatureLayout<Signature>
   readonly signatures: readonly Signature[]
 }
 
 const SLOTS = 64
 const base = Uint16Array.from({ length: SLOTS }, () => next() >>> 16)
 const texts: Kind<Uint16Array> = {
-  likeness: () => new TextLikeness(SLOTS, { bands: 16, rows: 4 }),
+  scheme: () => new TextScheme(SLOTS, { bands: 16, rows: 4 }),
   signatures: Array.from({ length: 6 }, (_, of) =>
     base.map((slot, at) => (at % 8 < of ? next() >>> 16 : slot)),
   ),
@@ -31,7 +33,7 @@ const texts: Kind<Uint16Array> = {
 const bits = Uint8Array.from({ length: 16 }, () => next() & 0xff)
 /** Tables begin to have bands when they hold more than four. */
 const vectors: Kind<Uint8Array> = {
-  likeness: () => new VectorLikeness(128, { bands: 16, rows: 8 }, 4),
+  scheme: () => new SimHashScheme(128, { bands: 16, rows: 8 }, 4),
   signatures: Array.from({ length: 6 }, (_, of) =>
     bits.map((byte, at) => (at < of ? next() & 0xff : byte)),
   ),
@@ -51,7 +53,7 @@ class World<Signature> {
   readonly engine = new MemoryEngine()
   readonly backend = new MemoryBackend({}, this.engine)
   readonly kind: Kind<Signature>
-  readonly writer: NearIndex<Signature>
+  readonly writer: MatchIndex<Signature>
   readonly inserted: { readonly group: Buffer; readonly id: Buffer }[] = []
 
   constructor(kind: Kind<Signature>) {
@@ -59,12 +61,12 @@ class World<Signature> {
     this.writer = this.newIndex()
   }
 
-  newIndex(likeness: Likeness<Signature> = this.kind.likeness()): NearIndex<Signature> {
-    return new NearIndex(spaces, likeness, { serial: true, candidatesMax: 8, bucketMax: 12 })
+  newIndex(scheme: SignatureLayout<Signature> = this.kind.scheme()): MatchIndex<Signature> {
+    return new MatchIndex(spaces, scheme, { serial: true, candidatesMax: 8, bucketMax: 12 })
   }
 
-  async loaded(likeness?: Likeness<Signature>): Promise<NearIndex<Signature>> {
-    const index = this.newIndex(likeness)
+  async loaded(scheme?: SignatureLayout<Signature>): Promise<MatchIndex<Signature>> {
+    const index = this.newIndex(scheme)
     await index.load(this.backend)
     return index
   }
@@ -72,7 +74,7 @@ class World<Signature> {
   async insert(
     group: number,
     which: number,
-    index: NearIndex<Signature> = this.writer,
+    index: MatchIndex<Signature> = this.writer,
   ): Promise<void> {
     const key = GROUPS[group]!
     const signature = this.kind.signatures[which]!
@@ -93,7 +95,7 @@ class World<Signature> {
   }
 
   /** All that an index answers, to the letter. */
-  async answers(index: NearIndex<Signature>): Promise<unknown[]> {
+  async answers(index: MatchIndex<Signature>): Promise<unknown[]> {
     const all: unknown[] = []
     for (const group of GROUPS) {
       for (const signature of this.kind.signatures) {
@@ -241,7 +243,7 @@ describe('the memory of tables', () => {
       }
     }
     const property = fc.property(steps, steps, (before, after) => {
-      const [first, second] = [kind.likeness().tables(), kind.likeness().tables()]
+      const [first, second] = [kind.scheme().tables(), kind.scheme().tables()]
       apply(first, before)
       const memory = Buffer.concat([...first.memory()])
       let at = 0
@@ -263,7 +265,7 @@ describe('the memory of tables', () => {
     'is laid out as ever for %s: another layout is another format of snapshots',
     (name, digest) => {
       const tables = (name === 'texts' ? texts : vectors)
-        .likeness()
+        .scheme()
         .tables() as GroupedTables<unknown>
       for (let id = 0; id < 9; id++) {
         const signature =

@@ -14,7 +14,7 @@
 import { asBuffer, type Bytes, concat, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, first, read, type Scope, type Transaction } from '../backends/index.ts'
 import { digestOf, type GroupedTables } from '../fingerprint/index.ts'
-import type { Likeness } from './scheme.ts'
+import type { SignatureLayout } from './scheme/scheme.ts'
 import { ID_BYTES, type NearSpaces, sequenceKey } from './rows.ts'
 import type { Mark, NearView } from './view.ts'
 
@@ -113,14 +113,14 @@ export interface LoadedSnapshot<Signature> {
 export async function loadSnapshot<Signature>(
   backend: Backend,
   spaces: NearSpaces,
-  likeness: Likeness<Signature>,
+  scheme: SignatureLayout<Signature>,
 ): Promise<LoadedSnapshot<Signature> | undefined> {
-  const head = await backend.read(() => usableHead(spaces, likeness.shape))
+  const head = await backend.read(() => usableHead(spaces, scheme.shape))
   if (!head) return undefined
-  const tables = likeness.tables()
+  const tables = scheme.tables()
   if (!(await fill(tables.memoryToFill(), head, backend, spaces))) return undefined
   // It may have been withdrawn, because of what was trimmed meanwhile.
-  const still = await backend.read(() => usableHead(spaces, likeness.shape))
+  const still = await backend.read(() => usableHead(spaces, scheme.shape))
   if (!still || !equalBytes(still.id, head.id)) return undefined
   return { tables, sequence: head.sequence, nonce: head.nonce }
 }

@@ -7,26 +7,26 @@ import { textsOf } from '../../test/resolver/texts.ts'
 import type { Scope, Transaction } from '../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../backends/memory/backend.ts'
 import { sketchOf } from '../fingerprint/index.ts'
-import { NearIndex } from './match-index.ts'
-import { TextLikeness } from './scheme.ts'
+import { MatchIndex } from './match-index.ts'
+import { TextScheme } from './scheme/text.ts'
 import { nearSpaces } from './rows.ts'
-import { groupKey } from './settings.ts'
+import { partitionKey } from './settings.ts'
 
 const SLOTS = 64
 const spaces = nearSpaces('test')
-const GROUP = groupKey('test')
+const GROUP = partitionKey('test')
 const { words, variant } = textsOf(1)
 const BASE = words(20)
 const SIGNATURES = Array.from({ length: 8 }, () => {
   return sketchOf(variant(BASE, 2), { profile: 'chars-3', slots: SLOTS }).slots
 })
 
-type Index = NearIndex<Uint16Array>
+type Index = MatchIndex<Uint16Array>
 type Rows = Map<string, [string, Uint8Array][]>
 
 function newIndex(): Index {
-  const likeness = new TextLikeness(SLOTS, { bands: SLOTS, rows: 1 })
-  return new NearIndex(spaces, likeness, { serial: true, candidatesMax: 100, bucketMax: 1000 })
+  const likeness = new TextScheme(SLOTS, { bands: SLOTS, rows: 1 })
+  return new MatchIndex(spaces, likeness, { serial: true, candidatesMax: 100, bucketMax: 1000 })
 }
 
 /** An engine whose past can be brought back, as a roll-back does, or shown to a reader that began earlier. */
@@ -175,7 +175,7 @@ async function perform(world: World, views: readonly Index[], past: Rows[], one:
       await world.find(index, 0, 'writer')
       world.bringBack(before)
       // Whoever drove it is told that it failed.
-      index.doubt()
+      index.invalidate()
     }
   }
 }
@@ -230,7 +230,7 @@ describe('an old view of the journal', () => {
         await world.backend.run(severalSteps, index, one).catch((error: unknown) => {
           expect(String(error)).toContain('rolled back')
         })
-        if (one.end === 'throw and say so') index.doubt()
+        if (one.end === 'throw and say so') index.invalidate()
       }
       expect(await world.find(index, 0, 'writer')).toEqual(await world.findAnew(0))
     })

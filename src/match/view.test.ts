@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MemoryBackend, MemoryEngine } from '../backends/memory/backend.ts'
 import type { Scope, Transaction } from '../backends/contract.ts'
 import { openResolver } from '../resolve/open.ts'
-import { NearIndex } from './match-index.ts'
-import { TextLikeness } from './scheme.ts'
+import { MatchIndex } from './match-index.ts'
+import { TextScheme } from './scheme/text.ts'
 import { nearSpaces } from './rows.ts'
 
 let directory: string
@@ -24,22 +24,22 @@ const GROUP = Buffer.alloc(16, 1)
 const spaces = nearSpaces('test')
 const signature = (seed: number) => Uint16Array.from({ length: SLOTS }, (_, at) => seed * 100 + at)
 
-function makeIndex(): NearIndex<Uint16Array> {
-  const likeness = new TextLikeness(SLOTS, { bands: 8, rows: 8 })
-  return new NearIndex(spaces, likeness, { serial: true, candidatesMax: 10, bucketMax: 100 })
+function makeIndex(): MatchIndex<Uint16Array> {
+  const likeness = new TextScheme(SLOTS, { bands: 8, rows: 8 })
+  return new MatchIndex(spaces, likeness, { serial: true, candidatesMax: 10, bucketMax: 100 })
 }
 
-function* find(scope: Scope, index: NearIndex<Uint16Array>, seed: number): Transaction<number> {
+function* find(scope: Scope, index: MatchIndex<Uint16Array>, seed: number): Transaction<number> {
   const { candidates } = yield* index.find(GROUP, signature(seed), 0.5, scope)
   return candidates.length
 }
 
-function* add(scope: Scope, index: NearIndex<Uint16Array>, seed: number): Transaction<void> {
+function* add(scope: Scope, index: MatchIndex<Uint16Array>, seed: number): Transaction<void> {
   yield* index.find(GROUP, signature(seed), 0.5, scope)
   yield* index.insert(scope, GROUP, scope.id(), signature(seed), Buffer.alloc(0))
 }
 
-function* addAndFail(scope: Scope, index: NearIndex<Uint16Array>, seed: number) {
+function* addAndFail(scope: Scope, index: MatchIndex<Uint16Array>, seed: number) {
   yield* add(scope, index, seed)
   yield* find(scope, index, seed)
   throw new Error('never committed')
@@ -63,7 +63,7 @@ describe('a view of the journal', () => {
     const [own, other] = [makeIndex(), makeIndex()]
     await backend.run(add, own, 1)
     await expect(backend.run(addAndFail, own, 2)).rejects.toThrow('never committed')
-    own.doubt()
+    own.invalidate()
     await backend.run(add, other, 3)
     await backend.run(add, own, 4)
     for (const index of [own, other]) {

@@ -22,7 +22,7 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import type { CandidateQuery, Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
-import type { Likeness } from './scheme.ts'
+import type { SignatureLayout } from './scheme/scheme.ts'
 import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } from './rows.ts'
 import { loadSnapshot } from './snapshot.ts'
 
@@ -36,7 +36,7 @@ export interface OwnInsert<Signature> {
   readonly sequence: number
   readonly nonce: Buffer
   readonly before: Bytes
-  readonly group: Bytes
+  readonly partition: Bytes
   readonly id: Bytes
   readonly signature: Signature
 }
@@ -50,25 +50,25 @@ export interface Mark {
 
 export class NearView<Signature> {
   readonly #spaces: NearSpaces
-  readonly #likeness: Likeness<Signature>
+  readonly #scheme: SignatureLayout<Signature>
   #tables: GroupedTables<Signature>
   /** The last journal row that was applied. */
   #sequence = 0
   #last: Pick<JournalRow, 'nonce'> = NOTHING
-  #isDoubtful = false
+  #isInvalid = false
   #own: OwnInsert<Signature> | undefined
   /** The transaction that it was last caught up in; nobody else changes the journal while that goes on. */
   #scope: Scope | undefined
 
-  constructor(spaces: NearSpaces, likeness: Likeness<Signature>) {
+  constructor(spaces: NearSpaces, scheme: SignatureLayout<Signature>) {
     this.#spaces = spaces
-    this.#likeness = likeness
-    this.#tables = likeness.tables()
+    this.#scheme = scheme
+    this.#tables = scheme.tables()
   }
 
   /** Reads the journal page by page, letting others have their turn. What comes later is caught up with. */
   async load(backend: Backend): Promise<void> {
-    const snapshot = await loadSnapshot(backend, this.#spaces, this.#likeness)
+    const snapshot = await loadSnapshot(backend, this.#spaces, this.#scheme)
     if (snapshot) {
       this.#tables = snapshot.tables
       this.#sequence = snapshot.sequence
@@ -91,7 +91,7 @@ export class NearView<Signature> {
 
   /** Nothing has changed since. */
   isAt({ tables, sequence, nonce }: Mark): boolean {
-    if (this.#isDoubtful || this.#tables !== tables) return false
+    if (this.#isInvalid || this.#tables !== tables) return false
     return this.#sequence === sequence && equalBytes(this.#last.nonce, nonce)
   }
 
@@ -101,8 +101,8 @@ export class NearView<Signature> {
   }
 
   /** Something that was applied may have been rolled back: the tables are rebuilt before their next use. */
-  doubt(): void {
-    this.#isDoubtful = true
+  invalidate(): void {
+    this.#isInvalid = true
     this.#scope = undefined
   }
 
@@ -111,15 +111,15 @@ export class NearView<Signature> {
     this.#own = own
   }
 
-  query(group: Bytes, signature: Signature, query: CandidateQuery): Candidates {
-    return this.#tables.query(latin1(group), signature, query)
+  query(partition: Bytes, signature: Signature, query: CandidateQuery): Candidates {
+    return this.#tables.query(latin1(partition), signature, query)
   }
 
-  stats(group: Bytes): TableStats | undefined {
-    return this.#tables.stats(latin1(group))
+  stats(partition: Bytes): TableStats | undefined {
+    return this.#tables.stats(latin1(partition))
   }
 
-  /** In one transaction, all but the first catching up needs no look at the journal. `scope` is its own. */
+  /** In one transaction, all but the first catching up needs no read of the journal. `scope` is its own. */
   *catchUpIn(scope: Scope): Transaction<void> {
     if (this.#scope === scope && this.#takeOwnIn()) return
     yield* this.catchUp(false)
@@ -136,7 +136,7 @@ export class NearView<Signature> {
     this.#scope = undefined
     const [head] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
     if (head && this.#takeOwn(head)) return
-    if (this.#isDoubtful || !(yield* this.#isUpTo(head, isReading))) this.#clear()
+    if (this.#isInvalid || !(yield* this.#isUpTo(head, isReading))) this.#clear()
     else if (!head || equalBytes(head.nonce, this.#last.nonce) || head.sequence < this.#sequence)
       return
     for (let isLast = false; !isLast;) isLast = yield* this.#applyPage()
@@ -167,7 +167,7 @@ export class NearView<Signature> {
    */
   #takeOwn(head: Head): boolean {
     const own = this.#own
-    if (!own || this.#isDoubtful || !equalBytes(head.nonce, own.nonce)) return false
+    if (!own || this.#isInvalid || !equalBytes(head.nonce, own.nonce)) return false
     this.#own = undefined
     return this.#takeNext(own)
   }
@@ -182,25 +182,25 @@ export class NearView<Signature> {
 
   #takeNext(own: OwnInsert<Signature>): boolean {
     if (!equalBytes(own.before, this.#last.nonce)) return false
-    this.#tables.insert(latin1(own.group), own.id, own.signature)
+    this.#tables.insert(latin1(own.partition), own.id, own.signature)
     this.#sequence = own.sequence
     this.#last = { nonce: own.nonce }
     return true
   }
 
   #clear(): void {
-    this.#tables = this.#likeness.tables()
+    this.#tables = this.#scheme.tables()
     this.#sequence = 0
     this.#last = NOTHING
-    this.#isDoubtful = false
+    this.#isInvalid = false
   }
 
   #apply({ key, value }: Row<JournalRow>): void {
     this.#sequence = sequenceOf(key)
     this.#last = value
     if (value.kind === 'gone') return
-    const group = latin1(value.group)
-    if (value.kind === 'remove') this.#tables.remove(group, value.id)
-    else this.#tables.insert(group, value.id, this.#likeness.borrowed(value.signature))
+    const partition = latin1(value.partition)
+    if (value.kind === 'remove') this.#tables.remove(partition, value.id)
+    else this.#tables.insert(partition, value.id, this.#scheme.borrowed(value.signature))
   }
 }

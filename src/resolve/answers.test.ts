@@ -15,7 +15,7 @@ const ended: Ended = {
 }
 
 describe('answers in memory', () => {
-  it('are of one tenant and one input, and end by age', () => {
+  it('are of one groupKey and one input, and end by age', () => {
     const answers = new Answers(10, 100)
     answers.keep(id('a'), id('x'), ended, 0, answers.epoch)
     expect(answers.get(id('a'), id('x'), 99)).toBe(ended)

@@ -1,4 +1,4 @@
-/** Answers given lately, so that what is asked again and again costs no look at the rows. */
+/** Answers given lately, so that what is asked again and again costs no read of the rows. */
 
 import { type Bytes, latin1 } from '../platform/bytes.ts'
 import type { Ended } from './resolve.ts'
@@ -8,7 +8,7 @@ interface Kept {
   readonly until: number
 }
 
-/** An answer is of one tenant and one input. It is dropped when this process forgets or merges, and by age. */
+/** An answer is of one group key and one input. It is dropped when this process forgets or merges, and by age. */
 export class Answers {
   /** Grows whenever answers are dropped: what was asked for before is not kept then. */
   epoch = 0
@@ -21,9 +21,9 @@ export class Answers {
     this.#ms = ms
   }
 
-  get(tenant: Bytes, id: Bytes, now: number): Ended | undefined {
+  get(groupKey: Bytes, id: Bytes, now: number): Ended | undefined {
     if (this.#max === 0) return undefined
-    const name = latin1(tenant) + latin1(id)
+    const name = latin1(groupKey) + latin1(id)
     const kept = this.#kept.get(name)
     if (kept === undefined) return undefined
     this.#kept.delete(name)
@@ -32,9 +32,9 @@ export class Answers {
     return kept.ended
   }
 
-  keep(tenant: Bytes, id: Bytes, ended: Ended, now: number, epoch: number): void {
+  keep(groupKey: Bytes, id: Bytes, ended: Ended, now: number, epoch: number): void {
     if (this.#max === 0 || this.#ms <= 0 || epoch !== this.epoch) return
-    const name = latin1(tenant) + latin1(id)
+    const name = latin1(groupKey) + latin1(id)
     this.#kept.delete(name)
     this.#kept.set(name, { ended, until: now + this.#ms })
     if (this.#kept.size <= this.#max) return

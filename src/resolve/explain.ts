@@ -8,10 +8,10 @@ import {
   Hyperplanes,
   vectorBandKeys,
 } from '../fingerprint/index.ts'
-import type { TextNearSettings } from '../match/index.ts'
+import { levelCosine, type TextNearSettings } from '../match/index.ts'
 import { publicId } from './rows.ts'
 import type { VectorSettings } from './settings.ts'
-import { levelCosine, type Vector } from './subject.ts'
+import type { Vector } from './subject.ts'
 
 export interface VectorComparison {
   /** As estimated from the bits of hyperplanes. */

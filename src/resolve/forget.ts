@@ -6,7 +6,7 @@
 
 import { type Bytes, concat, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
-import type { NearIndex } from '../match/index.ts'
+import type { Matcher, Probe } from '../match/index.ts'
 import { endLeftover, forgetCluster, forgetMember, forgetMembers, type Place } from './forgotten.ts'
 import {
   aliases,
@@ -18,7 +18,7 @@ import {
   resolutions,
   type Resolved,
 } from './rows.ts'
-import { tenantOf, type TextKind, type VectorKind } from './subject.ts'
+import { groupKeyOf, type TextKind, type VectorKind } from './subject.ts'
 
 const PAGE = 25
 const ID = 16
@@ -37,20 +37,20 @@ export class Forgetting {
   }
 
   async id(group: string, id: Buffer): Promise<boolean> {
-    const texts = await this.input('text', tenantOf('text', group), id)
+    const texts = await this.input('text', groupKeyOf('text', group), id)
     if (!this.#vector) return texts
-    return (await this.input('vector', tenantOf('vector', group), id)) || texts
+    return (await this.input('vector', groupKeyOf('vector', group), id)) || texts
   }
 
   /** What was found may be another thing by the time it is to go; then it is looked for again. */
-  async input(kind: 'text' | 'vector', tenant: Buffer, id: Buffer): Promise<boolean> {
+  async input(kind: 'text' | 'vector', groupKey: Buffer, id: Buffer): Promise<boolean> {
     for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
-      const resolved = await this.#backend.read(findResolved, concat(tenant, id))
+      const resolved = await this.#backend.read(findResolved, concat(groupKey, id))
       if (!resolved) return false
-      const { shelf, row } = resolved
+      const { partition, row } = resolved
       const isGone = resolved.isRepresentative
-        ? await this.#cluster({ kind, tenant, shelf, row }, () => true)
-        : await this.#backend.run(forgetMember, tenant, id)
+        ? await this.#cluster({ kind, groupKey, partition, row }, () => true)
+        : await this.#backend.run(forgetMember, groupKey, id)
       if (isGone) return true
     }
     return false
@@ -64,69 +64,72 @@ export class Forgetting {
     const isDue = ({ expiresAt }: Payload) => expiresAt !== undefined && expiresAt <= now
     let clusters = 0
     for await (const { key, value } of this.#backend.scan(expiries, { end })) {
-      const shelf = key.subarray(TIME, TIME + ID)
+      const partition = key.subarray(TIME, TIME + ID)
       const row = key.subarray(TIME + ID)
-      const tenant = Buffer.from(value)
+      const groupKey = Buffer.from(value)
       for (const kind of ['text', 'vector'] as const) {
-        if (await this.#cluster({ kind, tenant, shelf, row }, isDue)) clusters++
+        if (await this.#cluster({ kind, groupKey, partition, row }, isDue)) clusters++
       }
     }
     await this.#unfinished()
-    await this.#text.index.trim(this.#backend)
-    await this.#vector?.index.trim(this.#backend)
+    await this.#text.matcher.index.trim(this.#backend)
+    await this.#vector?.matcher.index.trim(this.#backend)
     return clusters
   }
 
   /** What others have begun to forget, and did not live to end. */
   async #unfinished(): Promise<void> {
     for await (const { key, value } of this.#backend.scan(leftovers)) {
-      const { kind, tenant, id } = value
+      const { kind, groupKey, id } = value
       if (kind === 'vector' && !this.#vector) continue
-      await this.#rest({ kind, tenant, shelf: key.subarray(0, ID), row: key.subarray(ID) }, id)
+      await this.#rest(
+        { kind, groupKey, partition: key.subarray(0, ID), row: key.subarray(ID) },
+        id,
+      )
     }
   }
 
   async #cluster(place: Place, isDue: (payload: Payload) => boolean): Promise<boolean> {
     const id = await (place.kind === 'text'
-      ? this.#remove(this.#text.index, place, isDue)
-      : this.#vector && this.#remove(this.#vector.index, place, isDue))
+      ? this.#remove(this.#text.matcher, place, isDue)
+      : this.#vector && this.#remove(this.#vector.matcher, place, isDue))
     if (id) await this.#rest(place, id)
     return id !== undefined
   }
 
-  async #remove<S>(
-    index: NearIndex<S>,
+  async #remove<P extends Probe<unknown, unknown>>(
+    matcher: Matcher<P, Payload>,
     place: Place,
     isDue: (payload: Payload) => boolean,
   ): Promise<Buffer | undefined> {
     try {
-      return await this.#backend.run(forgetCluster<S>, index, place, isDue)
+      return await this.#backend.run(forgetCluster<P>, matcher, place, isDue)
     } catch (error) {
-      index.doubt()
+      matcher.index.invalidate()
       throw error
     }
   }
 
   /** The members of a cluster that is gone, and the clusters that were merged into it with theirs. */
   async #rest(place: Place, id: Buffer): Promise<void> {
-    const { kind, tenant, row } = place
-    await this.#members(tenant, row)
-    const prefix = concat(tenant, id)
+    const { kind, groupKey, row } = place
+    await this.#members(groupKey, row)
+    const prefix = concat(groupKey, id)
     const range = { start: prefix, end: endOfPrefix(prefix) }
     for await (const { key, value } of this.#backend.scan(aliases, range)) {
       if (!equalBytes(value.into, row)) continue
-      const merged = { kind, tenant, shelf: value.shelf, row: oldRowOf(key) }
+      const merged = { kind, groupKey, partition: value.partition, row: oldRowOf(key) }
       await this.#cluster(merged, ({ mergedInto }) => mergedInto !== undefined)
     }
     await this.#backend.run(endLeftover, place)
   }
 
-  async #members(tenant: Buffer, row: Bytes): Promise<void> {
-    const prefix = concat(tenant, row)
+  async #members(groupKey: Buffer, row: Bytes): Promise<void> {
+    const prefix = concat(groupKey, row)
     const range = { start: prefix, end: endOfPrefix(prefix) }
     let page: Buffer[] = []
     const take = async () => {
-      await this.#backend.run(forgetMembers, tenant, Buffer.from(row), page)
+      await this.#backend.run(forgetMembers, groupKey, Buffer.from(row), page)
       page = []
     }
     for await (const { key } of this.#backend.scan(members, range)) {

@@ -1,13 +1,12 @@
 /** The transactions that forget: a cluster, a member of one, and the members of one that is gone. */
 
 import { concat, equalBytes } from '../platform/bytes.ts'
-import { cell, type Cell, read, type Scope, type Transaction } from '../backends/index.ts'
-import type { NearIndex, Representative } from '../match/index.ts'
+import { cell, read, type Scope, type Transaction } from '../backends/index.ts'
+import type { Matcher, Probe } from '../match/index.ts'
 import { count } from './resolve.ts'
 import {
   aliases,
   aliasKey,
-  decodePayload,
   evidenceKey,
   evidences,
   expiries,
@@ -21,8 +20,8 @@ import {
 
 export interface Place {
   readonly kind: 'text' | 'vector'
-  readonly tenant: Buffer
-  readonly shelf: Buffer
+  readonly groupKey: Buffer
+  readonly partition: Buffer
   readonly row: Buffer
 }
 
@@ -30,72 +29,70 @@ export interface Place {
  * Removes a cluster, and returns its public id. Its members are resolved again when they next come; a note
  * says that rows of them may be left.
  */
-export function* forgetCluster<S>(
+export function* forgetCluster<P extends Probe<unknown, unknown>>(
   scope: Scope,
-  index: NearIndex<S>,
-  { kind, tenant, shelf, row }: Place,
+  matcher: Matcher<P, Payload>,
+  { kind, groupKey, partition, row }: Place,
   isDue: (payload: Payload) => boolean,
 ): Transaction<Buffer | undefined> {
-  const place: Cell<Representative> = index.representative(shelf, row)
-  const [representative] = yield* read(place)
-  if (!representative) return undefined
-  const payload = decodePayload(representative.payload)
-  if (!isDue(payload)) return undefined
-  yield* index.remove(scope, shelf, row)
+  const kept = yield* matcher.read(partition, row)
+  if (!kept || !isDue(kept.payload)) return undefined
+  const { payload } = kept
+  yield* matcher.index.remove(scope, partition, row)
   for (let part = 0; part < payload.parts; part++) {
-    scope.remove(cell(evidences, evidenceKey(shelf, row, part)))
+    scope.remove(cell(evidences, evidenceKey(partition, row, part)))
   }
   if (payload.expiresAt !== undefined) {
-    scope.remove(cell(expiries, expiryKey(payload.expiresAt, shelf, row)))
+    scope.remove(cell(expiries, expiryKey(payload.expiresAt, partition, row)))
   }
-  const own = cell(resolutions, concat(tenant, payload.id))
+  const own = cell(resolutions, concat(groupKey, payload.id))
   const [resolved] = yield* read(own)
   // It may have been resolved again since, when this one had expired.
   if (resolved?.isRepresentative && equalBytes(resolved.row, row)) scope.remove(own)
-  scope.write(cell(leftovers, concat(shelf, row)), { tenant, id: payload.id, kind })
+  scope.write(cell(leftovers, concat(partition, row)), { groupKey, id: payload.id, kind })
   if (payload.mergedInto) {
-    scope.remove(cell(aliases, aliasKey(tenant, payload.mergedInto.id, payload.id, row)))
-    count(scope, tenant, 'merged', -1)
+    scope.remove(cell(aliases, aliasKey(groupKey, payload.mergedInto.id, payload.id, row)))
+    count(scope, groupKey, 'merged', -1)
   } else {
-    count(scope, tenant, 'clusters', -1)
+    count(scope, groupKey, 'clusters', -1)
   }
   return payload.id
 }
 
 /** Nothing of a cluster that is gone is left. */
 // oxlint-disable-next-line require-yield -- a body that reads nothing is one too
-export function* endLeftover(scope: Scope, { shelf, row }: Place): Transaction<void> {
-  scope.remove(cell(leftovers, concat(shelf, row)))
+export function* endLeftover(scope: Scope, { partition, row }: Place): Transaction<void> {
+  scope.remove(cell(leftovers, concat(partition, row)))
 }
 
 /** Takes one input away that is no representative. */
-export function* forgetMember(scope: Scope, tenant: Buffer, id: Buffer): Transaction<boolean> {
-  const place = cell(resolutions, concat(tenant, id))
+export function* forgetMember(scope: Scope, groupKey: Buffer, id: Buffer): Transaction<boolean> {
+  const place = cell(resolutions, concat(groupKey, id))
   const [resolved] = yield* read(place)
   if (!resolved || resolved.isRepresentative) return false
   scope.remove(place)
-  scope.remove(cell(members, memberKey(tenant, resolved.row, id)))
-  count(scope, tenant, 'members', -1)
+  scope.remove(cell(members, memberKey(groupKey, resolved.row, id)))
+  count(scope, groupKey, 'members', -1)
   return true
 }
 
 /** Takes members of a cluster away that is gone. */
 export function* forgetMembers(
   scope: Scope,
-  tenant: Buffer,
+  groupKey: Buffer,
   row: Buffer,
   ids: readonly Buffer[],
 ): Transaction<void> {
-  const places = ids.map((id) => cell(resolutions, concat(tenant, id)))
+  const places = ids.map((id) => cell(resolutions, concat(groupKey, id)))
   const found = yield* read(...places)
-  const rows = yield* read(...ids.map((id) => cell(members, memberKey(tenant, row, id))))
+  const rows = yield* read(...ids.map((id) => cell(members, memberKey(groupKey, row, id))))
   for (const [at, id] of ids.entries()) {
     if (rows[at] === undefined) continue
     const place = places[at]
     const resolved = found[at]
     // It may have found another cluster since.
     if (place && resolved && equalBytes(resolved.row, row)) scope.remove(place)
-    scope.remove(cell(members, memberKey(tenant, row, id)))
-    count(scope, tenant, 'members', -1)
+    scope.remove(cell(members, memberKey(groupKey, row, id)))
+    count(scope, groupKey, 'members', -1)
   }
 }

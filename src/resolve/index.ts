@@ -2,7 +2,7 @@
 
 export { approximateThreshold } from './approximate-threshold.ts'
 export type { PairExplanation, VectorComparison } from './explain.ts'
-export type { ClusterMember, Told } from './members.ts'
+export type { ClusterMember, RepresentativeInfo } from './members.ts'
 export { openResolver } from './open.ts'
 export { type ResolverInput, type VectorInput, resolverOptionsFrom } from './options.ts'
 export type { Status } from './resolve.ts'

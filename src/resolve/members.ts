@@ -2,10 +2,10 @@
 
 import { asBuffer, type Bytes, concat, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/index.ts'
+import { readVector } from '../match/index.ts'
 import { MERGES_MAX, readEvidence } from './resolve.ts'
 import {
   aliases,
-  decodePayload,
   members,
   oldIdOf,
   oldRowOf,
@@ -14,7 +14,7 @@ import {
   resolutions,
   type Resolved,
 } from './rows.ts'
-import { readVector, TextKind, type VectorKind } from './subject.ts'
+import { TextKind, type VectorKind } from './subject.ts'
 
 export interface ClusterMember {
   /** Of the input that was resolved. */
@@ -29,7 +29,7 @@ export interface ClusterMember {
 }
 
 /** What is reported about a representative. */
-export interface Told {
+export interface RepresentativeInfo {
   readonly id: string
   readonly bornAt: number
   readonly expiresAt?: number
@@ -38,7 +38,7 @@ export interface Told {
   readonly vector?: Float64Array
 }
 
-interface Standing {
+interface LiveRepresentative {
   readonly resolved: Resolved
   readonly payload: Payload
 }
@@ -46,19 +46,19 @@ interface Standing {
 type AnyKind = TextKind | VectorKind
 
 /** The representative behind an id, old or new. */
-function* standingOf(
+function* liveRepresentativeOf(
   scope: ReadScope,
   kind: AnyKind,
-  tenant: Buffer,
+  groupKey: Buffer,
   id: Buffer,
-): Transaction<Standing | undefined> {
+): Transaction<LiveRepresentative | undefined> {
   let wanted = id
   for (let merges = 0; merges <= MERGES_MAX; merges++) {
-    const [resolved] = yield* read(cell(resolutions, concat(tenant, wanted)))
+    const [resolved] = yield* read(cell(resolutions, concat(groupKey, wanted)))
     if (!resolved?.isRepresentative) return undefined
-    const [row] = yield* read(kind.index.representative(resolved.shelf, resolved.row))
-    if (!row) return undefined
-    const payload = decodePayload(row.payload)
+    const kept = yield* kind.matcher.read(resolved.partition, resolved.row)
+    if (!kept) return undefined
+    const { payload } = kept
     if (payload.expiresAt !== undefined && payload.expiresAt <= scope.now()) return undefined
     if (!payload.mergedInto) return { resolved, payload }
     wanted = Buffer.from(payload.mergedInto.id)
@@ -69,40 +69,40 @@ function* standingOf(
 export async function* membersOf(
   backend: Backend,
   kind: AnyKind,
-  tenant: Buffer,
+  groupKey: Buffer,
   id: Buffer,
 ): AsyncGenerator<ClusterMember> {
-  const standing = await backend.read(standingOf, kind, tenant, id)
-  if (!standing) return
-  const { row, at } = standing.resolved
-  const own = publicId(standing.payload.id)
+  const liveRepresentative = await backend.read(liveRepresentativeOf, kind, groupKey, id)
+  if (!liveRepresentative) return
+  const { row, at } = liveRepresentative.resolved
+  const own = publicId(liveRepresentative.payload.id)
   yield { id: own, isRepresentative: true, similarity: 1, at, representative: own }
-  yield* belonging(backend, kind, tenant, standing.payload.id, row)
+  yield* belonging(backend, kind, groupKey, liveRepresentative.payload.id, row)
 }
 
 /** Members of one representative, and those of others that were merged into it. */
 async function* belonging(
   backend: Backend,
   kind: AnyKind,
-  tenant: Buffer,
+  groupKey: Buffer,
   id: Buffer,
   row: Buffer,
 ): AsyncGenerator<ClusterMember> {
   const representative = publicId(id)
-  const prefix = concat(tenant, row)
+  const prefix = concat(groupKey, row)
   for await (const { key, value } of backend.scan(members, prefixed(prefix))) {
     const input = publicId(key.subarray(prefix.byteLength))
     yield { id: input, isRepresentative: false, ...value, representative }
   }
-  for await (const { key, value } of backend.scan(aliases, prefixed(concat(tenant, id)))) {
+  for await (const { key, value } of backend.scan(aliases, prefixed(concat(groupKey, id)))) {
     if (!equalBytes(value.into, row)) continue
     const old = { id: oldIdOf(key), row: oldRowOf(key) }
-    const payload = await backend.read(payloadOf, kind, value.shelf, old.row)
+    const payload = await backend.read(payloadOf, kind, value.partition, old.row)
     if (!payload?.mergedInto) continue
     const { similarity } = payload.mergedInto
     const at = payload.bornAt
     yield { id: publicId(old.id), isRepresentative: false, similarity, at, representative }
-    yield* belonging(backend, kind, tenant, old.id, old.row)
+    yield* belonging(backend, kind, groupKey, old.id, old.row)
   }
 }
 
@@ -113,26 +113,28 @@ function prefixed(prefix: Bytes) {
 function* payloadOf(
   _scope: ReadScope,
   kind: AnyKind,
-  shelf: Bytes,
+  partition: Bytes,
   row: Bytes,
 ): Transaction<Payload | undefined> {
-  const [found] = yield* read(kind.index.representative(shelf, row))
-  return found && decodePayload(found.payload)
+  return (yield* kind.matcher.read(partition, row))?.payload
 }
 
 export async function representativeOf(
   backend: Backend,
   kind: AnyKind,
-  tenant: Buffer,
+  groupKey: Buffer,
   id: Buffer,
-): Promise<Told | undefined> {
+): Promise<RepresentativeInfo | undefined> {
   const found = await backend.read(function* (
     scope: ReadScope,
-  ): Transaction<(Standing & { evidence: Bytes }) | undefined> {
-    const standing = yield* standingOf(scope, kind, tenant, id)
-    if (!standing) return undefined
-    const { shelf, row } = standing.resolved
-    return { ...standing, evidence: yield* readEvidence(shelf, row, standing.payload.parts) }
+  ): Transaction<(LiveRepresentative & { evidence: Bytes }) | undefined> {
+    const liveRepresentative = yield* liveRepresentativeOf(scope, kind, groupKey, id)
+    if (!liveRepresentative) return undefined
+    const { partition, row } = liveRepresentative.resolved
+    return {
+      ...liveRepresentative,
+      evidence: yield* readEvidence(partition, row, liveRepresentative.payload.parts),
+    }
   })
   if (!found) return undefined
   const { bornAt, expiresAt } = found.payload

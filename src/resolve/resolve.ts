@@ -16,19 +16,11 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
-import {
-  type Candidate,
-  type Hit,
-  type Representative,
-  search,
-  type Searched,
-} from '../match/index.ts'
+import type { Candidate, Hit, Kept, Probe, Searched } from '../match/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   aliases,
   aliasKey,
-  decodePayload,
-  encodePayload,
   evidenceKey,
   evidences,
   expiries,
@@ -44,6 +36,8 @@ import {
   type TallyName,
 } from './rows.ts'
 import type { Subject } from './subject.ts'
+
+type AnyProbe = Probe<unknown, unknown>
 
 export type Status = 'new' | 'exact' | 'known' | 'match'
 
@@ -73,19 +67,19 @@ const NOTHING_SEARCHED = { candidates: 0, compared: 0, passedOver: 0 }
 export const MERGES_MAX = 32
 const OTHERS_COMPARED = 3
 
-export function* resolveInput<S>(
+export function* resolveInput<P extends AnyProbe>(
   scope: Scope,
-  subject: Subject<S>,
+  subject: Subject<P>,
   rules: Rules,
 ): Transaction<Ended> {
-  const { tenant, id } = subject
-  const resolution = cell(resolutions, concat(tenant, id))
+  const { groupKey, id } = subject
+  const resolution = cell(resolutions, concat(groupKey, id))
   const [row] = yield* read(resolution)
   const relied: Cell<unknown>[] = []
-  const known = row && (yield* standing(scope, subject, row, relied))
+  const known = row && (yield* liveRepresentative(scope, subject, row, relied))
   scope.rely(...relied)
   if (row && known) {
-    renew(scope, subject, known.at, known.row, rules)
+    renew(scope, subject, known.at, known.kept, rules)
     return known.ended
   }
   const found = yield* searchFor(subject, scope)
@@ -99,28 +93,31 @@ export function* resolveInput<S>(
  * An earlier answer that stands and changes nothing, so that no write transaction is needed for it. What is gone never
  * comes back under its id, so each row that was there when it was looked at was there when the first was.
  */
-export function* answerOf<S>(
+export function* answerOf<P extends AnyProbe>(
   scope: ReadScope,
-  subject: Subject<S>,
+  subject: Subject<P>,
   rules: Rules,
 ): Transaction<Ended | undefined> {
-  const [row] = yield* glance(cell(resolutions, concat(subject.tenant, subject.id)))
-  const known = row && (yield* standing(scope, subject, row, []))
+  const [row] = yield* glance(cell(resolutions, concat(subject.groupKey, subject.id)))
+  const known = row && (yield* liveRepresentative(scope, subject, row, []))
   if (!known) return undefined
-  const { expiresAt } = decodePayload(known.row.payload)
+  const { expiresAt } = known.kept.payload
   return isRenewalDue(expiresAt, scope.now(), rules) ? undefined : known.ended
 }
 
 /** What it would be, without a write; `undefined`: it would be new. */
-export function* lookUp<S>(scope: ReadScope, subject: Subject<S>): Transaction<Ended | undefined> {
+export function* lookUp<P extends AnyProbe>(
+  scope: ReadScope,
+  subject: Subject<P>,
+): Transaction<Ended | undefined> {
   // Nothing is written, and evidence never changes: no later moment can make the answer wrong.
-  const [row] = yield* glance(cell(resolutions, concat(subject.tenant, subject.id)))
-  const known = row && (yield* standing(scope, subject, row, []))
+  const [row] = yield* glance(cell(resolutions, concat(subject.groupKey, subject.id)))
+  const known = row && (yield* liveRepresentative(scope, subject, row, []))
   if (known) return known.ended
   const found = yield* searchFor(subject, undefined, scope.now())
   const [best] = found.hits
   if (best === undefined) return undefined
-  const representative = decodePayload(best.row.payload).id
+  const representative = best.payload.id
   const { candidates, compared, passedOver } = found
   const { similarity } = best
   return {
@@ -134,29 +131,28 @@ export function* lookUp<S>(scope: ReadScope, subject: Subject<S>): Transaction<E
   }
 }
 
-interface Standing {
+interface LiveRepresentative {
   readonly ended: Ended
   /** The representative whose life is renewed. */
-  readonly at: { readonly shelf: Buffer; readonly row: Buffer }
-  readonly row: Representative
+  readonly at: { readonly partition: Buffer; readonly row: Buffer }
+  readonly kept: Kept<Payload>
 }
 
 /** An earlier answer, if its representative is still there. What it rests on is put into `relied`. */
-function* standing<S>(
+function* liveRepresentative<P extends AnyProbe>(
   scope: ReadScope,
-  subject: Subject<S>,
+  subject: Subject<P>,
   resolved: Resolved,
   relied: Cell<unknown>[],
-): Transaction<Standing | undefined> {
-  const { index } = subject.kind
-  let at: Pick<Resolved, 'shelf' | 'row'> = resolved
+): Transaction<LiveRepresentative | undefined> {
+  const { matcher } = subject.kind
+  let at: Pick<Resolved, 'partition' | 'row'> = resolved
   let id = resolved.id
   for (let merges = 0; merges <= MERGES_MAX; merges++) {
-    const place = index.representative(at.shelf, at.row)
-    const [row] = yield* glance(place)
-    relied.push(place)
-    if (!row) return undefined
-    const payload = decodePayload(row.payload)
+    const kept = yield* matcher.glance(at.partition, at.row)
+    relied.push(matcher.representative(at.partition, at.row))
+    if (!kept) return undefined
+    const { payload } = kept
     if (payload.expiresAt !== undefined && payload.expiresAt <= scope.now()) return undefined
     if (payload.mergedInto === undefined) {
       const isExact = resolved.isRepresentative && merges === 0
@@ -169,10 +165,10 @@ function* standing<S>(
         similarity,
         ...NOTHING_SEARCHED,
       }
-      return { ended, at: { shelf: at.shelf, row: at.row }, row }
+      return { ended, at: { partition: at.partition, row: at.row }, kept }
     }
     id = payload.mergedInto.id
-    const next = cell(resolutions, concat(subject.tenant, id))
+    const next = cell(resolutions, concat(subject.groupKey, id))
     const [older] = yield* glance(next)
     relied.push(next)
     // It may have been forgotten, and have come back as a member of another.
@@ -182,40 +178,26 @@ function* standing<S>(
   return undefined
 }
 
-function* searchFor<S>(
-  subject: Subject<S>,
+function* searchFor<P extends AnyProbe>(
+  { kind: { matcher }, prepared }: Subject<P>,
   scope: Scope | undefined,
   now: number = scope?.now() ?? 0,
-): Transaction<Searched<S>> {
-  const { kind, looks } = subject
-  return yield* search(
-    {
-      index: kind.index,
-      looks,
-      similarityMin: kind.similarityMin,
-      *measure(candidate): Transaction<number | undefined> {
-        const { expiresAt, mergedInto } = decodePayload(candidate.row.payload)
-        // A view that was far behind may still name what was merged.
-        if (mergedInto) return undefined
-        if (expiresAt === undefined || expiresAt > now) return yield* measured(subject, candidate)
-        // Another's clock may be behind this one: that nobody has renewed it counts.
-        scope?.rely(kind.index.representative(candidate.look.group, candidate.id))
-        return undefined
-      },
-    },
-    scope,
-  )
+): Transaction<Searched<P, Payload>> {
+  const counts = ({ probe, id, payload }: Candidate<P, Payload>) => {
+    const { expiresAt, mergedInto } = payload
+    // A view that was far behind may still name what was merged.
+    if (mergedInto) return false
+    if (expiresAt === undefined || expiresAt > now) return true
+    // Another's clock may be behind this one: that nobody has renewed it counts.
+    scope?.rely(matcher.representative(probe.partition, id))
+    return false
+  }
+  return yield* matcher.find(prepared.probes, scope, { counts })
 }
 
-function* measured<S>(subject: Subject<S>, candidate: Candidate<S>): Transaction<number> {
-  const { look, id, row } = candidate
-  const evidence = yield* readEvidence(look.group, id, decodePayload(row.payload).parts)
-  return subject.similarityTo(look, id, () => evidence)
-}
-
-export function* readEvidence(shelf: Bytes, row: Bytes, parts: number): Transaction<Bytes> {
+export function* readEvidence(partition: Bytes, row: Bytes, parts: number): Transaction<Bytes> {
   const cells = Array.from({ length: parts }, (_, part) =>
-    cell(evidences, evidenceKey(shelf, row, part)),
+    cell(evidences, evidenceKey(partition, row, part)),
   )
   const found = yield* read(...cells)
   const all = found.map((part) => {
@@ -227,52 +209,62 @@ export function* readEvidence(shelf: Bytes, row: Bytes, parts: number): Transact
 }
 
 /** A representative is born. */
-function* begin<S>(
+function* begin<P extends AnyProbe>(
   scope: Scope,
-  subject: Subject<S>,
-  found: Searched<S>,
+  subject: Subject<P>,
+  found: Searched<P, Payload>,
   rules: Rules,
 ): Transaction<Ended> {
-  const { kind, tenant, id, shelf, looks } = subject
+  const { kind, groupKey, id, prepared } = subject
+  const { partition, probes } = prepared
   scope.rely(...found.relied)
   const row = scope.id()
-  const evidence = subject.evidence()
+  const evidence = prepared.evidence()
   const parts = Math.max(1, Math.ceil(evidence.byteLength / rules.partBytes))
   const now = scope.now()
   const expiresAt = rules.ttlMs === undefined ? undefined : now + rules.ttlMs
-  const bytes = encodePayload({ id, bornAt: now, parts, expiresAt, mergedInto: undefined })
+  const payload = { id, bornAt: now, parts, expiresAt, mergedInto: undefined }
   // What reads goes first: a draft that holds nothing answers no reads of its own writes.
   yield* nameGroup(scope, subject)
-  const [look] = looks
-  if (look) yield* kind.index.insert(scope, shelf, row, look.signature, bytes)
-  else kind.index.keep(scope, shelf, row, bytes)
+  const [probe] = probes
+  if (probe) yield* kind.matcher.insert(scope, partition, row, probe, payload)
+  else kind.matcher.keep(scope, partition, row, payload)
   for (let part = 0; part < parts; part++) {
     const piece = evidence.subarray(part * rules.partBytes, (part + 1) * rules.partBytes)
-    scope.write(cell(evidences, evidenceKey(shelf, row, part)), piece)
+    scope.write(cell(evidences, evidenceKey(partition, row, part)), piece)
   }
-  if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, shelf, row)), tenant)
+  if (expiresAt !== undefined)
+    scope.write(cell(expiries, expiryKey(expiresAt, partition, row)), groupKey)
   const { isEstimated } = kind
-  const resolved = { shelf, row, id, similarity: 1, at: now, isRepresentative: true, isEstimated }
-  scope.write(cell(resolutions, concat(tenant, id)), resolved)
-  count(scope, tenant, 'clusters', 1)
-  count(scope, tenant, 'passedOver', found.passedOver > 0 ? 1 : 0)
+  const resolved = {
+    partition,
+    row,
+    id,
+    similarity: 1,
+    at: now,
+    isRepresentative: true,
+    isEstimated,
+  }
+  scope.write(cell(resolutions, concat(groupKey, id)), resolved)
+  count(scope, groupKey, 'clusters', 1)
+  count(scope, groupKey, 'passedOver', found.passedOver > 0 ? 1 : 0)
   return { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found) }
 }
 
 /** It belongs to a cluster. */
-function* join<S>(
+function* join<P extends AnyProbe>(
   scope: Scope,
-  subject: Subject<S>,
-  found: Searched<S>,
-  best: Hit<S>,
+  subject: Subject<P>,
+  found: Searched<P, Payload>,
+  best: Hit<P, Payload>,
   rules: Rules,
 ): Transaction<Ended> {
-  const { kind, tenant, id } = subject
-  const { look, similarity, row } = best
-  scope.rely(kind.index.representative(look.group, best.id))
-  const payload = decodePayload(row.payload)
+  const { kind, groupKey, id } = subject
+  const { probe, similarity, payload } = best
+  const { partition } = probe
+  scope.rely(kind.matcher.representative(partition, best.id))
   const resolved = {
-    shelf: look.group,
+    partition,
     row: best.id,
     id: payload.id,
     similarity,
@@ -280,12 +272,11 @@ function* join<S>(
     isRepresentative: false,
     isEstimated: kind.isEstimated,
   }
-  scope.write(cell(resolutions, concat(tenant, id)), resolved)
-  const member = cell(members, memberKey(tenant, best.id, id))
+  scope.write(cell(resolutions, concat(groupKey, id)), resolved)
+  const member = cell(members, memberKey(groupKey, best.id, id))
   scope.write(member, { similarity, at: scope.now() })
-  count(scope, tenant, 'members', 1)
-  const at = { shelf: look.group, row: best.id }
-  renew(scope, subject, at, row, rules)
+  count(scope, groupKey, 'members', 1)
+  renew(scope, subject, { partition, row: best.id }, best, rules)
   const merged = yield* mergeTwins(scope, subject, best, found.hits, rules)
   const representative = payload.id
   return {
@@ -299,78 +290,72 @@ function* join<S>(
 }
 
 /** Looks whether representatives that one text is like are like one another; returns what they are now. */
-function* mergeTwins<S>(
+function* mergeTwins<P extends AnyProbe>(
   scope: Scope,
-  subject: Subject<S>,
-  best: Hit<S>,
-  hits: readonly Hit<S>[],
+  subject: Subject<P>,
+  best: Hit<P, Payload>,
+  hits: readonly Hit<P, Payload>[],
   rules: Rules,
 ): Transaction<Buffer | undefined> {
-  const others = hits.filter((hit) => hit !== best && hit.look === best.look)
+  const others = hits.filter((hit) => hit !== best && hit.probe === best.probe)
   if (others.length === 0) return undefined
-  const { kind } = subject
-  const shelf = best.look.group
-  const own = yield* readEvidence(shelf, best.id, decodePayload(best.row.payload).parts)
+  const { matcher } = subject.kind
+  const { partition } = best.probe
   for (const other of others.slice(0, OTHERS_COMPARED)) {
-    const parts = decodePayload(other.row.payload).parts
-    const evidence = yield* readEvidence(shelf, other.id, parts)
-    const similarity = kind.between(best.look, own, evidence)
-    if (similarity < kind.similarityMin) continue
+    const similarity = yield* matcher.between(best, other)
+    if (similarity === undefined || similarity < matcher.similarityMin) continue
     const isOlder = other.id.compare(best.id) < 0
     const [older, younger] = isOlder ? [other, best] : [best, other]
-    yield* merge(scope, subject, shelf, older, younger, similarity)
+    yield* merge(scope, subject, partition, older, younger, similarity)
     // What is in use now is the older one.
-    if (isOlder) renew(scope, subject, { shelf, row: older.id }, older.row, rules)
-    return decodePayload(older.row.payload).id
+    if (isOlder) renew(scope, subject, { partition, row: older.id }, older, rules)
+    return older.payload.id
   }
   return undefined
 }
 
-function* merge<S>(
+function* merge<P extends AnyProbe>(
   scope: Scope,
-  { kind, tenant }: Subject<S>,
-  shelf: Buffer,
-  older: Hit<S>,
-  younger: Hit<S>,
+  { kind: { matcher }, groupKey }: Subject<P>,
+  partition: Buffer,
+  older: Hit<P, Payload>,
+  younger: Hit<P, Payload>,
   similarity: number,
 ): Transaction<void> {
-  scope.rely(kind.index.representative(shelf, older.id))
-  const into = decodePayload(older.row.payload).id
+  scope.rely(matcher.representative(partition, older.id))
+  const into = older.payload.id
   // The row as this transaction has left it: its life may have been renewed just now.
-  const place = kind.index.representative(shelf, younger.id)
-  const [row] = yield* read(place)
-  if (!row) return
-  const payload = decodePayload(row.payload)
+  const kept = yield* matcher.read(partition, younger.id)
+  if (!kept) return
+  const { payload } = kept
   // From now on it lives as long as the older one, whose life alone is renewed.
   const mergedInto = { id: into, similarity }
-  const merged = encodePayload({ ...payload, expiresAt: undefined, mergedInto })
+  const merged = { ...payload, expiresAt: undefined, mergedInto }
   if (payload.expiresAt !== undefined) {
-    scope.remove(cell(expiries, expiryKey(payload.expiresAt, shelf, younger.id)))
+    scope.remove(cell(expiries, expiryKey(payload.expiresAt, partition, younger.id)))
   }
-  yield* kind.index.retire(scope, shelf, younger.id, merged)
-  const alias = cell(aliases, aliasKey(tenant, into, payload.id, younger.id))
-  scope.write(alias, { shelf, into: older.id })
-  count(scope, tenant, 'merged', 1)
-  count(scope, tenant, 'clusters', -1)
+  yield* matcher.retire(scope, partition, younger.id, merged)
+  const alias = cell(aliases, aliasKey(groupKey, into, payload.id, younger.id))
+  scope.write(alias, { partition, into: older.id })
+  count(scope, groupKey, 'merged', 1)
+  count(scope, groupKey, 'clusters', -1)
 }
 
 /** Moves the end of a cluster that is in use, but not at every use. */
-function renew<S>(
+function renew<P extends AnyProbe>(
   scope: Scope,
-  { kind, tenant }: Subject<S>,
-  { shelf, row }: { readonly shelf: Buffer; readonly row: Buffer },
-  representative: Representative,
+  { kind, groupKey }: Subject<P>,
+  { partition, row }: { readonly partition: Buffer; readonly row: Buffer },
+  { row: old, payload }: Kept<Payload>,
   rules: Rules,
 ): void {
-  const payload: Payload = decodePayload(representative.payload)
   const { expiresAt } = payload
   if (rules.ttlMs === undefined || expiresAt === undefined) return
   if (!isRenewalDue(expiresAt, scope.now(), rules)) return
   const next = scope.now() + rules.ttlMs
-  const renewed = encodePayload({ ...payload, expiresAt: next })
-  kind.index.update(scope, shelf, row, representative, renewed)
-  scope.remove(cell(expiries, expiryKey(expiresAt, shelf, row)))
-  scope.write(cell(expiries, expiryKey(next, shelf, row)), tenant)
+  kind.matcher.update(scope, partition, row, old, { ...payload, expiresAt: next })
+  scope.remove(cell(expiries, expiryKey(expiresAt, partition, row)))
+  scope.write(cell(expiries, expiryKey(next, partition, row)), groupKey)
 }
 
 function isRenewalDue(expiresAt: number | undefined, now: number, rules: Rules): boolean {
@@ -379,22 +364,33 @@ function isRenewalDue(expiresAt: number | undefined, now: number, rules: Rules):
 }
 
 /** An input that was a member of what is gone. */
-function leave<S>(scope: Scope, { tenant, id }: Subject<S>, old: Resolved): void {
-  scope.remove(cell(members, memberKey(tenant, old.row, id)))
-  count(scope, tenant, 'members', -1)
+function leave<P extends AnyProbe>(
+  scope: Scope,
+  { groupKey, id }: Subject<P>,
+  old: Resolved,
+): void {
+  scope.remove(cell(members, memberKey(groupKey, old.row, id)))
+  count(scope, groupKey, 'members', -1)
 }
 
-function* nameGroup<S>(scope: Scope, { kind, tenant, group }: Subject<S>): Transaction<void> {
-  const place = cell(groups, tenant)
+function* nameGroup<P extends AnyProbe>(
+  scope: Scope,
+  { kind, groupKey, group }: Subject<P>,
+): Transaction<void> {
+  const place = cell(groups, groupKey)
   // Whoever comes second writes the same.
   const [name] = yield* glance(place)
   if (name === undefined) scope.write(place, `${kind.name}:${group}`)
 }
 
-export function count(scope: Scope, tenant: Bytes, name: TallyName, delta: number): void {
-  if (delta !== 0) scope.add(cell(resolverTallies, tallyKey(tenant, name)), delta)
+export function count(scope: Scope, groupKey: Bytes, name: TallyName, delta: number): void {
+  if (delta !== 0) scope.add(cell(resolverTallies, tallyKey(groupKey, name)), delta)
 }
 
-function searchedOf<S>({ candidates, compared, passedOver }: Searched<S>) {
+function searchedOf<P extends AnyProbe>({
+  candidates,
+  compared,
+  passedOver,
+}: Searched<P, Payload>) {
   return { candidates, compared, passedOver }
 }

@@ -8,8 +8,8 @@ import { countsIn, rowsInBackend } from '../../test/resolver/tables.ts'
 import { removeTemporaryDirectories } from '../../test/subjects.ts'
 import { compareTexts } from '../compare/index.ts'
 import type { ClusterMember, Resolver } from '../index.ts'
-import { NearIndex } from '../match/match-index.ts'
-import { TextLikeness } from '../match/scheme.ts'
+import { MatchIndex } from '../match/match-index.ts'
+import { TextScheme } from '../match/scheme/text.ts'
 import { textNear } from './rows.ts'
 
 const WORDS = 'the quick brown fox jumps over the lazy dog while nobody else is watching it at all'
@@ -152,7 +152,7 @@ describe.each(engines)('two clusters that turn out to be one on %s', (engine) =>
     await resolver.resolve('g', 'and yet another thing to keep, quite unlike all of the others')
     const { text } = resolver.settings
     const options = { serial: true, candidatesMax: 1, bucketMax: 1 }
-    const index = new NearIndex(textNear, new TextLikeness(text.slots, text), options)
+    const index = new MatchIndex(textNear, new TextScheme(text.slots, text), options)
     const backend = await place.backend()
     expect(await index.trim(backend, 0)).toBe(2)
     await backend.close()

@@ -9,17 +9,22 @@
 import { concat, endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type IndexOptions, NearIndex, TextLikeness, VectorLikeness } from '../match/index.ts'
+import type { IndexOptions, TextProbe, VectorProbe } from '../match/index.ts'
 import { type AtOnce, type Items, many, type ManyOptions } from '../platform/many.ts'
 import { Answers } from './answers.ts'
 import { approximateThreshold } from './approximate-threshold.ts'
 import { explainTexts, explainVectors, type PairExplanation } from './explain.ts'
 import { Forgetting } from './forget.ts'
 import { Instruments } from './instruments.ts'
-import { type ClusterMember, membersOf, representativeOf, type Told } from './members.ts'
+import {
+  type ClusterMember,
+  membersOf,
+  representativeOf,
+  type RepresentativeInfo,
+} from './members.ts'
 import type { ResolverOptions } from './options.ts'
-import { answerOf, type Ended, lookUp, resolveInput, type Rules, type Status } from './resolve.ts'
-import { aliases, groups, oldIdOf, publicId, readPublicId, textNear, vectorNear } from './rows.ts'
+import type { Ended, Rules, Status } from './resolve.ts'
+import { aliases, groups, oldIdOf, publicId, readPublicId } from './rows.ts'
 import {
   type OpenedSettings,
   type ResolverSettings,
@@ -30,7 +35,7 @@ import { type GroupStats, statsOf, type StatsOptions } from './stats.ts'
 import {
   requireGroup,
   type Subject,
-  tenantOf,
+  groupKeyOf,
   TextKind,
   type Vector,
   VectorKind,
@@ -65,7 +70,7 @@ const BUCKET_MAX_SHARED = 200
 const CACHE_MAX = 100_000
 const CACHE_MS = 1000
 
-type AnySubject = Subject<Uint16Array> | Subject<Uint8Array>
+type AnySubject = Subject<TextProbe> | Subject<VectorProbe>
 
 export function indexOptionsOf(
   serial: boolean,
@@ -93,18 +98,13 @@ export class Resolver {
     const { settings, canonical } = opened
     const { serial } = backend
     const { ttlMs, metrics } = options
-    const indexOptions = indexOptionsOf(serial, options)
+    const limits = indexOptionsOf(serial, options)
     const { text, vector } = settings
-    const likeness = new TextLikeness(text.slots, text)
-    const index = new NearIndex(textNear, likeness, indexOptions)
     this.settings = shownSettings(settings)
     this.#settings = settings
     this.#backend = backend
-    this.#text = new TextKind(index, text, canonical, serial)
-    if (vector) {
-      const bits = new VectorLikeness(vector.bits, vector)
-      this.#vector = new VectorKind(new NearIndex(vectorNear, bits, indexOptions), vector)
-    }
+    this.#text = new TextKind(text, canonical, limits)
+    this.#vector = vector && new VectorKind(vector, limits)
     const renewMs = options.renewMs ?? (ttlMs ?? 0) / 10
     this.#rules = { ttlMs, renewMs, partBytes: backend.limits.valueBytesMax }
     // An answer from memory renews nothing: it must not be why a cluster that is in use ends, nor outlive it.
@@ -123,8 +123,8 @@ export class Resolver {
   }
 
   async #load(): Promise<void> {
-    await this.#text.index.load(this.#backend)
-    await this.#vector?.index.load(this.#backend)
+    await this.#text.matcher.index.load(this.#backend)
+    await this.#vector?.matcher.index.load(this.#backend)
   }
 
   /** What this is. If nothing like it is known, it is the first of its kind from now on. */
@@ -135,8 +135,8 @@ export class Resolver {
       const subject = this.#subject(group, value)
       const now = this.#backend.now()
       const { epoch } = this.#answers
-      const remembered = this.#answers.get(subject.tenant, subject.id, now)
-      const ended = remembered ?? (await this.#run(subject))
+      const remembered = this.#answers.get(subject.groupKey, subject.id, now)
+      const ended = remembered ?? (await subject.resolve(this.#backend, this.#rules))
       if (ended.hasMerged) this.#answers.clear()
       else if (!remembered) this.#remember(subject, ended, now, epoch)
       const seconds = (performance.now() - started) / 1000
@@ -174,7 +174,7 @@ export class Resolver {
   async lookup(group: string, value: ResolverValue): Promise<Resolution | undefined> {
     return this.#gate.pass(async () => {
       const subject = this.#subject(group, value)
-      const ended = await this.#look(subject)
+      const ended = await subject.lookUp(this.#backend)
       return ended && this.#told(subject, ended)
     })
   }
@@ -184,17 +184,17 @@ export class Resolver {
     requireGroup(group)
     this.#gate.assertOpen()
     for (const kind of this.#kinds) {
-      yield* membersOf(this.#backend, kind, tenantOf(kind.name, group), readPublicId(id))
+      yield* membersOf(this.#backend, kind, groupKeyOf(kind.name, group), readPublicId(id))
     }
   }
 
   /** What stands for an id; `undefined` if there is no such thing. */
-  async representative(group: string, id: string): Promise<Told | undefined> {
+  async representative(group: string, id: string): Promise<RepresentativeInfo | undefined> {
     requireGroup(group)
     return this.#gate.pass(async () => {
       for (const kind of this.#kinds) {
-        const tenant = tenantOf(kind.name, group)
-        const found = await representativeOf(this.#backend, kind, tenant, readPublicId(id))
+        const groupKey = groupKeyOf(kind.name, group)
+        const found = await representativeOf(this.#backend, kind, groupKey, readPublicId(id))
         if (found) return found
       }
       return undefined
@@ -207,7 +207,7 @@ export class Resolver {
     return this.#gate.pass(async () => {
       const old = new Set<string>()
       for (const { name } of this.#kinds) {
-        const prefix = concat(tenantOf(name, group), readPublicId(id))
+        const prefix = concat(groupKeyOf(name, group), readPublicId(id))
         const range = { start: prefix, end: endOfPrefix(prefix) }
         for await (const { key } of this.#backend.scan(aliases, range)) {
           old.add(publicId(oldIdOf(key)))
@@ -226,8 +226,8 @@ export class Resolver {
       requireGroup(group)
       try {
         if (isId(what)) return await this.#forgetting.id(group, readPublicId(what.id))
-        const { kind, tenant, id } = this.#subject(group, what)
-        return await this.#forgetting.input(kind.name, tenant, id)
+        const { kind, groupKey, id } = this.#subject(group, what)
+        return await this.#forgetting.input(kind.name, groupKey, id)
       } finally {
         this.#answers.clear()
       }
@@ -316,40 +316,9 @@ export class Resolver {
     return this.#vector.subject(group, value)
   }
 
-  /**
-   * Where reading is local, what is known is answered without waiting for the one writer; and what is not is
-   * sketched before the writer is, so that processes sketch side by side.
-   */
-  async #run(subject: AnySubject): Promise<Ended> {
-    const known = this.#backend.serial ? await this.#known(subject) : undefined
-    if (known) return known
-    subject.prepare()
-    try {
-      return await (subject.kind.name === 'text'
-        ? this.#backend.run(resolveInput<Uint16Array>, subject as Subject<Uint16Array>, this.#rules) // safe: texts have sketches
-        : this.#backend.run(resolveInput<Uint8Array>, subject as Subject<Uint8Array>, this.#rules)) // safe: vectors have bits
-    } catch (error) {
-      // What was applied to the tables may have been rolled back.
-      subject.kind.index.doubt()
-      throw error
-    }
-  }
-
-  #known(subject: AnySubject): Promise<Ended | undefined> {
-    return subject.kind.name === 'text'
-      ? this.#backend.read(answerOf<Uint16Array>, subject as Subject<Uint16Array>, this.#rules) // safe: texts have sketches
-      : this.#backend.read(answerOf<Uint8Array>, subject as Subject<Uint8Array>, this.#rules) // safe: vectors have bits
-  }
-
-  #look(subject: AnySubject): Promise<Ended | undefined> {
-    return subject.kind.name === 'text'
-      ? this.#backend.read(lookUp<Uint16Array>, subject as Subject<Uint16Array>) // safe: texts have sketches
-      : this.#backend.read(lookUp<Uint8Array>, subject as Subject<Uint8Array>) // safe: vectors have bits
-  }
-
-  #remember({ tenant, id }: AnySubject, ended: Ended, now: number, epoch: number): void {
+  #remember({ groupKey, id }: AnySubject, ended: Ended, now: number, epoch: number): void {
     const status = ended.id.equals(id) ? 'exact' : 'known'
-    this.#answers.keep(tenant, id, { ...ended, status }, now, epoch)
+    this.#answers.keep(groupKey, id, { ...ended, status }, now, epoch)
   }
 
   #told({ kind }: AnySubject, { id, status, similarity, representative }: Ended): Resolution {

@@ -3,8 +3,8 @@
  * 1970 in six bytes. Every row starts with a byte whose high half is the row's format (1) and whose low half
  * holds flags.
  *
- * A tenant is sixteen bytes of a group's name and of what is resolved in it, texts or vectors. A shelf is
- * sixteen bytes of a tenant and of how its signatures are made.
+ * A group key is sixteen bytes of a group's name and of what is resolved in it, texts or vectors. A partition is
+ * sixteen bytes of a group key and of how its signatures are made.
  */
 
 import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
@@ -16,13 +16,13 @@ import { nearSpaces, rawCodec, spacesOf } from '../match/index.ts'
 const ID = 16
 
 /**
- * What an input was found to be, under tenant and input id.
+ * What an input was found to be, under group key and input id.
  *
- * `1f` shelf (16) representative (16) its public id (16) similarity (8) at (6); flags: 1 it is the
+ * `1f` partition (16) representative (16) its public id (16) similarity (8) at (6); flags: 1 it is the
  * representative, 2 the similarity is an estimate.
  */
 export interface Resolved {
-  readonly shelf: Buffer
+  readonly partition: Buffer
   /** The representative's row. */
   readonly row: Buffer
   /** Its public id. */
@@ -34,9 +34,9 @@ export interface Resolved {
 }
 
 const resolvedCodec: Codec<Resolved> = {
-  encode: ({ shelf, row, id, similarity, at, isRepresentative, isEstimated }) =>
+  encode: ({ partition, row, id, similarity, at, isRepresentative, isEstimated }) =>
     new RowWriter((isRepresentative ? 1 : 0) | (isEstimated ? 2 : 0), 3 * ID + 14)
-      .bytes(shelf)
+      .bytes(partition)
       .bytes(row)
       .bytes(id)
       .double(similarity)
@@ -45,7 +45,7 @@ const resolvedCodec: Codec<Resolved> = {
   decode(bytes) {
     const row = new RowReader('the resolver (resolutions)', bytes)
     return {
-      shelf: row.bytes(ID),
+      partition: row.bytes(ID),
       row: row.bytes(ID),
       id: row.bytes(ID),
       similarity: row.double(),
@@ -84,7 +84,7 @@ export interface Payload {
   readonly mergedInto: { readonly id: Buffer; readonly similarity: number } | undefined
 }
 
-export function encodePayload({ id, bornAt, parts, expiresAt, mergedInto }: Payload): Buffer {
+function encodePayload({ id, bornAt, parts, expiresAt, mergedInto }: Payload): Buffer {
   const flags = (expiresAt === undefined ? 0 : 1) | (mergedInto ? 2 : 0)
   const row = new RowWriter(flags, 24 + (flags & 1 ? 6 : 0) + (flags & 2 ? 24 : 0))
   row.bytes(id).time(bornAt).number(parts, 2)
@@ -93,7 +93,7 @@ export function encodePayload({ id, bornAt, parts, expiresAt, mergedInto }: Payl
   return row.whole()
 }
 
-export function decodePayload(bytes: Bytes): Payload {
+function decodePayload(bytes: Bytes): Payload {
   const row = new RowReader('the resolver (payloads)', bytes)
   return {
     id: row.bytes(ID),
@@ -104,33 +104,35 @@ export function decodePayload(bytes: Bytes): Payload {
   }
 }
 
-/** `10` shelf (16) row it was merged into (16). */
+export const payloadCodec: Codec<Payload> = { encode: encodePayload, decode: decodePayload }
+
+/** `10` partition (16) row it was merged into (16). */
 export interface Alias {
-  readonly shelf: Buffer
+  readonly partition: Buffer
   readonly into: Buffer
 }
 
 const aliasCodec: Codec<Alias> = {
-  encode: ({ shelf, into }) => new RowWriter(0, 2 * ID).bytes(shelf).bytes(into).whole(),
+  encode: ({ partition, into }) => new RowWriter(0, 2 * ID).bytes(partition).bytes(into).whole(),
   decode(bytes) {
     const row = new RowReader('the resolver (aliases)', bytes)
-    return { shelf: row.bytes(ID), into: row.bytes(ID) }
+    return { partition: row.bytes(ID), into: row.bytes(ID) }
   },
 }
 
-/** `1f` tenant (16) public id (16); flags: 1 vectors. */
+/** `1f` group key (16) public id (16); flags: 1 vectors. */
 export interface Leftover {
-  readonly tenant: Buffer
+  readonly groupKey: Buffer
   readonly id: Buffer
   readonly kind: 'text' | 'vector'
 }
 
 const leftoverCodec: Codec<Leftover> = {
-  encode: ({ tenant, id, kind }) =>
-    new RowWriter(kind === 'vector' ? 1 : 0, 2 * ID).bytes(tenant).bytes(id).whole(),
+  encode: ({ groupKey, id, kind }) =>
+    new RowWriter(kind === 'vector' ? 1 : 0, 2 * ID).bytes(groupKey).bytes(id).whole(),
   decode(bytes) {
     const row = new RowReader('the resolver (leftovers)', bytes)
-    return { tenant: row.bytes(ID), id: row.bytes(ID), kind: row.has(1) ? 'vector' : 'text' }
+    return { groupKey: row.bytes(ID), id: row.bytes(ID), kind: row.has(1) ? 'vector' : 'text' }
   },
 }
 
@@ -141,33 +143,33 @@ const textCodec: Codec<string> = {
 
 export const textNear = nearSpaces('resolve.text')
 export const vectorNear = nearSpaces('resolve.vector')
-/** Tenant and input id → Resolved. */
+/** Group key and input id → Resolved. */
 export const resolutions: Space<Resolved> = rows('resolve.resolutions', resolvedCodec, {
   ordered: true,
 })
-/** Tenant, representative's row and input id → Member. */
+/** Group key, representative's row and input id → Member. */
 export const members: Space<Member> = rows('resolve.members', memberCodec, {
   ordered: true,
   gatherBytes: 32,
 })
-/** Tenant, public id, old public id and the row it had → Alias. */
+/** Group key, public id, old public id and the row it had → Alias. */
 export const aliases: Space<Alias> = rows('resolve.aliases', aliasCodec, {
   ordered: true,
   gatherBytes: 32,
 })
-/** Shelf and row of a representative that is gone, until nothing of its cluster is left → Leftover. */
+/** Partition and row of a representative that is gone, until nothing of its cluster is left → Leftover. */
 export const leftovers: Space<Leftover> = rows('resolve.leftovers', leftoverCodec, {
   ordered: true,
 })
-/** Shelf and representative's row, and from the second part on its number (2) → evidence. */
+/** Partition and representative's row, and from the second part on its number (2) → evidence. */
 export const evidences: Space<Bytes> = rows('resolve.evidence', rawCodec, { immutable: true })
-/** Time (6), shelf and representative's row → tenant. */
+/** Time (6), partition and representative's row → group key. */
 export const expiries: Space<Bytes> = rows('resolve.expiries', rawCodec, { ordered: true })
-/** Tenant → kind and name of the group: `text:…`. */
+/** Group key → kind and name of the group: `text:…`. */
 export const groups: Space<string> = rows('resolve.groups', textCodec, { ordered: true })
 /** `resolver` → what it was written with, as JSON. */
 export const settings: Space<string> = rows('resolve.settings', textCodec)
-/** Tenant and name. */
+/** Group key and name. */
 export const resolverTallies: Space<number> = tallies('resolve.tallies')
 
 export const resolverSpaces: readonly Space<unknown>[] = [
@@ -184,12 +186,12 @@ export const resolverSpaces: readonly Space<unknown>[] = [
   resolverTallies,
 ]
 
-export function memberKey(tenant: Bytes, row: Bytes, input: Bytes): Buffer {
-  return Buffer.concat([tenant, row, input])
+export function memberKey(groupKey: Bytes, row: Bytes, input: Bytes): Buffer {
+  return Buffer.concat([groupKey, row, input])
 }
 
-export function aliasKey(tenant: Bytes, id: Bytes, old: Bytes, row: Bytes): Buffer {
-  return Buffer.concat([tenant, id, old, row])
+export function aliasKey(groupKey: Bytes, id: Bytes, old: Bytes, row: Bytes): Buffer {
+  return Buffer.concat([groupKey, id, old, row])
 }
 
 /** The old public id in the key of an alias. */
@@ -202,29 +204,29 @@ export function oldRowOf(key: Buffer): Buffer {
   return key.subarray(3 * ID)
 }
 
-export function evidenceKey(shelf: Bytes, row: Bytes, part: number): Buffer {
-  if (part === 0) return concat(shelf, row)
+export function evidenceKey(partition: Bytes, row: Bytes, part: number): Buffer {
+  if (part === 0) return concat(partition, row)
   const number = Buffer.allocUnsafe(2)
   number.writeUInt16BE(part)
-  return Buffer.concat([shelf, row, number])
+  return Buffer.concat([partition, row, number])
 }
 
-export function expiryKey(expiresAt: number, shelf: Bytes, row: Bytes): Buffer {
+export function expiryKey(expiresAt: number, partition: Bytes, row: Bytes): Buffer {
   const time = Buffer.allocUnsafe(6)
   time.writeUIntBE(expiresAt, 0, 6)
-  return Buffer.concat([time, shelf, row])
+  return Buffer.concat([time, partition, row])
 }
 
 export type TallyName = 'clusters' | 'members' | 'merged' | 'passedOver'
 
 const tallyKeys = new WeakMap<Bytes, Map<TallyName, Buffer>>()
 
-/** The same bytes for the same tenant object: engines add up what they know by identity, once a group commit. */
-export function tallyKey(tenant: Bytes, name: TallyName): Buffer {
-  let known = tallyKeys.get(tenant)
-  if (!known) tallyKeys.set(tenant, (known = new Map()))
+/** The same bytes for the same group key object: engines add up what they know by identity, once a group commit. */
+export function tallyKey(groupKey: Bytes, name: TallyName): Buffer {
+  let known = tallyKeys.get(groupKey)
+  if (!known) tallyKeys.set(groupKey, (known = new Map()))
   let key = known.get(name)
-  if (!key) known.set(name, (key = concat(tenant, Buffer.from(name))))
+  if (!key) known.set(name, (key = concat(groupKey, Buffer.from(name))))
   return key
 }
 

@@ -15,7 +15,7 @@ import {
   tallyKey,
   type TallyName,
 } from './rows.ts'
-import { tenantOf, TextKind, type VectorKind } from './subject.ts'
+import { groupKeyOf, TextKind, type VectorKind } from './subject.ts'
 
 export interface StatsOptions {
   /** How many of the largest clusters to name (10). */
@@ -61,13 +61,13 @@ export async function statsOf(
   const fullest: FullBucket[] = []
   let hasTables = false
   for (const kind of kinds) {
-    const tenant = tenantOf(kind.name, group)
-    const counted = await backend.read(countsOf, tenant)
+    const groupKey = groupKeyOf(kind.name, group)
+    const counted = await backend.read(countsOf, groupKey)
     NAMES.forEach((name, at) => (sums[name] += counted[at] ?? 0))
-    clusters.push(...(await largestOf(backend, tenant, largest)))
-    for (const shelf of shelvesOf(kind, group)) {
+    clusters.push(...(await largestOf(backend, groupKey, largest)))
+    for (const partition of partitionsOf(kind, group)) {
       const table = await backend.read(function* () {
-        return yield* kind.index.stats(shelf)
+        return yield* kind.matcher.index.stats(partition)
       })
       if (!table) continue
       hasTables = true
@@ -87,20 +87,20 @@ export async function statsOf(
   }
 }
 
-function shelvesOf(kind: AnyKind, group: string): Buffer[] {
-  if (!(kind instanceof TextKind)) return [kind.shelf(group)]
+function partitionsOf(kind: AnyKind, group: string): Buffer[] {
+  if (!(kind instanceof TextKind)) return [kind.partition(group)]
   const { profile } = kind
   const profiles = profile === 'auto' ? PROFILES : [profile]
-  return profiles.map((one) => kind.shelf(group, one))
+  return profiles.map((one) => kind.partition(group, one))
 }
 
-function* countsOf(_scope: unknown, tenant: Bytes): Transaction<readonly (number | undefined)[]> {
-  return yield* read(...NAMES.map((name) => cell(resolverTallies, tallyKey(tenant, name))))
+function* countsOf(_scope: unknown, groupKey: Bytes): Transaction<readonly (number | undefined)[]> {
+  return yield* read(...NAMES.map((name) => cell(resolverTallies, tallyKey(groupKey, name))))
 }
 
 /** The largest clusters that have members. What was merged counts where it was merged into. */
-async function largestOf(backend: Backend, tenant: Buffer, limit: number): Promise<Cluster[]> {
-  const range = { start: tenant, end: endOfPrefix(tenant) }
+async function largestOf(backend: Backend, groupKey: Buffer, limit: number): Promise<Cluster[]> {
+  const range = { start: groupKey, end: endOfPrefix(groupKey) }
   const membersOf = new Map<string, number>()
   for await (const { key } of backend.scan(members, range)) {
     const row = latin1(key.subarray(16, 32))

@@ -6,13 +6,13 @@ import {
   type PortableIndex,
   portableIndex,
   type Representative,
-  TextLikeness,
-  VectorLikeness,
+  TextScheme,
+  BitLayout,
 } from '../match/index.ts'
 import {
   type Alias,
   aliases,
-  decodePayload,
+  payloadCodec,
   evidenceKey,
   evidences,
   expiries,
@@ -36,8 +36,8 @@ import type { ResolverSettings } from './settings.ts'
 
 const ID = 16
 
-function* representativeAt(shelf: Bytes, row: Bytes): Transaction<Representative | undefined> {
-  const key = concat(shelf, row)
+function* representativeAt(partition: Bytes, row: Bytes): Transaction<Representative | undefined> {
+  const key = concat(partition, row)
   const [text, vector] = yield* read(
     cell(textNear.representatives, key),
     cell(vectorNear.representatives, key),
@@ -45,17 +45,17 @@ function* representativeAt(shelf: Bytes, row: Bytes): Transaction<Representative
   return text ?? vector
 }
 
-function* isLeftOver(shelf: Bytes, row: Bytes): Transaction<boolean> {
-  const [leftover] = yield* read(cell(leftovers, concat(shelf, row)))
+function* isLeftOver(partition: Bytes, row: Bytes): Transaction<boolean> {
+  const [leftover] = yield* read(cell(leftovers, concat(partition, row)))
   return leftover !== undefined
 }
 
 function* checkResolution(key: Buffer, resolved: Resolved): Transaction<string | undefined> {
-  const { shelf, row, id, isRepresentative } = resolved
-  const representative = yield* representativeAt(shelf, row)
+  const { partition, row, id, isRepresentative } = resolved
+  const representative = yield* representativeAt(partition, row)
   if (!representative)
-    return (yield* isLeftOver(shelf, row)) ? undefined : 'its representative is missing'
-  if (!equalBytes(decodePayload(representative.payload).id, id))
+    return (yield* isLeftOver(partition, row)) ? undefined : 'its representative is missing'
+  if (!equalBytes(payloadCodec.decode(representative.payload).id, id))
     return 'it names another id than its representative has'
   if (isRepresentative) return undefined
   const place = memberKey(key.subarray(0, ID), row, key.subarray(ID))
@@ -64,31 +64,37 @@ function* checkResolution(key: Buffer, resolved: Resolved): Transaction<string |
 }
 
 function* checkMember(key: Buffer, _member: Member): Transaction<string | undefined> {
-  const [tenant, row, input] = [key.subarray(0, ID), key.subarray(ID, 2 * ID), key.subarray(2 * ID)]
-  const [resolved] = yield* read(cell(resolutions, concat(tenant, input)))
+  const [groupKey, row, input] = [
+    key.subarray(0, ID),
+    key.subarray(ID, 2 * ID),
+    key.subarray(2 * ID),
+  ]
+  const [resolved] = yield* read(cell(resolutions, concat(groupKey, input)))
   return resolved && equalBytes(resolved.row, row) ? undefined : 'its resolution is missing'
 }
 
 function* checkRepresentative(key: Buffer, row: Representative): Transaction<string | undefined> {
-  const { parts, expiresAt } = decodePayload(row.payload)
-  const [shelf, id] = [key.subarray(0, ID), key.subarray(ID)]
+  const { parts, expiresAt } = payloadCodec.decode(row.payload)
+  const [partition, id] = [key.subarray(0, ID), key.subarray(ID)]
   const found = yield* read(
-    ...Array.from({ length: parts }, (_, part) => cell(evidences, evidenceKey(shelf, id, part))),
+    ...Array.from({ length: parts }, (_, part) =>
+      cell(evidences, evidenceKey(partition, id, part)),
+    ),
   )
   if (found.includes(undefined)) return 'its evidence is missing'
   if (expiresAt === undefined) return undefined
-  const [expiry] = yield* read(cell(expiries, expiryKey(expiresAt, shelf, id)))
+  const [expiry] = yield* read(cell(expiries, expiryKey(expiresAt, partition, id)))
   return expiry ? undefined : 'its row of expiry is missing'
 }
 
-function* checkAlias(_key: Buffer, { shelf, into }: Alias): Transaction<string | undefined> {
-  if (yield* representativeAt(shelf, into)) return undefined
-  return (yield* isLeftOver(shelf, into)) ? undefined : 'what it was merged into is missing'
+function* checkAlias(_key: Buffer, { partition, into }: Alias): Transaction<string | undefined> {
+  if (yield* representativeAt(partition, into)) return undefined
+  return (yield* isLeftOver(partition, into)) ? undefined : 'what it was merged into is missing'
 }
 
-function* checkExpiry(key: Buffer, _tenant: Bytes): Transaction<string | undefined> {
+function* checkExpiry(key: Buffer, _groupKey: Bytes): Transaction<string | undefined> {
   const row = yield* representativeAt(key.subarray(6, 6 + ID), key.subarray(6 + ID))
-  const expiresAt = row && decodePayload(row.payload).expiresAt
+  const expiresAt = row && payloadCodec.decode(row.payload).expiresAt
   return expiresAt === key.readUIntBE(0, 6) ? undefined : 'what it is of does not expire then'
 }
 
@@ -97,11 +103,11 @@ async function countsOf(
   backend: Backend,
 ): Promise<{ groups: number; clusters: number; members: number }> {
   const sums = { groups: 0, clusters: 0, members: 0 }
-  for await (const { key: tenant } of backend.scan(groups)) {
+  for await (const { key: groupKey } of backend.scan(groups)) {
     const [clusters = 0, inputs = 0] = await backend.read(function* () {
       return yield* read(
-        cell(resolverTallies, tallyKey(tenant, 'clusters')),
-        cell(resolverTallies, tallyKey(tenant, 'members')),
+        cell(resolverTallies, tallyKey(groupKey, 'clusters')),
+        cell(resolverTallies, tallyKey(groupKey, 'members')),
       )
     })
     sums.groups++
@@ -114,9 +120,8 @@ async function countsOf(
 async function indexesOf(backend: Backend, stored: object): Promise<PortableIndex[]> {
   const { text, vector } = stored as ResolverSettings // safe: openers write nothing else, and format was checked
   const options = indexOptionsOf(backend.serial, {})
-  const indexes = [portableIndex(textNear, new TextLikeness(text.slots, text), options)]
-  if (vector)
-    indexes.push(portableIndex(vectorNear, new VectorLikeness(vector.bits, vector), options))
+  const indexes = [portableIndex(textNear, new TextScheme(text.slots, text), options)]
+  if (vector) indexes.push(portableIndex(vectorNear, new BitLayout(vector.bits, vector), options))
   return indexes
 }
 

@@ -1,65 +1,106 @@
 /**
- * What is to be resolved, made ready: everything that can be computed without looking.
+ * What is to be resolved, made ready: everything that can be computed without a read.
  *
  * Texts and vectors differ in how signatures are made and similarity is measured. A kind knows that; the
  * transactions do not.
  */
 
-import { asBuffer, type Bytes, concat, utf8 } from '../platform/bytes.ts'
+import { asBuffer, type Bytes, utf8 } from '../platform/bytes.ts'
+import type { Backend } from '../backends/index.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { digestOf, type ShingleProfile } from '../fingerprint/index.ts'
 import {
-  cosine,
-  digestOf,
-  Hyperplanes,
-  profilesOf,
-  type ShingleProfile,
-  sketchOf,
-} from '../fingerprint/index.ts'
-import {
-  evidenceOf,
-  groupKey,
-  type Look,
+  type Candidate,
+  type IndexOptions,
+  Matcher,
+  MatchIndex,
   Measured,
-  MeasuredCache,
-  type NearIndex,
+  partitionKey,
+  type Probe,
+  probeText,
+  readVector,
   type TextNearSettings,
+  type TextProbe,
+  TextScheme,
+  vectorBytes,
+  vectorEvidence,
+  type VectorProbe,
+  VectorScheme,
 } from '../match/index.ts'
+import { answerOf, type Ended, lookUp, readEvidence, resolveInput, type Rules } from './resolve.ts'
+import { type Payload, payloadCodec, textNear, vectorNear } from './rows.ts'
 import type { VectorSettings } from './settings.ts'
 
 export type Vector = Float32Array | Float64Array | readonly number[]
 
-export interface Subject<Signature> {
-  readonly kind: Kind<Signature>
-  readonly group: string
-  readonly tenant: Buffer
-  /** Sixteen bytes of the input. */
-  readonly id: Buffer
-  /** Makes what only a search needs, which is most of the work. What cannot be read is refused here. */
-  prepare(): void
-  /** Its own look first. None: it is like nothing but itself. */
-  readonly looks: readonly Look<Signature>[]
+type AnyProbe = Probe<unknown, unknown>
+
+/** What only a search needs, which is most of the work. */
+interface Prepared<P> {
+  /** Its own first. None: it is like nothing but itself. */
+  readonly probes: readonly P[]
   /** Where it is kept if it is new. */
-  readonly shelf: Buffer
+  readonly partition: Buffer
   evidence(): Buffer
-  /** With the evidence of a candidate on the shelf of one of the looks. */
-  similarityTo(look: Look<Signature>, id: Bytes, evidence: () => Bytes): number
 }
 
-export interface Kind<Signature> {
+export interface Kind<P extends AnyProbe> {
   readonly name: 'text' | 'vector'
-  readonly similarityMin: number
-  readonly index: NearIndex<Signature>
+  readonly matcher: Matcher<P, Payload>
   /** Similarities are estimates. */
   readonly isEstimated: boolean
-  /** How similar two representatives are that one look has found. */
-  between(look: Look<Signature>, first: Bytes, second: Bytes): number
+}
+
+/** One input of one group. */
+export class Subject<P extends AnyProbe> {
+  readonly kind: Kind<P>
+  readonly group: string
+  readonly groupKey: Buffer
+  /** Sixteen bytes of the input. */
+  readonly id: Buffer
+  readonly #prepare: () => Prepared<P>
+  #prepared: Prepared<P> | undefined
+
+  constructor(kind: Kind<P>, group: string, bytes: Bytes, prepare: () => Prepared<P>) {
+    this.kind = kind
+    this.group = group
+    this.groupKey = groupKeyOf(kind.name, group)
+    this.id = digestOf(bytes).subarray(0, 16)
+    this.#prepare = prepare
+  }
+
+  /** Made once. What cannot be read is refused here. */
+  get prepared(): Prepared<P> {
+    return (this.#prepared ??= this.#prepare())
+  }
+
+  /**
+   * Where reading is local, what is known is answered without waiting for the one writer; and what is not is
+   * sketched before the writer is, so that processes sketch side by side.
+   */
+  async resolve(backend: Backend, rules: Rules): Promise<Ended> {
+    const known = backend.serial ? await backend.read(answerOf<P>, this, rules) : undefined
+    if (known) return known
+    void this.prepared
+    try {
+      return await backend.run(resolveInput<P>, this, rules)
+    } catch (error) {
+      // What was applied to the tables may have been rolled back.
+      this.kind.matcher.index.invalidate()
+      throw error
+    }
+  }
+
+  lookUp(backend: Backend): Promise<Ended | undefined> {
+    return backend.read(lookUp<P>, this)
+  }
 }
 
 const TEXT_BYTES_MAX = 64 * 1024 * 1024
 
-export function tenantOf(kind: Kind<never>['name'], group: string): Buffer {
-  return groupKey('tenant', kind, group)
+export function groupKeyOf(kind: 'text' | 'vector', group: string): Buffer {
+  return partitionKey('tenant', kind, group)
 }
 
 export function requireGroup(group: unknown): asserts group is string {
@@ -67,90 +108,47 @@ export function requireGroup(group: unknown): asserts group is string {
   throw new PrestigeError('INVALID_KEY', 'A group is a text of at most 1024 characters.')
 }
 
-function idOf(bytes: Bytes): Buffer {
-  return digestOf(bytes).subarray(0, 16)
-}
-
-interface TextLook extends Look<Uint16Array> {
-  readonly own: Measured
-  readonly profile: ShingleProfile
-}
-
-interface Sketched {
-  readonly text: Buffer
-  readonly profile: ShingleProfile
-  readonly looks: readonly TextLook[]
-  readonly shelf: Buffer
-}
-
-function isTextLook(look: Look<Uint16Array>): look is TextLook {
-  return 'profile' in look
-}
-
-export class TextKind implements Kind<Uint16Array> {
+export class TextKind implements Kind<TextProbe> {
   readonly name = 'text'
-  readonly index: NearIndex<Uint16Array>
+  readonly matcher: Matcher<TextProbe, Payload>
   readonly isEstimated: boolean
   readonly #settings: TextNearSettings
   readonly #canonical: CanonicalProfile
-  /** Only where bodies run one after another: elsewhere they must ask for the same cells when run again. */
-  readonly #measured: MeasuredCache | undefined
 
-  constructor(
-    index: NearIndex<Uint16Array>,
-    settings: TextNearSettings,
-    canonical: CanonicalProfile,
-    isSerial: boolean,
-  ) {
-    this.index = index
+  constructor(settings: TextNearSettings, canonical: CanonicalProfile, limits: IndexOptions) {
     this.#settings = settings
     this.#canonical = canonical
-    this.#measured = isSerial ? new MeasuredCache() : undefined
     this.isEstimated = settings.evidence === 'sketch'
-  }
-
-  get similarityMin(): number {
-    return this.#settings.similarityMin
+    const scheme = new TextScheme(settings.slots, settings)
+    const { similarityMin } = settings
+    const policy = {
+      similarityMin,
+      *readEvidence({ probe, id, payload }: Candidate<TextProbe, Payload>) {
+        const evidence = yield* readEvidence(probe.partition, id, payload.parts)
+        return Measured.ofEvidence(evidence, probe.profile)
+      },
+    }
+    const index = new MatchIndex(textNear, scheme, limits)
+    this.matcher = new Matcher(index, scheme, payloadCodec, policy)
   }
 
   get profile(): ShingleProfile {
     return this.#settings.profile
   }
 
-  subject(group: string, input: string): Subject<Uint16Array> {
+  subject(group: string, input: string): Subject<TextProbe> {
     requireGroup(group)
     const bytes = requireText(input)
-    let made: Sketched | undefined
-    const sketched = () => (made ??= this.#sketched(group, bytes))
-    return {
-      kind: this,
-      group,
-      tenant: tenantOf('text', group),
-      id: idOf(bytes),
-      prepare: () => void sketched(),
-      get looks() {
-        return sketched().looks
-      },
-      get shelf() {
-        return sketched().shelf
-      },
-      evidence: () => evidenceOf(this.#settings.evidence, sketched().text, sketched().profile),
-      similarityTo: (look, id, read) => this.#similarity(sketched().looks, look, id, read),
-    }
+    return new Subject(this, group, bytes, () => this.#prepare(group, bytes))
   }
 
   canonical(input: string): Bytes {
     return this.#canonical.canonicalise(requireText(input))
   }
 
-  shelf(group: string, profile: ShingleProfile): Buffer {
+  partition(group: string, profile: ShingleProfile): Buffer {
     const { slots, hashVersion } = this.#settings
-    return groupKey('shelf', group, profile, String(slots), hashVersion)
-  }
-
-  between(look: Look<Uint16Array>, first: Bytes, second: Bytes): number {
-    const profile = isTextLook(look) ? look.profile : this.#settings.profile
-    return Measured.ofEvidence(first, profile).similarityTo(Measured.ofEvidence(second, profile))
+    return partitionKey('shelf', group, profile, String(slots), hashVersion)
   }
 
   /** The text of a representative, where texts are kept. */
@@ -159,33 +157,12 @@ export class TextKind implements Kind<Uint16Array> {
     return text && asBuffer(text).toString()
   }
 
-  #sketched(group: string, bytes: Buffer): Sketched {
+  #prepare(group: string, bytes: Buffer): Prepared<TextProbe> {
     const text = asBuffer(this.#canonical.canonicalise(bytes))
-    const { profile, similarityMin, slots } = this.#settings
-    const profiles = profilesOf(text, profile, similarityMin)
-    const looks: TextLook[] = []
-    for (const one of profiles) {
-      const sketch = sketchOf(text, { profile: one, slots })
-      if (sketch.isEmpty) continue
-      const own = Measured.ofText(text, one)
-      looks.push({ group: this.shelf(group, one), signature: sketch.slots, own, profile: one })
-    }
-    return { text, profile: profiles[0], looks, shelf: this.shelf(group, profiles[0]) }
-  }
-
-  #similarity(
-    looks: readonly TextLook[],
-    look: Look<Uint16Array>,
-    id: Bytes,
-    evidence: () => Bytes,
-  ): number {
-    const own = looks.find((one) => one === look)
-    if (own === undefined) return 0
-    const known = this.#measured?.get(id)
-    const other = known ?? Measured.ofEvidence(evidence(), own.profile)
-    const similarity = own.own.similarityTo(other)
-    if (known === undefined) this.#measured?.keep(id, other)
-    return similarity
+    const partitionOf = (profile: ShingleProfile) => this.partition(group, profile)
+    const { profile, own, probes } = probeText(text, this.#settings, partitionOf)
+    const { evidence } = this.#settings
+    return { probes, partition: partitionOf(profile), evidence: () => own.evidence(evidence) }
   }
 }
 
@@ -203,56 +180,42 @@ function requireText(input: unknown): Buffer {
   )
 }
 
-export class VectorKind implements Kind<Uint8Array> {
+export class VectorKind implements Kind<VectorProbe> {
   readonly name = 'vector'
-  readonly index: NearIndex<Uint8Array>
+  readonly matcher: Matcher<VectorProbe, Payload>
   readonly isEstimated = false
   readonly #settings: VectorSettings
-  readonly #planes: Hyperplanes
+  readonly #scheme: VectorScheme
 
-  constructor(index: NearIndex<Uint8Array>, settings: VectorSettings) {
-    const { dimensions, bits, form, seed } = settings
-    this.index = index
+  constructor(settings: VectorSettings, limits: IndexOptions) {
     this.#settings = settings
-    this.#planes = new Hyperplanes({ dimensions, bits, form, seed })
-  }
-
-  get similarityMin(): number {
-    return this.#settings.cosineMin
-  }
-
-  subject(group: string, input: Vector): Subject<Uint8Array> {
-    requireGroup(group)
-    const vector = this.#checked(input)
-    const shelf = this.shelf(group)
-    // A vector of length 0 has no direction: it is like nothing but itself.
-    const isZero = vector.every((number) => number === 0)
-    const looks = isZero ? [] : [{ group: shelf, signature: this.signature(vector) }]
-    return {
-      kind: this,
-      group,
-      tenant: tenantOf('vector', group),
-      id: idOf(littleEndian(vector)),
-      prepare: () => {},
-      looks,
-      shelf,
-      evidence: () => vectorEvidence(vector),
-      similarityTo: (_look, _id, evidence) => levelCosine(vector, readVector(evidence())),
+    this.#scheme = new VectorScheme(settings, settings)
+    const policy = {
+      similarityMin: settings.cosineMin,
+      *readEvidence({ probe, id, payload }: Candidate<VectorProbe, Payload>) {
+        return readVector(yield* readEvidence(probe.partition, id, payload.parts))
+      },
     }
+    const index = new MatchIndex(vectorNear, this.#scheme, limits)
+    this.matcher = new Matcher(index, this.#scheme, payloadCodec, policy)
   }
 
-  signature(vector: Vector): Uint8Array {
-    return this.#planes.bitsOf(vector)
+  subject(group: string, input: Vector): Subject<VectorProbe> {
+    requireGroup(group)
+    const own = this.#checked(input)
+    const partition = this.partition(group)
+    return new Subject(this, group, vectorBytes(own), () => {
+      // A vector of length 0 has no direction: it is like nothing but itself.
+      const isZero = own.every((number) => number === 0)
+      const probes = isZero ? [] : [{ partition, signature: this.#scheme.signature(own), own }]
+      return { probes, partition, evidence: () => vectorEvidence(own) }
+    })
   }
 
-  shelf(group: string): Buffer {
+  partition(group: string): Buffer {
     const { dimensions, bits, form, seed, hashVersion } = this.#settings
     const planes = [dimensions, bits, form, seed].join('/')
-    return groupKey('shelf', group, planes, hashVersion)
-  }
-
-  between(_look: Look<Uint8Array>, first: Bytes, second: Bytes): number {
-    return levelCosine(readVector(first), readVector(second))
+    return partitionKey('shelf', group, planes, hashVersion)
   }
 
   #checked(input: Vector): Float64Array {
@@ -270,53 +233,4 @@ export class VectorKind implements Kind<Uint8Array> {
     if (vector.every(Number.isFinite)) return vector
     throw new PrestigeError('INVALID_VALUE', 'A vector has finite numbers only.')
   }
-}
-
-/** Squares of numbers within these bounds, and sums of many of them, stay finite and above 0. */
-const LEVEL_MIN = 2 ** -400
-const LEVEL_MAX = 2 ** 400
-
-/** The direction of a vector does not depend on its length, however large or small its numbers are. */
-export function levelCosine(first: ArrayLike<number>, second: ArrayLike<number>): number {
-  return cosine(levelled(first), levelled(second))
-}
-
-function levelled(vector: ArrayLike<number>): ArrayLike<number> {
-  let greatest = 0
-  for (let at = 0; at < vector.length; at++) {
-    greatest = Math.max(greatest, Math.abs(vector[at] ?? 0))
-  }
-  if (greatest === 0 || (greatest >= LEVEL_MIN && greatest <= LEVEL_MAX)) return vector
-  return Float64Array.from(vector, (number) => number / greatest)
-}
-
-/** As the ids of the resolver this one grew from: over the bits of doubles, lowest byte first. */
-function littleEndian(vector: Float64Array): Buffer {
-  const bytes = Buffer.allocUnsafe(vector.length * 8)
-  vector.forEach((number, at) => bytes.writeDoubleLE(number, at * 8))
-  return bytes
-}
-
-const SINGLE = 0x20
-const DOUBLE = 0x21
-
-/** `20` singles or `21` doubles, little endian: singles where they say the same. */
-function vectorEvidence(vector: Float64Array): Buffer {
-  const isSingle = vector.every((number) => Math.fround(number) === number)
-  if (!isSingle) return concat(Buffer.of(DOUBLE), littleEndian(vector))
-  const bytes = Buffer.allocUnsafe(1 + vector.length * 4)
-  bytes[0] = SINGLE
-  vector.forEach((number, at) => bytes.writeFloatLE(number, 1 + at * 4))
-  return bytes
-}
-
-export function readVector(evidence: Bytes): Float64Array {
-  const bytes = asBuffer(evidence)
-  const size = bytes[0] === SINGLE ? 4 : 8
-  const vector = new Float64Array((bytes.byteLength - 1) / size)
-  for (let at = 0; at < vector.length; at++) {
-    const from = 1 + at * size
-    vector[at] = size === 4 ? bytes.readFloatLE(from) : bytes.readDoubleLE(from)
-  }
-  return vector
 }

@@ -9,7 +9,7 @@ import { nearest } from '../platform/did-you-mean.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import type { ContentCheck } from './content-check.ts'
-import type { NearValue, NotCompared, StoreNear } from './near/store-near.ts'
+import { NearInput } from './near/store-near.ts'
 import type { Prepared } from './transactions/put.ts'
 import type { Gc, Keeping } from './transactions/release.ts'
 
@@ -172,16 +172,10 @@ function finish(
     partBytes,
     keeping,
     sharesForms,
-    near: keeping.near && onlyOnce(keeping.near, value),
+    near: keeping.near && new NearInput(keeping.near, value),
     sharesNear,
     meaning: undefined,
   }
-}
-
-/** A body may be run again. */
-function onlyOnce(near: StoreNear, value: Buffer): () => NearValue | NotCompared {
-  let made: NearValue | NotCompared | undefined
-  return () => (made ??= near.prepare(value))
 }
 
 function functionMissing(): PrestigeError {

@@ -4,7 +4,6 @@ import { EMPTY, equalBytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
 import type { NotCompared, StoreNear } from './near/store-near.ts'
-import { decodePayload } from './near/rows.ts'
 import { refuseUnknown, type Value, valueBytes } from './prepare.ts'
 import { type Origin, originOf } from './receipt.ts'
 import type { Keeping } from './transactions/release.ts'
@@ -75,8 +74,8 @@ function nearLike(
   return backend.read(function* (): Transaction<Similar[]> {
     const { hits } = yield* near.search(prepared, undefined, { similarityMin, hitsMax: limit })
     const found: Similar[] = []
-    for (const { similarity, id, row } of hits.slice(0, limit)) {
-      const [known] = yield* glance(cell(digests, decodePayload(row.payload).digest))
+    for (const { similarity, id, payload } of hits.slice(0, limit)) {
+      const [known] = yield* glance(cell(digests, payload.digest))
       // Contents never change, so nothing seen here has to be unchanged at the end. Swept since it was found, where reads are not from one moment.
       if (!known || !equalBytes(known.id, id)) continue
       found.push({ similarity, ...originOf(known), bytes: known.bytes })

@@ -11,7 +11,7 @@ import { collectAll, collectContent, type Collected } from './collect.ts'
 import { ContentCheck } from './content-check.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { findEntry, findValue, type Reading } from './transactions/get.ts'
-import { cleanUp, grant } from './transactions/prerequisites.ts'
+import { cleanUp, runWithPrerequisites, sketchIfNew } from './transactions/prerequisites.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { type AtOnce, type Items, many, type ManyOptions, type Outcome } from '../platform/many.ts'
 import { nearOf } from './near/store-near.ts'
@@ -26,7 +26,13 @@ import {
   type PutOptions,
   type Value,
 } from './prepare.ts'
-import { isEnd, type Prepared, type PutEnd, putValue, type PutWish } from './transactions/put.ts'
+import {
+  isEnd,
+  type Prepared,
+  type PutEnd,
+  putValue,
+  type PutPrerequisite,
+} from './transactions/put.ts'
 import { notePut, noteSwept } from './put-notes.ts'
 import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
@@ -94,7 +100,7 @@ export class Store {
     await index?.load(this.#backend).catch((error: unknown) => {
       // A store whose index is damaged must open, or nobody could verify it. Every search will fail by name.
       if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
-      index.doubt()
+      index.invalidate()
     })
   }
 
@@ -109,11 +115,12 @@ export class Store {
       }
       const made = prepare(this.#preparation, key, value, options)
       const prepared = made instanceof Promise ? await made : made
+      if (prepared.near && this.#backend.serial) await sketchIfNew(this.#backend, prepared)
       const end = await this.#backend.run(putValue, prepared)
       if (isEnd(end) && end.released === undefined && !end.swept) return end.receipt
       return (await this.#finishPut(prepared, end)).receipt
     } catch (error) {
-      this.#doubt(error)
+      this.#invalidate(error)
       throw error
     } finally {
       this.#gate.leave()
@@ -171,11 +178,11 @@ export class Store {
   putMany(items: AsyncIterable<PutItem>, options?: ManyOptions): AsyncGenerator<Outcome<Receipt>>
   putMany(items: AtOnce<PutItem>, options?: ManyOptions): Promise<Outcome<Receipt>[]>
   putMany(items: Items<PutItem>, options?: ManyOptions) {
-    const perform = ({ key, value, ...rest }: PutItem) => this.put(key, value, rest)
     // What is no value at all is refused by its own put, and weighs nothing.
     const weigh = ({ value }: PutItem) => value?.length ?? 0
-    const keyOf = ({ key }: PutItem) => key
-    return many(items, { keyOf, weigh, perform, weighResult: () => 0 }, options)
+    const perform = ({ key, value, ...rest }: PutItem) => this.put(key, value, rest)
+    const work = { keyOf: ({ key }: PutItem) => key, weigh, perform, weighResult: () => 0 }
+    return many(items, work, options)
   }
 
   getMany(
@@ -313,6 +320,7 @@ export class Store {
     notes: Notes,
   ): Promise<Receipt> {
     const prepared = await prepare(this.#preparation, key, value, options, notes)
+    if (this.#backend.serial) await sketchIfNew(this.#backend, prepared)
     const body = notes.counting(putValue)
     const started = performance.now()
     const end = await this.#finishPut(
@@ -328,11 +336,11 @@ export class Store {
   /** What is left to do after the transaction: parts to write first, parts not needed, contents to collect. */
   async #finishPut(
     prepared: Prepared,
-    first: PutEnd | PutWish,
+    first: PutEnd | PutPrerequisite,
     body: typeof putValue = putValue,
     notes?: Notes,
   ): Promise<PutEnd> {
-    const end = isEnd(first) ? first : await grant(this.#backend, prepared, first, body, notes)
+    const end = await runWithPrerequisites(this.#backend, prepared, first, body, notes)
     if (end.released && prepared.gc === 'immediate') await this.#collect(end.released)
     if (end.swept) await this.#adopt()
     return end
@@ -355,7 +363,7 @@ export class Store {
     notes?.attribute('key_bytes', bytes.byteLength)
     const started = notes && performance.now()
     const end = await this.#backend.run(body, { key: bytes, gc, keeping }).catch((error) => {
-      this.#doubt(error)
+      this.#invalidate(error)
       throw error
     })
     if (notes && started !== undefined) {
@@ -369,9 +377,9 @@ export class Store {
   }
 
   /** Rebuilding the tables is expensive, and what was refused before it was run leaves nothing in doubt. */
-  #doubt(error: unknown): void {
+  #invalidate(error: unknown): void {
     if (error instanceof PrestigeError && error.kind === 'invalid') return
-    this.#preparation.keeping.near?.index.doubt()
+    this.#preparation.keeping.near?.index.invalidate()
   }
 
   async #collect(digest: Bytes): Promise<void> {

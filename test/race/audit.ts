@@ -10,7 +10,7 @@ import {
   type Resolver,
   storeSpaces,
 } from '../../src/index.ts'
-import { TextLikeness } from '../../src/match/scheme.ts'
+import { TextScheme } from '../../src/match/scheme/text.ts'
 import type { Delivery } from './work.ts'
 
 export interface RaceAudit {
@@ -65,7 +65,7 @@ async function auditTexts(resolver: Resolver, texts: ReadonlyMap<string, number>
   const { profile, threshold, slots } = resolver.settings.text
   if (profile !== 'auto')
     throw new Error('The race is run with the profile that is chosen by text.')
-  const likeness = new TextLikeness(slots, resolver.settings.text)
+  const likeness = new TextScheme(slots, resolver.settings.text)
   const canonical = canonicalProfile('unicode')
   const lookOf = (text: string) => {
     const bytes = Buffer.from(canonical.canonicalise(Buffer.from(text)))

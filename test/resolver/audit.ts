@@ -9,22 +9,22 @@ import { createHash } from 'node:crypto'
 import { canonicalProfile } from '../../src/canonical/index.ts'
 import { shingleHashes, jaccard, type ShingleProfile } from '../../src/fingerprint/index.ts'
 import type { Representative } from '../../src/match/rows.ts'
-import { groupKey } from '../../src/match/settings.ts'
+import { partitionKey } from '../../src/match/settings.ts'
 import {
   aliases,
-  decodePayload,
   evidences,
   expiries,
   expiryKey,
   leftovers,
   members,
+  payloadCodec,
   type Payload,
   resolutions,
   resolverTallies,
   textNear,
 } from '../../src/resolve/rows.ts'
 import type { ResolverSettings } from '../../src/index.ts'
-import { tenantOf } from '../../src/resolve/subject.ts'
+import { groupKeyOf } from '../../src/resolve/subject.ts'
 import { latin1, type RowsOf } from './tables.ts'
 
 const PROFILES = ['chars-3', 'words-5', 'codepoints-5'] as const
@@ -62,9 +62,9 @@ export class Audit {
     this.#options = options
     const { slots, hashVersion, profile } = options.settings.text
     for (const group of options.groups) {
-      const tenant = latin1(tenantOf('text', group))
+      const tenant = latin1(groupKeyOf('text', group))
       for (const one of profile === 'auto' ? PROFILES : [profile]) {
-        const shelf = groupKey('shelf', group, one, String(slots), hashVersion)
+        const shelf = partitionKey('shelf', group, one, String(slots), hashVersion)
         this.#shelves.set(latin1(shelf), { profile: one, tenant })
       }
     }
@@ -97,7 +97,7 @@ export class Audit {
     let timed = 0
     for (const [name, kept] of this.#rowsOf(textNear.representatives)) {
       const shelf = name.slice(0, 16)
-      const payload = decodePayload(kept.payload)
+      const payload = payloadCodec.decode(kept.payload)
       const place = this.#shelves.get(shelf)
       if (!place) {
         this.#say('a representative is on a shelf of no group')
@@ -220,7 +220,7 @@ export class Audit {
   #tallies(): void {
     const tally = this.#rowsOf(resolverTallies)
     for (const group of this.#options.groups) {
-      const tenant = latin1(tenantOf('text', group))
+      const tenant = latin1(groupKeyOf('text', group))
       const own = [...this.standing.values()].filter((one) => one.tenant === tenant)
       const merged = own.filter(({ payload }) => payload.mergedInto).length
       const memberRows = [...this.#rowsOf(members).keys()].filter((name) => name.startsWith(tenant))

@@ -113,7 +113,7 @@ export class Commits {
       batch.forEach((one, at) => this.#end(one, answerAt(reply, at)))
     } catch (error) {
       this.#heard.push(...heard)
-      for (const { commit } of batch) this.#doubt(commit.version)
+      for (const { commit } of batch) this.#invalidate(commit.version)
       // One that cannot pass must not take the others with it.
       if (batch.length > 1 && !mayPass(error)) for (const one of batch) await this.#sendBatch([one])
       else for (const one of batch) one.failed(error)
@@ -143,7 +143,7 @@ export class Commits {
     done({ applied: false, fresh })
   }
 
-  #doubt(version: string): void {
+  #invalidate(version: string): void {
     this.#doubtful.add(version)
     if (this.#doubtful.size <= DOUBTFUL_MAX) return
     for (const oldest of this.#doubtful) {

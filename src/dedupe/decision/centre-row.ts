@@ -8,14 +8,14 @@ const KEY = 16
 /** A document's own rows in the indexes, so that they can be taken out again. */
 export interface Centre {
   readonly form: Bytes
-  /** Shelf and row in the index. */
-  readonly near?: readonly [shelf: Buffer, row: Buffer] | undefined
-  readonly simhash?: readonly [shelf: Buffer, row: Buffer] | undefined
-  readonly semantic?: readonly [shelf: Buffer, row: Buffer] | undefined
+  /** Partition and row in the index. */
+  readonly near?: readonly [partition: Buffer, row: Buffer] | undefined
+  readonly simhash?: readonly [partition: Buffer, row: Buffer] | undefined
+  readonly semantic?: readonly [partition: Buffer, row: Buffer] | undefined
   readonly chunks?: readonly Bytes[]
 }
 
-/** Which indexes it is in (1: 1 near, 2 simhash, 4 semantic) form (16) shelf and row in each (32) chunks (16 each). */
+/** Which indexes it is in (1: 1 near, 2 simhash, 4 semantic) form (16) partition and row in each (32) chunks (16 each). */
 export function encodeCentre({ form, near, simhash, semantic, chunks = [] }: Centre): Buffer {
   const kinds = (near ? 1 : 0) | (simhash ? 2 : 0) | (semantic ? 4 : 0)
   const places = (near ? 2 : 0) + (simhash ? 2 : 0) + (semantic ? 2 : 0)

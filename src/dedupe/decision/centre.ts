@@ -3,7 +3,7 @@
 import { concat, equalBytes } from '../../platform/bytes.ts'
 import { cell, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { Centre } from './centre-row.ts'
-import type { Engine, NearLook } from './engine.ts'
+import type { Engine, NearProbe } from './engine.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
 import { chunks, evidences, forms } from '../rows.ts'
 
@@ -16,14 +16,14 @@ export function* keepCentre(
 ): Transaction<Centre> {
   const { simhash, chunks: passages } = engine.config
   scope.write(cell(forms, document.form), concat(document.digest, key))
-  const [look] = engine.looksOf(document)
-  const near = look && (yield* keepNear(scope, engine, look, key))
+  const [probe] = engine.probesOf(document)
+  const near = probe && (yield* keepNear(scope, engine, probe, key))
   let simhashRow: readonly [Buffer, Buffer] | undefined
   if (simhash.enabled && document.simhash) {
     const row = scope.id()
-    const shelf = engine.simhashShelf(document.simhash.profile)
-    yield* engine.simhash.insert(scope, shelf, row, document.simhash.bits, key)
-    simhashRow = [shelf, row]
+    const print = engine.simhashProbe(document.simhash)
+    yield* engine.simhash.insert(scope, print.partition, row, print, key)
+    simhashRow = [print.partition, row]
   }
   const { meaning } = engine
   const semantic =
@@ -47,13 +47,14 @@ export function* keepCentre(
 function* keepNear(
   scope: Scope,
   engine: Engine,
-  { group, signature, evidence }: NearLook,
+  probe: NearProbe,
   key: Buffer,
 ): Transaction<readonly [Buffer, Buffer]> {
   const row = scope.id()
-  yield* engine.near.insert(scope, group, row, signature, key)
-  scope.write(cell(evidences, concat(group, row)), evidence)
-  return [group, row]
+  const { partition, evidence } = probe
+  yield* engine.near.insert(scope, partition, row, probe, key)
+  scope.write(cell(evidences, concat(partition, row)), evidence)
+  return [partition, row]
 }
 
 /** Takes a document's fingerprints out of the indexes. */
@@ -67,15 +68,15 @@ export function* removeCentre(
   const [same] = yield* read(form)
   if (same && equalBytes(same.subarray(DIGEST_BYTES), key)) scope.remove(form)
   if (centre.near) {
-    const [shelf, row] = centre.near
-    yield* engine.near.remove(scope, shelf, row)
-    scope.remove(cell(evidences, concat(shelf, row)))
+    const [partition, row] = centre.near
+    yield* engine.near.index.remove(scope, partition, row)
+    scope.remove(cell(evidences, concat(partition, row)))
   }
-  if (centre.simhash) yield* engine.simhash.remove(scope, ...centre.simhash)
+  if (centre.simhash) yield* engine.simhash.index.remove(scope, ...centre.simhash)
   if (centre.semantic) {
-    const [shelf, row] = centre.semantic
-    yield* engine.meanings.remove(scope, shelf, row)
-    scope.remove(cell(evidences, concat(shelf, row)))
+    const [partition, row] = centre.semantic
+    yield* engine.meanings.remove(scope, partition, row)
+    scope.remove(cell(evidences, concat(partition, row)))
   }
   for (const hash of centre.chunks ?? []) scope.remove(cell(chunks, hash))
 }

@@ -65,14 +65,14 @@ export function* find(
   }
   let possibleMiss = false
   if (simhash.enabled) {
-    const searched = yield* engine.findSimhash(document, scope)
-    const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
+    const searched = yield* engine.findSimhash(document, self, scope)
+    const [hit] = searched.hits
     const threshold = 1 - simhash.distanceMax / 64
     if (hit) {
-      relied.push(engine.simhash.representative(hit.look.group, hit.id))
+      relied.push(engine.simhash.representative(hit.probe.partition, hit.id))
       const bits = Math.round((Math.acos(hit.similarity) / Math.PI) * 64)
       const similarity = 1 - bits / 64
-      const match = { method: 'simhash', centre: hit.row.payload, similarity, threshold } as const
+      const match = { method: 'simhash', centre: hit.payload, similarity, threshold } as const
       return foundAs(match, spans, relied)
     }
     relied.push(...searched.relied)
@@ -82,18 +82,18 @@ export function* find(
     const found = foundAs(undefined, spans, relied, possibleMiss)
     return yield* lookForMeaning(document, self, engine, scope, found)
   }
-  const searched = yield* engine.findNear(document, scope)
-  const hit = searched.hits.find(({ row }) => !isSelf(row.payload, self))
+  const searched = yield* engine.findNear(document, self, scope)
+  const [hit] = searched.hits
   if (!hit) {
     relied.push(...searched.relied)
     possibleMiss ||= searched.passedOver > 0
     const found = foundAs(undefined, spans, relied, possibleMiss)
     return yield* lookForMeaning(document, self, engine, scope, found)
   }
-  relied.push(engine.near.representative(hit.look.group, hit.id))
+  relied.push(engine.near.representative(hit.probe.partition, hit.id))
   const { similarity } = hit
   const threshold = engine.settings.similarityMin
-  const match = { method: 'near', centre: hit.row.payload, similarity, threshold } as const
+  const match = { method: 'near', centre: hit.payload, similarity, threshold } as const
   return foundAs(match, spans, relied)
 }
 
@@ -117,7 +117,7 @@ function* lookForMeaning(
 ): Transaction<Found> {
   const { meaning } = document
   if (!meanings || !meaning) return found
-  const searched = yield* meanings.find(meaning, (centre) => isSelf(centre, self), scope)
+  const searched = yield* meanings.find(meaning, self, scope)
   const relied = [...found.relied, ...searched.relied]
   const possibleMiss = found.possibleMiss || searched.passedOver > 0
   const key = searched.like?.centre

@@ -10,7 +10,16 @@ import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
 import { cell, type Cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { hashVersion, Hyperplanes } from '../../fingerprint/index.ts'
-import { groupKey, type NearIndex, search } from '../../match/index.ts'
+import {
+  BitLayout,
+  type Candidate,
+  Matcher,
+  type MatchIndex,
+  partitionKey,
+  type Probe,
+  type SignatureScheme,
+} from '../../match/index.ts'
+
 import {
   decodeVector,
   documentOf,
@@ -26,7 +35,7 @@ import {
   vetoesOf,
 } from '../../semantic/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
-import { MEANING_BITS } from './engine.ts'
+import { isOther, keyCodec, MEANING_BANDING, MEANING_BITS } from './engine.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { evidences } from '../rows.ts'
 
@@ -42,39 +51,88 @@ export interface LikeMeaning {
   readonly similarity: number
 }
 
+/** What two meanings are compared by. */
+class Compared {
+  readonly text: string
+  readonly vectors: DocumentVectors
+  #reading: Reading | undefined
+
+  constructor({ text, vectors }: PreparedMeaning) {
+    this.text = text
+    this.vectors = vectors
+  }
+
+  /** What guards look at: made if the vectors are similar enough. */
+  get reading(): Reading {
+    return (this.#reading ??= readingOf(this.text))
+  }
+
+  get weight(): number {
+    const bytes = this.vectors.windows.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    return this.text.length * 4 + bytes
+  }
+}
+
+type MeaningProbe = Probe<Uint8Array, Compared>
+
+class MeaningScheme extends BitLayout implements SignatureScheme<Uint8Array, Compared> {
+  readonly #guards = readGuards()
+
+  constructor() {
+    super(MEANING_BITS, MEANING_BANDING)
+  }
+
+  /** 0 where a guard keeps them apart. */
+  similarity(first: Compared, second: Compared, least: number): number {
+    const similarity = documentSimilarity(first.vectors, second.vectors)
+    if (similarity < least) return similarity
+    return vetoesOf(first.reading, second.reading, this.#guards).length > 0 ? 0 : similarity
+  }
+
+  weight({ weight }: Compared): number {
+    return weight
+  }
+}
+
 const HAS_WORDS = /[\p{L}\p{N}]/u
 
 export class Meanings {
   readonly identity: { readonly embedder: string; readonly similarityMin: number }
-  readonly #index: NearIndex<Uint8Array>
+  readonly #matcher: Matcher<MeaningProbe, Buffer>
   /** Opened once for a state and all its jobs. */
   readonly embedder: Embedder
   readonly #opening: StoreEmbedder
-  readonly #shelf: Buffer
+  readonly #partition: Buffer
   readonly #planes: Hyperplanes
   readonly #dimensions: number
   readonly #rowBytesMax: number
-  readonly #guards = readGuards()
 
   private constructor(
-    index: NearIndex<Uint8Array>,
+    index: MatchIndex<Uint8Array>,
     similarityMin: number,
     embedder: StoreEmbedder,
     opened: Embedder,
     rowBytesMax: number,
   ) {
     this.#rowBytesMax = rowBytesMax
-    this.#index = index
+    const readEvidence = ({ id }: Candidate<MeaningProbe, Buffer>) => this.#read(id)
+    const policy = { similarityMin, readEvidence }
+    this.#matcher = new Matcher(index, new MeaningScheme(), keyCodec, policy)
     this.embedder = opened
     this.#opening = embedder
     this.identity = { embedder: opened.id, similarityMin }
     this.#dimensions = opened.dimensions
     this.#planes = new Hyperplanes({ dimensions: opened.dimensions, bits: MEANING_BITS })
-    this.#shelf = groupKey('dedupe-semantic', opened.id, String(MEANING_BITS), hashVersion())
+    this.#partition = partitionKey(
+      'dedupe-semantic',
+      opened.id,
+      String(MEANING_BITS),
+      hashVersion(),
+    )
   }
 
   static async open(
-    index: NearIndex<Uint8Array>,
+    index: MatchIndex<Uint8Array>,
     { model, threshold }: DedupeConfig['semantic'],
     given: Embedder | undefined,
     rowBytesMax: number,
@@ -118,54 +176,44 @@ export class Meanings {
     }
   }
 
-  /** The most similar centre that no guard keeps apart. */
+  /** The most similar centre that no guard keeps apart, but for `self`. */
   *find(
-    { text, vectors }: PreparedMeaning,
-    isSelf: (centre: Bytes) => boolean,
+    prepared: PreparedMeaning,
+    self: Buffer | undefined,
     scope: Scope | undefined,
   ): Transaction<{
     readonly like: LikeMeaning | undefined
     readonly relied: readonly Cell<unknown>[]
     readonly passedOver: number
   }> {
-    const { similarityMin } = this.identity
-    const own = readingOf(text)
-    const looks = [{ group: this.#shelf, signature: this.#planes.bitsOf(vectors.pooled) }]
-    const measured = yield* search(
-      {
-        index: this.#index,
-        looks,
-        similarityMin,
-        measure: ({ id, row }) =>
-          isSelf(row.payload) ? nothing() : this.#measure(id, own, vectors),
-      },
-      scope,
-    )
-    const [hit] = measured.hits
-    if (!hit) return { like: undefined, relied: measured.relied, passedOver: measured.passedOver }
-    const relied = [this.#index.representative(this.#shelf, hit.id)]
-    return { like: { centre: hit.row.payload, similarity: hit.similarity }, relied, passedOver: 0 }
+    const probes = [this.#probe(prepared)]
+    const found = yield* this.#matcher.find(probes, scope, { counts: isOther(self) })
+    const [hit] = found.hits
+    if (!hit) return { like: undefined, relied: found.relied, passedOver: found.passedOver }
+    const relied = [this.#matcher.representative(this.#partition, hit.id)]
+    return { like: { centre: hit.payload, similarity: hit.similarity }, relied, passedOver: 0 }
   }
 
-  *#measure(id: Buffer, own: Reading, vectors: DocumentVectors): Transaction<number | undefined> {
-    const [bytes] = yield* read(cell(evidences, concat(this.#shelf, id)))
-    if (!bytes) return undefined
-    const other = this.#decode(bytes)
-    const similarity = documentSimilarity(vectors, other.vectors)
-    if (similarity < this.identity.similarityMin) return undefined
-    return vetoesOf(own, readingOf(other.text), this.#guards).length > 0 ? undefined : similarity
+  #probe(prepared: PreparedMeaning): MeaningProbe {
+    const signature = this.#planes.bitsOf(prepared.vectors.pooled)
+    return { partition: this.#partition, signature, own: new Compared(prepared) }
+  }
+
+  *#read(id: Buffer): Transaction<Compared | undefined> {
+    const [bytes] = yield* read(cell(evidences, concat(this.#partition, id)))
+    return bytes && new Compared(this.#decode(bytes))
   }
 
   /** It stands for others from now on. */
   *keep(
     scope: Scope,
-    { text, vectors }: PreparedMeaning,
+    prepared: PreparedMeaning,
     key: Buffer,
   ): Transaction<readonly [Buffer, Buffer]> {
     const row = scope.id()
-    yield* this.#index.insert(scope, this.#shelf, row, this.#planes.bitsOf(vectors.pooled), key)
-    scope.write(cell(evidences, concat(this.#shelf, row)), encode(text, vectors))
-    return [this.#shelf, row]
+    yield* this.#matcher.insert(scope, this.#partition, row, this.#probe(prepared), key)
+    scope.write(cell(evidences, concat(this.#partition, row)), encode(prepared))
+    return [this.#partition, row]
   }
 
   #decode(bytes: Bytes): PreparedMeaning {
@@ -184,13 +232,8 @@ export class Meanings {
   }
 }
 
-// oxlint-disable-next-line require-yield -- a body that reads nothing is one too
-function* nothing(): Transaction<undefined> {
-  return undefined
-}
-
 /** Length of the text (4), the text, the windows one after another. */
-function encode(text: string, { windows }: DocumentVectors): Buffer {
+function encode({ text, vectors: { windows } }: PreparedMeaning): Buffer {
   const bytes = Buffer.from(text)
   const length = Buffer.allocUnsafe(4)
   length.writeUInt32BE(bytes.byteLength)

@@ -29,7 +29,7 @@ import { NAME_BYTES_MAX } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import type { PreparedMeaning } from './meaning.ts'
 
-export interface PreparedLook {
+export interface PreparedProbe {
   readonly profile: ShingleProfile
   readonly slots: Uint16Array
   /** Of the canonical text, by this profile. */
@@ -56,8 +56,8 @@ export interface PreparedDocument {
   /** The first sixteen bytes of the SHA-256 of the text, and of its canonical form. */
   readonly digest: Uint8Array
   readonly form: Uint8Array
-  /** Its own look first. */
-  readonly looks: readonly PreparedLook[]
+  /** Its own probe first. Named as in the rows of documents that wait. */
+  readonly looks: readonly PreparedProbe[]
   readonly simhash: { readonly bits: Uint8Array; readonly profile: string } | undefined
   readonly chunks: readonly PreparedChunk[]
   /** Bytes of the canonical text. */
@@ -126,7 +126,7 @@ export class Preparer {
     const text = known ?? Buffer.from(document.text)
     // Nothing that is kept lies in it.
     const form = asBuffer(this.#canonical.canonicalise(text, scratch))
-    const looks = this.#looks(form)
+    const looks = this.#probes(form)
     const { simhash, semantic } = this.#config
     const isCompared = semantic.enabled && text.byteLength <= semantic.textBytesMax
     return {
@@ -147,19 +147,19 @@ export class Preparer {
     }
   }
 
-  #looks(form: Bytes): PreparedLook[] {
+  #probes(form: Bytes): PreparedProbe[] {
     const { profile, similarityMin, slots, evidence } = this.#near
-    const looks: PreparedLook[] = []
-    if (!this.#config.near.enabled) return looks
+    const probes: PreparedProbe[] = []
+    if (!this.#config.near.enabled) return probes
     for (const one of profilesOf(form, profile, similarityMin)) {
       const { sketch, whole } = sketchAndEvidence(form, { profile: one, slots }, evidence)
       if (sketch.isEmpty) continue
       const own = slotsIn(sketch)
       const fits = whole.byteLength <= this.#evidenceBytesMax
       const kept = fits ? whole : evidenceOf('sketch', form, one)
-      looks.push({ profile: one, slots: own, evidence: kept })
+      probes.push({ profile: one, slots: own, evidence: kept })
     }
-    return looks
+    return probes
   }
 
   #chunks(form: Buffer): PreparedChunk[] {

@@ -72,7 +72,7 @@ export async function undoRun(backend: Backend, engine: Engine, run: string): Pr
     try {
       count += await backend.run(undoDocuments, engine, run, page)
     } catch (error) {
-      engine.doubt()
+      engine.invalidate()
       throw error
     }
   }

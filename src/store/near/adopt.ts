@@ -43,10 +43,10 @@ async function adopt(
   const bytes = await backend.read(() => findBytes(known, partBytes))
   if (!bytes) return false
   const value = near.prepare(bytes)
-  const looks = typeof value === 'string' ? { looks: [] } : value
+  const probes = typeof value === 'string' ? { probes: [] } : value
   const content = { id, digest, bytes: known.bytes }
   const body = function* (scope: Scope) {
-    const isAdopted = yield* near.adopt(scope, orphan.gone, content, looks)
+    const isAdopted = yield* near.adopt(scope, orphan.gone, content, probes)
     // What is like nothing any more may still mean the same as something.
     if (isAdopted && semantic) scope.write(cell(semanticPending, id), digest)
     return isAdopted
@@ -54,7 +54,7 @@ async function adopt(
   try {
     return await backend.run(body)
   } catch (error) {
-    near.index.doubt()
+    near.index.invalidate()
     throw error
   }
 }

@@ -5,7 +5,7 @@
 
 import { asBuffer, type Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type { Space } from '../../backends/index.ts'
+import type { Codec, Space } from '../../backends/index.ts'
 import {
   type Link,
   type LinkFields,
@@ -47,13 +47,16 @@ export function encodePayload({ digest, bytes }: Payload): Buffer {
   return payload
 }
 
-export function decodePayload(payload: Buffer): Payload {
+export function decodePayload(bytes: Bytes): Payload {
+  const payload = asBuffer(bytes)
   if (payload.byteLength !== DIGEST + 6) {
     const message = 'A row of near.representatives cannot be read. Run verify on this store.'
     throw new PrestigeError('CONTENT_CORRUPT', message)
   }
   return { digest: payload.subarray(0, DIGEST), bytes: payload.readUIntBE(DIGEST, 6) }
 }
+
+export const payloadCodec: Codec<Payload> = { encode: encodePayload, decode: decodePayload }
 
 /** How similar a value is whose key shares a representative's bytes: `10` similarity (8), kept in `refs`. */
 export function encodeSimilarity(similarity: number): Buffer {

@@ -20,26 +20,27 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/index.ts'
-import { profilesOf, type ShingleProfile, sketchOf } from '../../fingerprint/index.ts'
+import type { ShingleProfile } from '../../fingerprint/index.ts'
 import {
   type Candidate,
-  groupKey,
   type Hit,
   LinkGraph,
-  type Look,
+  Matcher,
+  MatchIndex,
   Measured,
-  MeasuredCache,
-  NearIndex,
-  search,
+  partitionKey,
+  probeText,
   type Searched,
-  TextLikeness,
+  type TextProbe,
+  TextScheme,
+  type Wanted,
 } from '../../match/index.ts'
 import {
-  decodePayload,
   encodePayload,
   type NearLink,
   nearLinks,
   type Payload,
+  payloadCodec,
   storeNear,
 } from './rows.ts'
 import { contents, digests, type Known, partCount, partKey } from '../rows.ts'
@@ -50,30 +51,45 @@ export const NEAR_BYTES_MAX = 64 * 1024 * 1024
 const CANDIDATES_MAX = 100
 const BUCKET_MAX = 1000
 const BUCKET_MAX_SHARED = 200
+/** Of candidates that are not in memory, so much text is read and cut while others wait for the writer. */
+const BRIEF_BYTES = 16 * 1024
 
 /** Why a value was not compared with others. */
 export type NotCompared = 'not-text' | 'too-large'
 
-export interface StoreLook extends Look<Uint16Array> {
-  readonly own: Measured
-  readonly profile: ShingleProfile
-}
+export type NearHit = Hit<TextProbe, Payload>
 
 /** A value made ready for the search. */
 export interface NearValue {
-  /** Its own look first; none for a text without a word or a letter. */
-  readonly looks: readonly StoreLook[]
+  /** Its own probe first; none for a text without a word or a letter. */
+  readonly probes: readonly TextProbe[]
+  /** How similar it is to candidates that were measured before its transaction. */
+  readonly measured?: Map<string, number>
+}
+
+/** A value that may have to be compared, made ready when it turns out to be new, and once. */
+export class NearInput {
+  readonly #near: StoreNear
+  readonly #value: Bytes
+  #made: NearValue | NotCompared | undefined
+
+  constructor(near: StoreNear, value: Bytes) {
+    this.#near = near
+    this.#value = value
+  }
+
+  get isReady(): boolean {
+    return this.#made !== undefined
+  }
+
+  get(): NearValue | NotCompared {
+    return (this.#made ??= this.#near.prepare(this.#value))
+  }
 }
 
 /** A content to decide about. */
 export interface NearContent extends Payload {
   readonly id: Buffer
-}
-
-/** What is asked of a search: the store's own threshold, and the best hit, unless said otherwise. */
-export interface Wanted {
-  readonly similarityMin?: number | undefined
-  readonly hitsMax?: number | undefined
 }
 
 export interface NearLimits {
@@ -85,12 +101,12 @@ const PASSED_OVER = cell(nearLinks.tallies, Buffer.from('passedOver'))
 
 export class StoreNear {
   readonly settings: NearSettings
-  readonly index: NearIndex<Uint16Array>
+  readonly index: MatchIndex<Uint16Array>
   readonly graph: LinkGraph<NearLink>
+  readonly #matcher: Matcher<TextProbe, Payload>
   /** Absent: a function that was not given. Nothing can be compared then, but what goes away is taken out. */
   readonly #canonical: CanonicalProfile | undefined
   readonly #partBytes: number
-  readonly #measured: MeasuredCache | undefined
 
   constructor(
     settings: NearSettings,
@@ -104,14 +120,17 @@ export class StoreNear {
     this.settings = settings
     this.#canonical = canonical
     this.#partBytes = partBytes
-    const likeness = new TextLikeness(settings.slots, settings)
-    this.index = new NearIndex(storeNear, likeness, { serial, candidatesMax, bucketMax })
+    const scheme = new TextScheme(settings.slots, settings)
+    const { similarityMin } = settings
+    const readEvidence = (candidate: Candidate<TextProbe, Payload>) => this.#read(candidate)
+    this.index = new MatchIndex(storeNear, scheme, { serial, candidatesMax, bucketMax })
+    const policy = { similarityMin, readEvidence }
+    this.#matcher = new Matcher(this.index, scheme, payloadCodec, policy)
     this.graph = new LinkGraph(nearLinks, {
       countsRepresentatives: false,
       isRepresentative: ({ to }) => to === undefined,
       removeFromIndex: (scope, id, { group }) => this.#removeFromIndex(scope, id, group),
     })
-    this.#measured = serial ? new MeasuredCache() : undefined
   }
 
   get canCompare(): boolean {
@@ -122,39 +141,29 @@ export class StoreNear {
     if (value.byteLength > NEAR_BYTES_MAX) return 'too-large'
     const text = this.#textOf(value)
     if (text === undefined) return 'not-text'
-    const { profile, similarityMin, slots } = this.settings
-    const looks: StoreLook[] = []
-    for (const one of profilesOf(text, profile, similarityMin)) {
-      const sketch = sketchOf(text, { profile: one, slots })
-      if (sketch.isEmpty) continue
-      const own = Measured.ofText(text, one)
-      looks.push({ group: this.#group(one), signature: sketch.slots, own, profile: one })
-    }
-    return { looks }
+    const { probes } = probeText(text, this.settings, (profile) => this.#partition(profile))
+    return { probes, measured: new Map() }
   }
 
   /** `scope` is given by those who may write. */
   *search(
-    value: NearValue,
+    { probes, measured }: NearValue,
     scope: Scope | undefined,
-    { similarityMin = this.settings.similarityMin, hitsMax }: Wanted = {},
-  ): Transaction<Searched<Uint16Array>> {
-    const { looks } = value
-    return yield* search(
-      {
-        index: this.index,
-        looks,
-        similarityMin,
-        hitsMax,
-        measure: (candidate) => this.#measure(looks, candidate),
-      },
-      scope,
-    )
+    wanted: Omit<Wanted<TextProbe, Payload>, 'measured'> = {},
+  ): Transaction<Searched<TextProbe, Payload>> {
+    return yield* this.#matcher.find(probes, scope, { ...wanted, measured })
   }
 
-  /** What a hit rests on: the row that goes when the representative does. */
-  relied({ look, id }: Hit<Uint16Array>): Cell<unknown> {
-    return this.index.representative(look.group, id)
+  /** A search for somebody whom others wait for: what takes long is left to `search` in a read. */
+  *searchBriefly(value: NearValue, scope: Scope): Transaction<Searched<TextProbe, Payload>> {
+    let bytesLeft = scope.serial ? BRIEF_BYTES : Infinity
+    const defers = ({ payload }: Candidate<TextProbe, Payload>) => (bytesLeft -= payload.bytes) < 0
+    return yield* this.search(value, scope, { defers })
+  }
+
+  /** What a hit relies on: the row that goes when the representative does. */
+  relied({ probe, id }: NearHit): Cell<unknown> {
+    return this.#matcher.representative(probe.partition, id)
   }
 
   /** Makes a content a representative. */
@@ -165,10 +174,10 @@ export class StoreNear {
     payload: Payload,
     passedOver: number,
   ): Transaction<void> {
-    const [look] = value.looks
-    if (look === undefined) return
-    yield* this.index.insert(scope, look.group, id, look.signature, encodePayload(payload))
-    this.graph.add(scope, { id, digest: payload.digest }, { group: look.group, to: undefined })
+    const [probe] = value.probes
+    if (probe === undefined) return
+    yield* this.index.insert(scope, probe.partition, id, probe.signature, encodePayload(payload))
+    this.graph.add(scope, { id, digest: payload.digest }, { group: probe.partition, to: undefined })
     if (passedOver > 0) scope.add(PASSED_OVER, 1)
   }
 
@@ -177,11 +186,11 @@ export class StoreNear {
     scope: Scope,
     value: NearValue,
     content: { readonly id: Buffer; readonly digest: Buffer },
-    hit: Hit<Uint16Array>,
+    hit: NearHit,
     known: Known,
   ): void {
-    const { group } = value.looks[0] ?? hit.look
-    const { digest } = decodePayload(hit.row.payload)
+    const { partition: group } = value.probes[0] ?? hit.probe
+    const { digest } = hit.payload
     const { storedAt, firstKey } = known
     const to = { id: hit.id, digest, similarity: hit.similarity, storedAt, firstKey }
     this.graph.add(scope, content, { group, to })
@@ -215,8 +224,8 @@ export class StoreNear {
   }
 
   /** The content of a hit, which is there as long as what the hit rests on. */
-  *knownOf(hit: Hit<Uint16Array>): Transaction<Known> {
-    const [known] = yield* glance(cell(digests, decodePayload(hit.row.payload).digest))
+  *knownOf(hit: NearHit): Transaction<Known> {
+    const [known] = yield* glance(cell(digests, hit.payload.digest))
     if (known) return known
     throw new PrestigeError(
       'CONTENT_CORRUPT',
@@ -231,35 +240,22 @@ export class StoreNear {
   }
 
   /** How similar a value is to the bytes of a representative of this group; `undefined`: they do not compare. */
-  similarity({ looks }: NearValue, group: Bytes, other: Bytes): number | undefined {
-    const look = looks.find((one) => equalBytes(one.group, group))
-    const text = look && this.#textOf(other)
-    return text && look?.own.similarityTo(Measured.ofText(text, look.profile))
-  }
-
-  *#measure(
-    looks: readonly StoreLook[],
-    { look, id, row }: Candidate<Uint16Array>,
-  ): Transaction<number | undefined> {
-    const own = looks.find((one) => one === look)
-    if (!own) return undefined
-    const known = this.#measured?.get(id)
-    const other = known ?? (yield* this.#read(id, decodePayload(row.payload).bytes, own.profile))
-    if (!other) return undefined
-    const similarity = own.own.similarityTo(other)
-    if (!known) this.#measured?.keep(id, other)
-    return similarity
+  similarity({ probes }: NearValue, group: Bytes, other: Bytes): number | undefined {
+    const probe = probes.find((one) => equalBytes(one.partition, group))
+    const text = probe && this.#textOf(other)
+    return text && probe?.own.similarityTo(Measured.ofText(text, probe.profile))
   }
 
   /** The text of a representative, from its content. */
-  *#read(id: Buffer, bytes: number, profile: ShingleProfile): Transaction<Measured | undefined> {
+  *#read({ probe, id, payload }: Candidate<TextProbe, Payload>): Transaction<Measured | undefined> {
+    const { bytes } = payload
     const parts = partCount(bytes, this.#partBytes)
     const cells = Array.from({ length: parts }, (_, part) => cell(contents, partKey(id, part)))
     const found = yield* read(...cells)
     const value = Buffer.concat(found.map((part) => part ?? EMPTY))
     const text = value.byteLength === bytes ? this.#textOf(value) : undefined
     // What is damaged is like nothing; verify finds it.
-    return text && Measured.ofText(text, profile)
+    return text && Measured.ofText(text, probe.profile)
   }
 
   #textOf(value: Bytes): Bytes | undefined {
@@ -277,10 +273,10 @@ export class StoreNear {
     }
   }
 
-  #group(profile: ShingleProfile): Buffer {
+  #partition(profile: ShingleProfile): Buffer {
     const { slots, hashVersion, canonical } = this.settings
     const { name, version } = canonical
-    return groupKey('store', profile, String(slots), hashVersion, name, String(version))
+    return partitionKey('store', profile, String(slots), hashVersion, name, String(version))
   }
 }
 

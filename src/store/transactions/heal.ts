@@ -25,8 +25,8 @@ import { contents, digests, type Known, partCount, partKey } from '../rows.ts'
 const INSIDE_BYTES_MAX = 64 * 1024
 
 /** Compare this content before the transaction is run again. */
-export interface CheckWish {
-  readonly wish: 'check'
+export interface CheckPrerequisite {
+  readonly prerequisite: 'check'
   readonly digest: Buffer
   readonly known: Known
 }
@@ -43,11 +43,12 @@ export function* confirm(
   { check, confirmed, value, partBytes }: Prepared,
   digest: Buffer,
   known: Known,
-): Transaction<'right' | 'healed' | CheckWish> {
+): Transaction<'right' | 'healed' | CheckPrerequisite> {
   if (!check) return 'right'
   if (confirmed && equalBytes(confirmed.id, known.id))
     return confirmed.isHealed ? 'healed' : 'right'
-  if (known.bytes > Math.min(partBytes, INSIDE_BYTES_MAX)) return { wish: 'check', digest, known }
+  if (known.bytes > Math.min(partBytes, INSIDE_BYTES_MAX))
+    return { prerequisite: 'check', digest, known }
   const place = cell(contents, known.id)
   const [stored] = yield* glance(place)
   if (stored && equalBytes(stored, value)) return 'right'
@@ -63,7 +64,7 @@ export function* confirm(
 export async function confirmLarge(
   backend: Backend,
   prepared: Prepared,
-  { digest, known }: CheckWish,
+  { digest, known }: CheckPrerequisite,
 ): Promise<Prepared> {
   const { check, value, partBytes } = prepared
   if (!check) return prepared

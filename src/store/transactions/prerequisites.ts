@@ -3,57 +3,84 @@
  * means, where the transaction asks for it; and cleaning up afterwards.
  */
 
-import type { Backend } from '../../backends/index.ts'
+import { type Backend, cell, glance, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { removeParts } from '../collect.ts'
 import type { NotCompared } from '../near/store-near.ts'
 import type { Notes } from '../observe.ts'
 import { confirmLarge } from './heal.ts'
-import { isEnd, type Prepared, type PutEnd, type putValue, type PutWish } from './put.ts'
+import { isEnd, type Prepared, type PutEnd, type putValue, type PutPrerequisite } from './put.ts'
 import type { Meaning, StoreSemantic } from '../semantic/store-semantic.ts'
+import { digests } from '../rows.ts'
 import { stage } from './staging.ts'
 
 /** Each has a commit of somebody else for its reason. */
-const WISHES_MAX = 1000
+const ROUNDS_MAX = 1000
 
-/** Does what a transaction wishes for, and runs it again, until it has ended. */
-export async function grant(
+/** Does what a transaction needs first, and runs it again, until it has ended. */
+export async function runWithPrerequisites(
   backend: Backend,
   prepared: Prepared,
-  wish: PutWish,
+  first: PutEnd | PutPrerequisite,
   body: typeof putValue,
   notes: Notes | undefined,
 ): Promise<PutEnd> {
   let ready = prepared
-  let end: PutEnd | PutWish = wish
+  let end = first
   const looking = new Looking(prepared.keeping.semantic, notes)
   try {
-    for (let wishes = 0; !isEnd(end); wishes++) {
-      if (wishes > WISHES_MAX) throw endless(end)
+    for (let rounds = 0; !isEnd(end); rounds++) {
+      if (rounds > ROUNDS_MAX) throw endless(end)
       // Asking what has to be done first was no attempt to store it.
       if (notes) notes.attempts--
-      ready = await granted(backend, ready, end, looking)
+      ready = await withPrerequisite(backend, ready, end, looking)
       end = await backend.run(body, ready)
     }
     return end
   } finally {
     looking.end()
     const { staged } = ready
-    const isInVain = !isEnd(end) || end.stagedInVain
-    if (staged && isInVain) await cleanUp(() => removeParts(backend, staged))
+    const isUnused = !isEnd(end) || end.stagedUnused
+    if (staged && isUnused) await cleanUp(() => removeParts(backend, staged))
   }
 }
 
-async function granted(
+async function withPrerequisite(
   backend: Backend,
   prepared: Prepared,
-  wish: PutWish,
+  prerequisite: PutPrerequisite,
   looking: Looking,
 ): Promise<Prepared> {
-  if (typeof wish === 'object') return confirmLarge(backend, prepared, wish)
-  if (wish === 'stage' && !prepared.staged) return stage(backend, prepared)
-  if (wish === 'stage') throw endless(wish)
+  if (typeof prerequisite === 'object') return confirmLarge(backend, prepared, prerequisite)
+  if (prerequisite === 'stage' && !prepared.staged) return stage(backend, prepared)
+  if (prerequisite === 'stage') throw endless(prerequisite)
+  if (prerequisite === 'sketch' || prerequisite === 'measure') {
+    await compare(backend, prepared)
+    return prepared
+  }
   return { ...prepared, meaning: await looking.timed(prepared) }
+}
+
+/** Makes a value ready to be compared, and measures what it may be like, while nobody waits for the writer. */
+async function compare(
+  backend: Backend,
+  { near: input, keeping: { near } }: Prepared,
+): Promise<void> {
+  const value = input?.get()
+  if (near === undefined || value === undefined || typeof value === 'string') return
+  await backend.read(() => near.search(value, undefined))
+}
+
+/** Where there is one writer, what is new is sketched before the writer is asked for. */
+export async function sketchIfNew(
+  backend: Backend,
+  { near, digest }: Pick<Prepared, 'near' | 'digest'>,
+): Promise<void> {
+  if (near && !(await backend.read(isKnown, digest))) near.get()
+}
+
+function* isKnown(_scope: unknown, digest: Buffer): Transaction<boolean> {
+  return (yield* glance(cell(digests, digest)))[0] !== undefined
 }
 
 /**
@@ -96,16 +123,16 @@ class Looking {
   }
 }
 
-function endless(wish: PutWish): PrestigeError {
-  if (wish === 'stage') {
+function endless(prerequisite: PutPrerequisite): PrestigeError {
+  if (prerequisite === 'stage') {
     const message = 'A value in parts cannot be asked to be put in parts.'
     return new PrestigeError('BODY_MISUSE', message)
   }
-  if (typeof wish === 'object') {
+  if (typeof prerequisite === 'object') {
     const message = 'The content of this value was replaced every time it was read. Try again.'
     return new PrestigeError('CONTENDED', message)
   }
-  const message = 'Too many concurrent puts of similar texts. Try again.'
+  const message = 'Too many concurrent writes of similar texts. Try again.'
   return new PrestigeError('CONTENDED', message)
 }
 

@@ -6,11 +6,10 @@
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
-import { type CheckWish, confirm, type Confirmed } from './heal.ts'
+import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
 import { hex, type KeyOutcome, type Receipt } from '../receipt.ts'
-import type { Hit } from '../../match/index.ts'
-import type { NearValue, NotCompared } from '../near/store-near.ts'
-import { decodePayload, encodeSimilarity } from '../near/rows.ts'
+import type { NearHit, NearInput, NearValue, NotCompared } from '../near/store-near.ts'
+import { encodeSimilarity } from '../near/rows.ts'
 import { forgetReference, type Gc, type Keeping, release } from './release.ts'
 import {
   type ContentOutcome,
@@ -57,8 +56,8 @@ export interface Prepared {
   readonly keeping: Keeping
   /** Content counts as the same by its canonical form, and the first bytes win. */
   readonly sharesForms: boolean
-  /** What near duplicates are looked for by, or why they are not: computed only for a value that is new. */
-  readonly near: (() => NearValue | NotCompared) | undefined
+  /** What near duplicates are looked for by, or why they are not. */
+  readonly near: NearInput | undefined
   /** A near duplicate is not kept: the key gets the bytes of what it is like. */
   readonly sharesNear: boolean
   /** What its text means, or why that was not asked: found out when a transaction has asked for it. */
@@ -70,7 +69,7 @@ export interface PutEnd {
   /** The digest of a content that lost a reference, for the collector to look at. */
   readonly released: Buffer | undefined
   /** The staged parts were not needed: the content was there. */
-  readonly stagedInVain: boolean
+  readonly stagedUnused: boolean
   readonly swept: boolean
 }
 
@@ -89,7 +88,7 @@ interface Scene {
 /** What a search for near duplicates has found. */
 interface NearScene {
   readonly value: NearValue
-  readonly hit: Hit<Uint16Array> | undefined
+  readonly hit: NearHit | undefined
   /** The content of the hit. */
   readonly known: Known | undefined
   readonly passedOver: number
@@ -103,21 +102,27 @@ interface MeantScene {
 }
 
 /** What has to be done before a transaction can end. */
-export type PutWish =
+export type PutPrerequisite =
+  /** The value is new: make it ready to be compared. */
+  | 'sketch'
+  /** Representatives it may be like are long: measure them. */
+  | 'measure'
   /** The value is large and not known: write its parts first, then come again. */
   | 'stage'
   /** The text is not known, or what was known of it does not stand any more: find out what it means. */
   | 'embed'
   /** The value is large and known: make sure of its content first. */
-  | CheckWish
+  | CheckPrerequisite
 
-export function isEnd(end: PutEnd | PutWish): end is PutEnd {
+type SearchPrerequisite = Extract<PutPrerequisite, 'sketch' | 'measure' | 'embed'>
+
+export function isEnd(end: PutEnd | PutPrerequisite): end is PutEnd {
   return typeof end === 'object' && 'receipt' in end
 }
 
-export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd | PutWish> {
+export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd | PutPrerequisite> {
   const scene = yield* look(scope, prepared)
-  if (scene === 'embed') return scene
+  if (typeof scene === 'string') return scene
   const now = scope.now()
   const { entry, known } = scene
   const state = known ? yield* confirm(scope, prepared, scene.digest, known) : 'right'
@@ -127,7 +132,7 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const expiresAt = prepared.ttlMs === undefined ? undefined : now + prepared.ttlMs
   const isSame = entry !== undefined && known !== undefined && entry.pointsAt(known)
   const keyOutcome = keyOutcomeOf(entry, isSame, now)
-  const stagedInVain = prepared.staged !== undefined && known !== undefined
+  const stagedUnused = prepared.staged !== undefined && known !== undefined
   const content = keepContent(scope, prepared, scene)
   if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
   if (prepared.meaning !== undefined) yield* keepMeaning(scope, prepared, scene, content)
@@ -135,7 +140,7 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const receipt = state === 'healed' ? { ...made, healed: true as const } : made
   const isAsItWas = keyOutcome === 'unchanged' && !scene.near && !scene.meant
   if (isAsItWas && entry?.expiresAt === undefined && expiresAt === undefined) {
-    return { receipt, released: undefined, stagedInVain, swept: false }
+    return { receipt, released: undefined, stagedUnused, swept: false }
   }
   const { semantic } = prepared.keeping
   if (entry && semantic && prepared.sharesNear) {
@@ -143,14 +148,14 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
     yield* forgetReference(scope, entry.id, prepared.key, semantic, text)
   }
   pointKey(scope, prepared, scene, content, expiresAt)
-  if (!entry || isSame) return { receipt, released: undefined, stagedInVain, swept: false }
+  if (!entry || isSame) return { receipt, released: undefined, stagedUnused, swept: false }
   scope.remove(cell(refs, refKey(entry.id, prepared.key)))
   const end = yield* release(scope, entry, prepared.gc, prepared.keeping)
   const old = end === 'released' ? entry.digest : undefined
-  return { receipt, released: old, stagedInVain, swept: end === 'swept' }
+  return { receipt, released: old, stagedUnused, swept: end === 'swept' }
 }
 
-function* look(scope: Scope, prepared: Prepared): Transaction<Scene | 'embed'> {
+function* look(scope: Scope, prepared: Prepared): Transaction<Scene | SearchPrerequisite> {
   const { key, digest, form, staged: id, near } = prepared
   const { semantic } = prepared.keeping
   const [entry, known] = yield* read(cell(entries, key), cell(digests, digest))
@@ -158,10 +163,11 @@ function* look(scope: Scope, prepared: Prepared): Transaction<Scene | 'embed'> {
   if (id !== undefined && known === undefined) yield* requireStaged(id)
   const scene = { entry, known, digest, form: formRow, near: undefined }
   if (known !== undefined || (near === undefined && semantic === undefined)) return scene
-  const value = near?.()
+  if (scope.serial && near?.isReady === false) return 'sketch'
+  const value = near?.get()
   if (typeof value === 'string') return { ...scene, notCompared: value }
   const compared = value ? yield* lookNear(scope, prepared, value, scene) : scene
-  if (semantic === undefined || compared.near?.hit) return compared
+  if (typeof compared === 'string' || semantic === undefined || compared.near?.hit) return compared
   return yield* lookMeaning(prepared, compared)
 }
 
@@ -202,10 +208,11 @@ function* lookNear(
   { keeping, sharesNear }: Prepared,
   value: NearValue,
   scene: Scene,
-): Transaction<Scene> {
+): Transaction<Scene | 'measure'> {
   const { near } = keeping
   if (!near) return scene
-  const { hits, relied, passedOver } = yield* near.search(value, scope)
+  const { hits, relied, passedOver, deferred } = yield* near.searchBriefly(value, scope)
+  if (deferred > 0) return 'measure'
   const [hit] = hits
   if (hit === undefined) {
     scope.rely(...relied)
@@ -215,7 +222,7 @@ function* lookNear(
   const known = yield* near.knownOf(hit)
   const found = { value, hit, known, passedOver }
   if (!sharesNear) return { ...scene, near: found }
-  const shared = decodePayload(hit.row.payload).digest
+  const shared = hit.payload.digest
   scope.rely(cell(digests, shared))
   return { ...scene, known, digest: shared, near: found }
 }

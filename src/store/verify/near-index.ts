@@ -107,7 +107,7 @@ function* changeState(key: Buffer): Transaction<ChangeState> {
   const change = journalRowOf(row)
   if (!change) return 'unreadable'
   if (change.kind !== 'insert') return note ? 'fine' : 'forgotten'
-  const place = cell(nearRows.representatives, Buffer.concat([change.group, change.id]))
+  const place = cell(nearRows.representatives, Buffer.concat([change.partition, change.id]))
   const [bytes] = yield* read(place)
   const representative = representativeOf(bytes)
   // An unreadable representative may well be of this row.

@@ -109,10 +109,10 @@ class Lab {
   async buckets(key: string): Promise<Buffer[]> {
     // Buckets cannot be listed; their keys are those of the group.
     const row = representativeOf(await this.get(rawNear.representatives, await this.place(key)))!
-    const { NearIndex } = await import('../../match/match-index.ts')
-    const { TextLikeness } = await import('../../match/scheme.ts')
-    const likeness = new TextLikeness(128, { bands: 12, rows: 9 })
-    const index = new NearIndex(storeNear, likeness, {
+    const { MatchIndex } = await import('../../match/match-index.ts')
+    const { TextScheme } = await import('../../match/scheme/text.ts')
+    const likeness = new TextScheme(128, { bands: 12, rows: 9 })
+    const index = new MatchIndex(storeNear, likeness, {
       serial: false,
       candidatesMax: 100,
       bucketMax: 20,

@@ -16,7 +16,7 @@ import { checkNearIndex, isBucket, nearRows, representativeOf } from './near-ind
 import { knownOf, raw } from './raw.ts'
 import type { Walk } from './walk.ts'
 
-const NOTHING: NearValue = { looks: [] }
+const NOTHING: NearValue = { probes: [] }
 
 /** A content, and what its bytes are compared by; `undefined` where that cannot be determined. */
 interface NearSubject extends Subject {
@@ -75,15 +75,15 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
 
   // oxlint-disable-next-line require-yield -- other methods have to read for it
   protected override *isMissing({ value }: NearSubject): Transaction<boolean> {
-    return value !== undefined && value.looks.length > 0
+    return value !== undefined && value.probes.length > 0
   }
 
   protected override *ownProblem(
     { id, digest, bytes, value }: NearSubject,
     { group, to }: NearLink,
   ): Transaction<LinkProblem | undefined> {
-    const own = value?.looks[0]
-    if (value && (!own || !equalBytes(own.group, group))) return 'link-wrong'
+    const own = value?.probes[0]
+    if (value && (!own || !equalBytes(own.partition, group))) return 'link-wrong'
     if (to || !own) return undefined
     const payload = encodePayload({ digest, bytes })
     const isWhole = yield* this.#near.index.isWhole(group, id, own.signature, payload)
@@ -113,8 +113,8 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
     const { value, id } = subject
     const { backend } = this.walk
     if (!value) return false // Nothing can be compared without the function.
-    for (const look of value.looks) {
-      if (!backend.serial) await backend.run(clearBuckets, this.#near, look)
+    for (const probe of value.probes) {
+      if (!backend.serial) await backend.run(clearBuckets, this.#near, probe)
     }
     await backend.run((scope) => this.removeContent(scope, id, subject))
     await backend.run((scope) => this.#near.decide(scope, subject, value))
@@ -127,7 +127,7 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
     id: Buffer,
     subject?: NearSubject,
   ): Transaction<void> {
-    for (const { group } of subject?.value?.looks ?? []) {
+    for (const { partition: group } of subject?.value?.probes ?? []) {
       const place = cell(nearRows.representatives, Buffer.concat([group, id]))
       const [row] = yield* read(place)
       if (row && !representativeOf(row)) scope.remove(place)
@@ -140,9 +140,9 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
 function* clearBuckets(
   scope: Scope,
   { index }: StoreNear,
-  { group, signature }: NearValue['looks'][number],
+  { partition, signature }: NearValue['probes'][number],
 ): Transaction<void> {
-  const places = index.bucketsOf(group, signature).map(({ key }) => cell(nearRows.buckets, key))
+  const places = index.bucketsOf(partition, signature).map(({ key }) => cell(nearRows.buckets, key))
   const found = yield* read(...places)
   for (const [at, place] of places.entries()) {
     const bytes: Bytes | undefined = found[at]

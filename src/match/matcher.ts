@@ -1,0 +1,241 @@
+/**
+ * From a text or a vector to the representatives it is similar to: candidates of all bands, ranked by the estimate of
+ * the whole signature, measured exactly; the most similar first, of equals the oldest.
+ *
+ * Invariant: the answer depends on the representatives that are there, never on the order in which they came.
+ * Measuring ends when no candidate left can be more similar than the last of the hits that are wanted.
+ *
+ * Whoever uses a matcher says how signatures are made (scheme), what is kept with a representative (payload) and what
+ * it is measured by (evidence). A candidate whose evidence is in memory costs no read unless it is similar enough.
+ */
+
+import { asBuffer, type Bytes, latin1 } from '../platform/bytes.ts'
+import {
+  type Cell,
+  type Codec,
+  glance,
+  read,
+  type Scope,
+  type Transaction,
+} from '../backends/index.ts'
+import { EvidenceCache } from './evidence-cache.ts'
+import type { MatchIndex } from './match-index.ts'
+import type { Representative } from './rows.ts'
+import type { Probe, SignatureScheme } from './scheme/scheme.ts'
+
+type AnyProbe = Probe<unknown, unknown>
+
+/** A representative and what is kept with it. */
+export interface Kept<Payload> {
+  readonly row: Representative
+  readonly payload: Payload
+}
+
+export interface Candidate<P extends AnyProbe, Payload> extends Kept<Payload> {
+  readonly probe: P
+  readonly id: Buffer
+  readonly estimate: number
+}
+
+export interface Hit<P extends AnyProbe, Payload> extends Candidate<P, Payload> {
+  readonly similarity: number
+}
+
+export interface MatchPolicy<P extends AnyProbe, Payload> {
+  /** What is at least so similar is a hit. */
+  readonly similarityMin: number
+  /**
+   * What a representative is measured by; `undefined`: it cannot be measured, and is no hit. Without this, signatures
+   * are all there is, and estimates are exact.
+   */
+  readEvidence?(candidate: Candidate<P, Payload>): Transaction<P['own'] | undefined>
+}
+
+/** What is asked of one search, where it differs from the policy. */
+export interface Wanted<P extends AnyProbe, Payload> {
+  readonly similarityMin?: number | undefined
+  /** How many hits are wanted (1): the best so many are found, whatever else is. */
+  readonly hitsMax?: number | undefined
+  /** Whether a candidate may be a hit: it may have expired. */
+  counts?(candidate: Candidate<P, Payload>): boolean
+  /** Similarities that an earlier search for the same probes has measured, by candidate. This one adds its own. */
+  readonly measured?: Map<string, number> | undefined
+  /** Whether evidence that is not in memory is too much to be read now. */
+  defers?(candidate: Candidate<P, Payload>): boolean
+}
+
+export interface Searched<P extends AnyProbe, Payload> {
+  /** What is similar enough among those measured, the best first. */
+  readonly hits: readonly Hit<P, Payload>[]
+  readonly candidates: number
+  readonly compared: number
+  /** Candidates that were not measured because of `defers`. */
+  readonly deferred: number
+  readonly passedOver: number
+  /** What "there is nothing" relies on. */
+  readonly relied: readonly Cell<unknown>[]
+}
+
+export class Matcher<P extends AnyProbe, Payload> {
+  /** Rows as bytes, for those who check or count them. */
+  readonly index: MatchIndex<P['signature']>
+  readonly similarityMin: number
+  readonly #scheme: SignatureScheme<P['signature'], P['own']>
+  readonly #payloads: Codec<Payload>
+  readonly #policy: MatchPolicy<P, Payload>
+  /** Only where bodies run one after another: elsewhere they must ask for the same cells when run again. */
+  readonly #cache: EvidenceCache<P['own']> | undefined
+
+  constructor(
+    index: MatchIndex<P['signature']>,
+    scheme: SignatureScheme<P['signature'], P['own']>,
+    payloads: Codec<Payload>,
+    policy: MatchPolicy<P, Payload>,
+  ) {
+    this.index = index
+    this.similarityMin = policy.similarityMin
+    this.#scheme = scheme
+    this.#payloads = payloads
+    this.#policy = policy
+    this.#cache = index.isSerial && policy.readEvidence ? new EvidenceCache() : undefined
+  }
+
+  /** Relies on nothing yet: that is up to who decides by it. `scope` is given by those who may write. */
+  *find(
+    probes: readonly P[],
+    scope: Scope | undefined,
+    wanted: Wanted<P, Payload> = {},
+  ): Transaction<Searched<P, Payload>> {
+    const { similarityMin = this.similarityMin, hitsMax = 1 } = wanted
+    const estimateMin = this.#scheme.estimateMin(similarityMin)
+    const relied: Cell<unknown>[] = []
+    const ranked: { readonly probe: P; readonly id: Buffer; readonly estimate: number }[] = []
+    let passedOver = 0
+    for (const probe of probes) {
+      const found = yield* this.index.find(probe.partition, probe.signature, estimateMin, scope)
+      for (const { id, estimate } of found.candidates) ranked.push({ probe, id, estimate })
+      relied.push(...found.relied)
+      passedOver += found.passedOver
+    }
+    if (probes.length > 1) ranked.sort((one, other) => other.estimate - one.estimate)
+    const hits: Hit<P, Payload>[] = []
+    let least = similarityMin
+    let compared = 0
+    let deferred = 0
+    for (const { probe, id, estimate } of ranked) {
+      if (this.#scheme.similarityMax(estimate) < least) break
+      let similarity = this.#fromMemory(probe, id, similarityMin, wanted.measured)
+      if (similarity !== undefined && similarity < similarityMin) {
+        compared++
+        continue
+      }
+      const [row] = yield* glance(this.representative(probe.partition, id))
+      if (!row) continue
+      const candidate = { probe, id, estimate, row, payload: this.#payloads.decode(row.payload) }
+      if (wanted.counts && !wanted.counts(candidate)) continue
+      if (similarity === undefined && wanted.defers?.(candidate)) {
+        deferred++
+        continue
+      }
+      similarity ??= yield* this.#measure(candidate, similarityMin, wanted.measured)
+      compared++
+      if (similarity === undefined || similarity < similarityMin) continue
+      hits.push({ ...candidate, similarity })
+      if (hits.length > 1)
+        hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
+      least = hits[hitsMax - 1]?.similarity ?? similarityMin
+    }
+    return { hits, candidates: ranked.length, compared, deferred, passedOver, relied }
+  }
+
+  /** How similar two representatives are that one probe has found; `undefined`: one cannot be measured. */
+  *between(
+    first: Candidate<P, Payload>,
+    second: Candidate<P, Payload>,
+  ): Transaction<number | undefined> {
+    const one = yield* this.#evidence(first)
+    const other = yield* this.#evidence(second)
+    if (one === undefined || other === undefined) return undefined
+    return this.#scheme.similarity(one, other, this.similarityMin)
+  }
+
+  /** What a hit relies on: the row that goes when the representative does. */
+  representative(partition: Bytes, id: Bytes): Cell<Representative> {
+    return this.index.representative(partition, id)
+  }
+
+  *read(partition: Bytes, id: Bytes): Transaction<Kept<Payload> | undefined> {
+    const [row] = yield* read(this.representative(partition, id))
+    return row && { row, payload: this.#payloads.decode(row.payload) }
+  }
+
+  /** As `read`, without relying on it. */
+  *glance(partition: Bytes, id: Bytes): Transaction<Kept<Payload> | undefined> {
+    const [row] = yield* glance(this.representative(partition, id))
+    return row && { row, payload: this.#payloads.decode(row.payload) }
+  }
+
+  /** `probe`: of what it stands for, by the profile of the partition. */
+  *insert(
+    scope: Scope,
+    partition: Buffer,
+    id: Buffer,
+    { signature }: P,
+    payload: Payload,
+  ): Transaction<void> {
+    yield* this.index.insert(scope, partition, id, signature, this.#bytesOf(payload))
+  }
+
+  /** Keeps a representative that is like nothing but itself: no search finds it. */
+  keep(scope: Scope, partition: Buffer, id: Buffer, payload: Payload): void {
+    this.index.keep(scope, partition, id, this.#bytesOf(payload))
+  }
+
+  /** No search finds it any more, but its row stays, with another payload. */
+  *retire(scope: Scope, partition: Buffer, id: Buffer, payload: Payload): Transaction<void> {
+    yield* this.index.retire(scope, partition, id, this.#bytesOf(payload))
+  }
+
+  /** Gives a representative another payload. */
+  update(scope: Scope, partition: Bytes, id: Bytes, old: Representative, payload: Payload): void {
+    this.index.update(scope, partition, id, old, this.#bytesOf(payload))
+  }
+
+  #fromMemory(
+    probe: P,
+    id: Buffer,
+    least: number,
+    measured: ReadonlyMap<string, number> | undefined,
+  ): number | undefined {
+    const known = this.#cache?.get(id)
+    if (known === undefined) return measured?.get(latin1(id))
+    return this.#scheme.similarity(probe.own, known, least)
+  }
+
+  *#measure(
+    candidate: Candidate<P, Payload>,
+    least: number,
+    measured: Map<string, number> | undefined,
+  ): Transaction<number | undefined> {
+    if (!this.#policy.readEvidence) return candidate.estimate
+    const evidence = yield* this.#policy.readEvidence(candidate)
+    const { id, probe } = candidate
+    const similarity =
+      evidence === undefined ? undefined : this.#scheme.similarity(probe.own, evidence, least)
+    measured?.set(latin1(id), similarity ?? 0)
+    if (evidence === undefined) return undefined
+    // Only now is it known what it weighs.
+    this.#cache?.keep(id, evidence, this.#scheme.weight(evidence))
+    return similarity
+  }
+
+  *#evidence(candidate: Candidate<P, Payload>): Transaction<P['own'] | undefined> {
+    const known = this.#cache?.get(candidate.id)
+    if (known !== undefined || !this.#policy.readEvidence) return known
+    return yield* this.#policy.readEvidence(candidate)
+  }
+
+  #bytesOf(payload: Payload): Buffer {
+    return asBuffer(this.#payloads.encode(payload))
+  }
+}
