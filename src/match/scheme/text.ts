@@ -36,8 +36,8 @@ export interface ProbedText {
   readonly probes: readonly TextProbe[]
 }
 
-/** The hashes of longer texts are computed when they are compared: they take as much memory as the text. */
-const HASHED_BYTES_MAX = 1024 * 1024
+/** Of texts up to this length, sketch and hashes together cost no more than a sketch. */
+const HASHED_BYTES_MAX = 2 * 1024
 
 /** Of a text in canonical form. */
 export function probeText(

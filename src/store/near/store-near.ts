@@ -107,6 +107,7 @@ export class StoreNear {
   /** Absent: a function that was not given. Nothing can be compared then, but what goes away is taken out. */
   readonly #canonical: CanonicalProfile | undefined
   readonly #partBytes: number
+  readonly #partitions = new Map<ShingleProfile, Buffer>()
 
   constructor(
     settings: NearSettings,
@@ -274,9 +275,13 @@ export class StoreNear {
   }
 
   #partition(profile: ShingleProfile): Buffer {
+    let known = this.#partitions.get(profile)
+    if (known) return known
     const { slots, hashVersion, canonical } = this.settings
     const { name, version } = canonical
-    return partitionKey('store', profile, String(slots), hashVersion, name, String(version))
+    known = partitionKey('store', profile, String(slots), hashVersion, name, String(version))
+    this.#partitions.set(profile, known)
+    return known
   }
 }
 
