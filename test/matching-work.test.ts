@@ -102,26 +102,26 @@ describe('a near store with one writer', () => {
     return { store, watched, cut }
   }
 
-  it('prepares what is new before it asks for the writer, and what is known not at all', async () => {
+  it('prepares what is long and new before it asks for the writer, and what is known not at all', async () => {
     const { store, cut } = await open()
-    await store.put('a', A)
+    await store.put('a', LONG)
     // For its digest, and to compare it.
     expect(cut).toEqual({ reading: 2, writing: 0 })
-    expect(await store.put('again', A)).toMatchObject({ content: 'duplicate', method: 'digest' })
+    expect(await store.put('again', LONG)).toMatchObject({ content: 'duplicate', method: 'digest' })
     expect(cut).toEqual({ reading: 3, writing: 0 })
     await store.close()
   })
 
-  it('prepares a value whose content goes away before the transaction, outside of it too', async () => {
+  it('prepares a long value whose content goes away before the transaction, outside of it too', async () => {
     const engine = new MemoryEngine()
     const { store, watched, cut } = await open(engine)
-    await store.put('a', A)
+    await store.put('a', LONG)
     cut.reading = 0
     watched.beforeWriting = async () => {
       await store.delete('a')
       await store.collect()
     }
-    expect(await store.put('again', A)).toMatchObject({ content: 'new' })
+    expect(await store.put('again', LONG)).toMatchObject({ content: 'new' })
     expect(cut).toEqual({ reading: 2, writing: 0 })
     expect((await store.verify()).problems).toEqual([])
     await store.close()

@@ -115,7 +115,7 @@ export class Store {
       }
       const made = prepare(this.#preparation, key, value, options)
       const prepared = made instanceof Promise ? await made : made
-      if (prepared.near && this.#backend.serial) await sketchIfNew(this.#backend, prepared)
+      if (prepared.near?.isLong && this.#backend.serial) await sketchIfNew(this.#backend, prepared)
       const end = await this.#backend.run(putValue, prepared)
       if (isEnd(end) && end.released === undefined && !end.swept) return end.receipt
       return (await this.#finishPut(prepared, end)).receipt

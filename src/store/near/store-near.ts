@@ -51,7 +51,10 @@ export const NEAR_BYTES_MAX = 64 * 1024 * 1024
 const CANDIDATES_MAX = 100
 const BUCKET_MAX = 1000
 const BUCKET_MAX_SHARED = 200
-/** Of candidates that are not in memory, so much text is read and cut while others wait for the writer. */
+/**
+ * So much text is cut while others wait for the writer: some 0.1 ms. Reading first whether a shorter value is known
+ * would cost more than that saves.
+ */
 const BRIEF_BYTES = 16 * 1024
 
 /** Why a value was not compared with others. */
@@ -67,7 +70,7 @@ export interface NearValue {
   readonly measured?: Map<string, number>
 }
 
-/** A value that may have to be compared, made ready when it turns out to be new, and once. */
+/** A value that may have to be compared, made ready once, if it turns out to be new. */
 export class NearInput {
   readonly #near: StoreNear
   readonly #value: Bytes
@@ -78,8 +81,13 @@ export class NearInput {
     this.#value = value
   }
 
+  /** It takes too long to be made ready while others wait for the writer. */
+  get isLong(): boolean {
+    return this.#value.byteLength > BRIEF_BYTES
+  }
+
   get isReady(): boolean {
-    return this.#made !== undefined
+    return this.#made !== undefined || !this.isLong
   }
 
   get(): NearValue | NotCompared {

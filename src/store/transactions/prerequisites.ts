@@ -71,12 +71,12 @@ async function compare(
   await backend.read(() => near.search(value, undefined))
 }
 
-/** Where there is one writer, what is new is sketched before the writer is asked for. */
+/** Where there is one writer, what is long and new is sketched before the writer is asked for. */
 export async function sketchIfNew(
   backend: Backend,
   { near, digest }: Pick<Prepared, 'near' | 'digest'>,
 ): Promise<void> {
-  if (near && !(await backend.read(isKnown, digest))) near.get()
+  if (near?.isLong && !(await backend.read(isKnown, digest))) near.get()
 }
 
 function* isKnown(_scope: unknown, digest: Buffer): Transaction<boolean> {

@@ -103,7 +103,7 @@ interface MeantScene {
 
 /** What has to be done before a transaction can end. */
 export type PutPrerequisite =
-  /** The value is new: make it ready to be compared. */
+  /** The value is long and new: make it ready to be compared. */
   | 'sketch'
   /** Representatives it may be like are long: measure them. */
   | 'measure'
