@@ -212,8 +212,8 @@ describe.each(journeys)('from %s to %s', (fromName, toName) => {
     expect(result.summary.kept).toBe(wanted.summary.kept)
     const idsOf = (path: string) =>
       linesOf(join(path, 'duplicates.jsonl'))
-        .map(({ id }) => id)
-        .toSorted()
+        .map(({ id }) => String(id))
+        .toSorted((one, other) => one.localeCompare(other))
     expect(idsOf(out)).toEqual(idsOf(join(directory, `${name}-whole`)))
     await Promise.all([second.close(), whole.close()])
     expect((await verifyLocation(to())).map(({ problems }) => problems)).toEqual([[]])

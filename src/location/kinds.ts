@@ -29,7 +29,7 @@ export const settingsSpaces: readonly string[] = listed.map(({ settings }) => se
 export interface FoundKind {
   readonly kind: KindName
   readonly settings: StoredSettings
-  counts(backend: Backend): Promise<Readonly<Record<string, number>>>
+  readonly counts: (backend: Backend) => Promise<Readonly<Record<string, number>>>
 }
 
 export async function kindsOn(backend: Backend): Promise<FoundKind[]> {

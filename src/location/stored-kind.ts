@@ -15,7 +15,7 @@ export type StoredSettings = Readonly<Record<string, unknown>>
 /** What must hold of every row of a space: says what is wrong, or nothing. Others may write meanwhile. */
 export interface RowCheck {
   readonly space: Space<unknown>
-  check(key: Buffer, value: never): Transaction<string | undefined>
+  readonly check: (key: Buffer, value: never) => Transaction<string | undefined>
 }
 
 /** Tallies that follow from the rows of a space: how much each row adds to which. */
@@ -33,11 +33,11 @@ export interface StoredKind {
   /** The row that says what it was written with: where it is, there is one. */
   readonly settings: Cell<unknown>
   /** Settings as the codec of their space takes them. */
-  keptSettings(settings: StoredSettings): unknown
+  readonly keptSettings: (settings: StoredSettings) => unknown
   /** Indexes that differ between engines. */
   indexes(backend: Backend, settings: StoredSettings): Promise<readonly PortableIndex[]>
   /** Numbers for `list`. */
-  counts(backend: Backend): Promise<Readonly<Record<string, number>>>
+  readonly counts: (backend: Backend) => Promise<Readonly<Record<string, number>>>
   readonly checks: readonly RowCheck[]
   readonly tallyChecks: readonly TallyCheck[]
 }

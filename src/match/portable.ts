@@ -31,10 +31,10 @@ export interface PortableIndex {
   /** Inserts a representative, unless it is there. */
   restore(scope: Scope, key: Buffer, row: Representative): Transaction<void>
   /** What is wrong with a representative's place in the index; `undefined`: nothing. */
-  check(key: Buffer, row: Representative): Transaction<string | undefined>
+  readonly check: (key: Buffer, row: Representative) => Transaction<string | undefined>
   /** The same of a row of the journal, and of a bucket. */
-  checkJournal(key: Buffer, row: JournalRow): Transaction<string | undefined>
-  checkBucket(key: Buffer, row: Bucket): Transaction<string | undefined>
+  readonly checkJournal: (key: Buffer, row: JournalRow) => Transaction<string | undefined>
+  readonly checkBucket: (key: Buffer, row: Bucket) => Transaction<string | undefined>
 }
 
 export function portableIndex<Signature>(
