@@ -7,7 +7,6 @@
 import type { KindName, StoreInput } from '../../index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
-import { locationCommands } from './location.ts'
 import { semanticCommands } from './semantic.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
