@@ -18,7 +18,7 @@ interface Watched {
 
 function spacesOf(ask: Ask): string[] {
   if ('space' in ask) return [ask.space.name]
-  return ('glance' in ask ? ask.glance : ask).map(({ space }) => space.name)
+  return ask.cells.map(({ space }) => space.name)
 }
 
 /** A backend that says what bodies ask for, and when one runs that may write. */
