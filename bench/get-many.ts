@@ -1,6 +1,6 @@
 /** What does getMany cost a key, given arrays of 100, or all keys as one stream? */
 
-import { openStore, type Outcome } from 'prestige-dedup'
+import { openStore, type ItemOutcome } from 'prestige-dedup'
 
 import type { Bench, Case, Place, Sample } from './harness/bench.ts'
 import { shuffled } from './harness/data.ts'
@@ -25,7 +25,7 @@ function questions(scale: number): Buffer[] {
 async function ours(way: Way, place: Place): Promise<Sample> {
   const keys = questions(place.scale)
   const store = await openStore(place.directory, { durability: 'os' })
-  const check = (outcome: Outcome<Buffer | undefined>) => {
+  const check = (outcome: ItemOutcome<Buffer | undefined>) => {
     if (!outcome.ok || outcome.result?.byteLength !== BYTES) throw new Error('A get went wrong.')
   }
   const getArrays = async () => {

@@ -1,6 +1,6 @@
 /** What do metrics and spans cost a put, when whoever receives them does nothing? Against none being set. */
 
-import type { MetricsSink, StoreInput, Tracer } from 'prestige-dedup'
+import type { MetricsSink, StoreOptions, Tracer } from 'prestige-dedup'
 
 import type { Bench, Case } from './harness/bench.ts'
 import { measurePuts, openOurs } from './put.ts'
@@ -12,7 +12,7 @@ const tracer: Tracer = {
   startSpan: () => ({ setAttribute: () => {}, addEvent: () => {}, end: () => {} }),
 }
 
-function caseOf(name: string, options: StoreInput): Case {
+function caseOf(name: string, options: StoreOptions): Case {
   return {
     name: `put 1 KiB, half duplicates, 32 in flight, os, ${name}`,
     ours: { run: (place) => measurePuts(ONE, place, (where) => openOurs(where, ONE, options)) },

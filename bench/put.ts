@@ -6,7 +6,7 @@
  * with 256 in flight, and lmdb's own count said 19. So `putsPerCommit` is puts per fdatasync there.
  */
 
-import { openStore, type StoreInput } from 'prestige-dedup'
+import { openStore, type StoreOptions } from 'prestige-dedup'
 
 import type { Bench, Case, Limits, Place, Sample } from './harness/bench.ts'
 import { hashedKeys, type Repeats, scaled, values } from './harness/data.ts'
@@ -69,7 +69,7 @@ export async function measurePuts(
 export async function openOurs(
   directory: string,
   { flight, durability }: PutCase,
-  options: StoreInput = {},
+  options: StoreOptions = {},
 ): Promise<Putting> {
   const store = await openStore(directory, { durability, ...options })
   return {

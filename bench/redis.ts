@@ -12,7 +12,8 @@
 import { createHash } from 'node:crypto'
 
 import { Redis } from 'ioredis'
-import { openStore, storeSpaces } from 'prestige-dedup'
+import { openStore } from 'prestige-dedup'
+import { storeSpaces } from 'prestige-dedup/backend'
 import { openRedis } from 'prestige-dedup/redis'
 
 import { redisIsHere, startRedis } from '../test/servers/redis.ts'

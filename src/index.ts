@@ -1,77 +1,52 @@
-/** The front door: all that is public. */
+/** The front door: what programs call, and its types. Engines have subpaths of their own. */
 
-export {
-  archiveStore,
-  KEY_BYTES_MAX,
-  openStore,
-  reembedStore,
-  restoreStore,
-  storeSpaces,
-  VALUE_BYTES_MAX,
-} from './store/index.ts'
+export { archiveStore, openStore, reembedStore, restoreStore } from './store/index.ts'
 export type {
-  Collected,
-  ContentOutcome,
-  Counts,
-  ExplainOptions,
+  ContentOrigin,
   Explanation,
   Judge,
-  Key,
-  KeyOutcome,
-  ListOptions,
-  Method,
-  Origin,
-  Problem,
-  ProblemKind,
+  NearOptions,
   PutItem,
   PutOptions,
   Receipt,
-  Reembedded,
-  ReembedInput,
-  Refused,
   Rerank,
-  Restored,
-  SemanticInput,
-  SemanticVeto,
+  SemanticOptions,
   Similar,
   SimilarOptions,
-  Stats,
   Store,
-  StoreInput,
+  StoreKey,
+  StoreOptions,
   StoreSettings,
-  Value,
-  VerifyOptions,
+  StoreStats,
+  StoreValue,
   VerifyReport,
 } from './store/index.ts'
-export {
-  approximateThreshold,
-  openResolver,
-  resolverOptionsFrom,
-  resolverSpaces,
-} from './resolve/index.ts'
+export { openResolver, resolverOptionsFrom } from './resolve/index.ts'
 export type {
-  Cluster,
   ClusterMember,
   GroupStats,
   PairExplanation,
+  RepresentativeInfo,
   Resolution,
   ResolveItem,
   ResolveOutcome,
   Resolver,
-  ResolverInput,
+  ResolverOptions,
   ResolverSettings,
   ResolverValue,
-  StatsOptions,
-  Status,
-  RepresentativeInfo,
-  Vector,
-  VectorComparison,
-  VectorInput,
+  VectorOptions,
 } from './resolve/index.ts'
-export { dedupe, dedupeSpaces, openDedupe, readJobConfig } from './dedupe/index.ts'
+export { openLedger } from './ledger/index.ts'
 export type {
-  Action,
-  AgainstResult,
+  Claim,
+  ClaimOutcome,
+  Ledger,
+  LedgerLine,
+  LedgerOptions,
+  LedgerRun,
+} from './ledger/index.ts'
+export { dedupe, openDedupe } from './dedupe/index.ts'
+export type {
   Decision,
   DedupeConfig,
   DedupeOptions,
@@ -79,127 +54,23 @@ export type {
   DedupeStreamOptions,
   DocumentLike,
   Job,
-  JobConfig,
+  JobEvents,
   JobResult,
-  KeepRule,
-  Manifest,
-  Named,
-  PlanJob,
-  PlanResult,
-  Prefer,
-  Ranked,
-  RunInfo,
-  Sharing,
   Summary,
-  Timers,
-  Undone,
-  Watcher,
+  WorkerOptions,
 } from './dedupe/index.ts'
-export type { ListingInput, ReadingInput } from './input/index.ts'
-export {
-  finishShard,
-  leaseShard,
-  ledgerSpaces,
-  lookLine,
-  noteProgress,
-  openLedger,
-  prepareLine,
-  recordLine,
-  shardValue,
-  supersedeLine,
-} from './ledger/index.ts'
+export { alignTexts, compareTexts, thresholdSvg, tune } from './compare/index.ts'
 export type {
-  Claim,
-  Claimed,
-  ClaimedWork,
-  ClaimOptions,
-  ClaimOutcome,
-  Exists,
-  FinalStatus,
-  Forgotten,
-  HeldShard,
-  Leased,
-  LeaseOptions,
-  Ledger,
-  LedgerInput,
-  LedgerLine,
-  Line,
-  LineCounts,
-  LineInput,
-  LinesOptions,
-  LineStatus,
-  PreparedLine,
-  Pruned,
-  ReconcileOptions,
-  ReconcileReport,
-  Recorded,
-  Run,
-  RunInput,
-  RunLine,
-  RunRow,
-  RunStatus,
-  Shard,
-  ShardLease,
-  StartedRun,
-  WithClaimResult,
-} from './ledger/index.ts'
-export { archiveLocation, listLocation, restoreLocation, verifyLocation } from './location/index.ts'
-export type {
-  ArchiveLocationOptions,
-  KindName,
-  ListLocationOptions,
-  LocationProblem,
-  LocationProblemKind,
-  LocationReport,
-  RestoredLocation,
-  RestoreLocationOptions,
-  Stored,
-  StoredSettings,
-  VerifyLocationOptions,
-} from './location/index.ts'
-export type { Items, ManyOptions, Outcome } from './platform/many.ts'
-export { errorCodes, PrestigeError } from './platform/errors.ts'
-export type { ErrorCode, ErrorKind } from './platform/errors.ts'
-export type { MetricLabels, MetricsSink, Tracer, TraceSpan } from './platform/telemetry.ts'
-export { canonicalProfile } from './canonical/index.ts'
-export type {
-  CanonicalFunction,
-  CanonicalInput,
-  CanonicalName,
-  CanonicalProfile,
-} from './canonical/index.ts'
-export { cell, first, read, rows, rowsOf, tallies } from './backends/index.ts'
-export type {
-  Ask,
-  Backend,
-  BackendLimits,
-  BackendOptions,
-  Body,
-  Cell,
-  Codec,
-  Range,
-  ReadBody,
-  ReadScope,
-  Row,
-  Scope,
-  Space,
-  Transaction,
-} from './backends/index.ts'
-export type { Bytes } from './platform/bytes.ts'
-export { alignTexts, chooseThreshold, compareTexts, thresholdSvg, tune } from './compare/index.ts'
-export type {
-  Alignment,
-  AlignOptions,
   CompareOptions,
   Comparison,
-  Goal,
-  HistogramBin,
   LabelledPair,
-  MeasuredPair,
-  Rate,
-  Span,
-  TextTuning,
-  ThresholdScore,
   TuneOptions,
   Tuning,
 } from './compare/index.ts'
+export { archiveLocation, listLocation, restoreLocation, verifyLocation } from './location/index.ts'
+export { errorCodes, PrestigeError } from './platform/errors.ts'
+export type { ErrorCode, ErrorKind } from './platform/errors.ts'
+export type { ItemOutcome } from './platform/many.ts'
+export type { MetricsSink, Tracer } from './platform/telemetry.ts'
+export type { Backend } from './backends/index.ts'
+export type { CanonicalInput } from './canonical/index.ts'

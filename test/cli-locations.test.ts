@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { cell } from '../src/backends/index.ts'
 import { openBackend } from '../src/backends/open.ts'
-import { ledgerSpaces, openLedger } from '../src/index.ts'
+import { openLedger } from '../src/index.ts'
+import { ledgerSpaces } from '../src/ledger/index.ts'
 import { bySource } from '../src/ledger/rows.ts'
 import { prestige } from './children/cli.ts'
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { latin1 } from '../src/platform/bytes.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
-import { archiveStore, openStore, type Store, type StoreInput } from '../src/index.ts'
+import { archiveStore, openStore, type Store, type StoreOptions } from '../src/index.ts'
 import { flipByte } from './damaged-directory.ts'
 
 const corrupt = { code: 'CONTENT_CORRUPT', retryable: false }
@@ -19,7 +19,10 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-async function withStore<T>(use: (store: Store) => Promise<T>, input: StoreInput = {}): Promise<T> {
+async function withStore<T>(
+  use: (store: Store) => Promise<T>,
+  input: StoreOptions = {},
+): Promise<T> {
   await using store = await openStore(directory, { durability: 'os', ...input })
   return await use(store)
 }

@@ -11,7 +11,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
-import { ledgerSpaces, openLedger } from '../src/index.ts'
+import { openLedger } from '../src/index.ts'
+import { ledgerSpaces } from '../src/ledger/index.ts'
 import { checkRows, rowsOfBackend } from './ledger/invariants.ts'
 
 const WORKER = fileURLToPath(new URL('./children/ledger-worker.mjs', import.meta.url))

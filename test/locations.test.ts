@@ -18,17 +18,17 @@ import { documents, evidences as dedupeEvidence } from '../src/dedupe/rows.ts'
 import {
   archiveLocation,
   archiveStore,
-  dedupeSpaces,
   listLocation,
   openDedupe,
   openLedger,
   openResolver,
   openStore,
-  resolverSpaces,
   restoreLocation,
   restoreStore,
   verifyLocation,
 } from '../src/index.ts'
+import { dedupeSpaces } from '../src/dedupe/index.ts'
+import { resolverSpaces } from '../src/resolve/index.ts'
 import { lines } from '../src/ledger/rows.ts'
 import { ledgerSpaces } from '../src/ledger/index.ts'
 import { evidences, members, resolverTallies, textNear } from '../src/resolve/rows.ts'

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
-import { openStore, type Receipt, type Store, type StoreInput } from '../src/index.ts'
+import { openStore, type Receipt, type Store, type StoreOptions } from '../src/index.ts'
 
 const KEYS = ['a', 'b', 'c', 'd', 'ключ']
 const THRESHOLD = 0.85
@@ -60,7 +60,7 @@ class Model {
   readonly shares: boolean
   readonly isManual: boolean
 
-  constructor({ fidelity, gc }: StoreInput) {
+  constructor({ fidelity, gc }: StoreOptions) {
     this.shares = fidelity === 'representative'
     this.isManual = gc === 'manual'
   }
@@ -196,11 +196,11 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 )
 
 /** Whatever shares one of 64 slots is a candidate, so nothing is missed. */
-const NEAR: StoreInput = {
+const NEAR: StoreOptions = {
   dedup: 'near',
   near: { threshold: THRESHOLD, profile: 'words-1', slots: 64, bands: 64, rows: 1 },
 }
-const INPUTS: readonly [string, StoreInput][] = [
+const INPUTS: readonly [string, StoreOptions][] = [
   ['own bytes', NEAR],
   ['own bytes, manual collection', { ...NEAR, gc: 'manual' }],
   ['shared bytes', { ...NEAR, fidelity: 'representative' }],
@@ -211,13 +211,13 @@ interface Place {
   tearDown(): Promise<void>
 }
 
-async function inMemory(input: StoreInput, clock: { time: number }): Promise<Place> {
+async function inMemory(input: StoreOptions, clock: { time: number }): Promise<Place> {
   const engine = new MemoryEngine()
   const backend = () => new MemoryBackend({ clock: () => clock.time }, engine)
   return { open: () => openStore(backend(), input), tearDown: async () => {} }
 }
 
-async function onDisk(input: StoreInput, clock: { time: number }): Promise<Place> {
+async function onDisk(input: StoreOptions, clock: { time: number }): Promise<Place> {
   const directory = await mkdtemp(join(tmpdir(), 'prestige-model-near-'))
   const all = { ...input, durability: 'os', clock: () => clock.time } as const
   return {
@@ -228,7 +228,7 @@ async function onDisk(input: StoreInput, clock: { time: number }): Promise<Place
 
 async function compare(
   place: Place,
-  input: StoreInput,
+  input: StoreOptions,
   clock: { time: number },
   operations: readonly Operation[],
 ) {

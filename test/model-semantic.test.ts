@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
-import { openStore, type Store, type StoreInput } from '../src/index.ts'
+import { openStore, type Store, type StoreOptions } from '../src/index.ts'
 import { vectorCosine } from '../src/semantic/index.ts'
 import { sentence, vectorOf, wordEmbedder } from './texts/meanings.ts'
 
@@ -148,7 +148,7 @@ async function agree(
   await store.close()
 }
 
-const inputOf = (fidelity: 'own' | 'representative'): StoreInput => ({
+const inputOf = (fidelity: 'own' | 'representative'): StoreOptions => ({
   dedup: 'semantic',
   fidelity,
   semantic: { embedder: wordEmbedder(), threshold: LEAST },

@@ -9,7 +9,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
-import { canonicalProfile, openStore, type Store, type StoreInput } from '../src/index.ts'
+import { openStore, type Store, type StoreOptions } from '../src/index.ts'
+import { canonicalProfile } from '../src/canonical/index.ts'
 import { redisIsHere, type RedisServer, startRedis } from './servers/redis.ts'
 
 const KEYS = ['a', 'a/b', 'ключ', '鍵', '🔑', 'e\u0301', 'é', '\0', 'z'.repeat(900)]
@@ -67,7 +68,7 @@ class Model {
   readonly formOf: (value: string) => string
   readonly sharesForms: boolean
 
-  constructor(options: StoreInput) {
+  constructor(options: StoreOptions) {
     const profile = canonicalProfile(options.canonical ?? 'none')
     this.formOf = (value) => Buffer.from(profile.canonicalise(Buffer.from(value))).toString()
     this.sharesForms = options.fidelity === 'representative'
@@ -114,13 +115,13 @@ class Model {
 
 interface Subject {
   readonly name: string
-  readonly options: StoreInput
+  readonly options: StoreOptions
   readonly runs: number
   /** Opens the same store on every call. */
   setUp(clock: { time: number }): Promise<{ open(): Promise<Store>; tearDown(): Promise<void> }>
 }
 
-function inMemory(name: string, options: StoreInput): Subject {
+function inMemory(name: string, options: StoreOptions): Subject {
   return {
     name,
     options,
@@ -133,7 +134,7 @@ function inMemory(name: string, options: StoreInput): Subject {
   }
 }
 
-function onDisk(name: string, options: StoreInput): Subject {
+function onDisk(name: string, options: StoreOptions): Subject {
   return {
     name,
     options,
@@ -167,7 +168,7 @@ let server: Promise<RedisServer> | undefined
 let prefixes = 0
 afterAll(async () => (await server)?.stop())
 
-function onRedis(name: string, options: StoreInput): Subject {
+function onRedis(name: string, options: StoreOptions): Subject {
   return {
     name,
     options,

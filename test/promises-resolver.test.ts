@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
-import { openResolver, type Resolver, type ResolverInput } from '../src/index.ts'
+import { openResolver, type Resolver, type ResolverOptions } from '../src/index.ts'
 import { placeOf } from './resolver/open.ts'
 import { RECALL_ONE, textsOf } from './resolver/texts.ts'
 import { removeTemporaryDirectories } from './subjects.ts'
@@ -15,7 +15,7 @@ const TEXT = 'the quick brown fox jumps over the lazy dog while nobody else is w
 const NEAR = TEXT.replace('lazy', 'lazier')
 const EXACT = { ...RECALL_ONE, threshold: 0.6, profile: 'chars-3', cacheMax: 0 } as const
 
-const engines: [string, (options: ResolverInput) => Promise<Resolver>][] = [
+const engines: [string, (options: ResolverOptions) => Promise<Resolver>][] = [
   ['memory', (options) => openResolver('memory:', options)],
   ['lmdb', async (options) => (await placeOf('lmdb')).open(options)],
   [

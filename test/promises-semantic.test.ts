@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
-import { openStore, type Store, type StoreInput } from '../src/index.ts'
+import { openStore, type Store, type StoreOptions } from '../src/index.ts'
 import { families } from '../src/semantic/embedding/models.ts'
 import { openEmbedder, type SentenceEmbedder } from '../src/semantic/index.ts'
 import { sentence, wordEmbedder } from './texts/meanings.ts'
@@ -20,7 +20,11 @@ afterEach(async () => {
   for (const close of opened.splice(0).toReversed()) await close()
 })
 
-async function open(semantic: StoreInput['semantic'] = {}, rest: StoreInput = {}, place?: string) {
+async function open(
+  semantic: StoreOptions['semantic'] = {},
+  rest: StoreOptions = {},
+  place?: string,
+) {
   const store = await openStore(place ?? new MemoryBackend({}, new MemoryEngine()), {
     dedup: 'semantic',
     ...rest,

@@ -10,7 +10,7 @@ import { cell, read, type Scope } from '../src/backends/contract.ts'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
-import { openStore, PrestigeError, type Store, type StoreInput } from '../src/index.ts'
+import { openStore, PrestigeError, type Store, type StoreOptions } from '../src/index.ts'
 import { settings, storeSpaces } from '../src/store/rows.ts'
 
 let directory: string
@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-const open = (options: StoreInput = {}) => openStore(directory, { durability: 'os', ...options })
+const open = (options: StoreOptions = {}) => openStore(directory, { durability: 'os', ...options })
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
   try {
@@ -133,7 +133,7 @@ describe('expiry', () => {
 
 describe('own bytes', () => {
   const binary = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
-  const samples: [StoreInput['canonical'], (string | Buffer)[]][] = [
+  const samples: [StoreOptions['canonical'], (string | Buffer)[]][] = [
     ['none', ['Hello World', '  hello  world', binary, '']],
     ['whitespace', ['Hello World', '  Hello  World', 'a\nb', 'a b']],
     ['ascii-case', ['Hello World', '  hello  world', 'HELLO\tWORLD']],
@@ -359,7 +359,7 @@ describe('an error', () => {
 })
 
 describe('what a store was written with', () => {
-  const others: [StoreInput, RegExp][] = [
+  const others: [StoreOptions, RegExp][] = [
     [{ canonical: 'whitespace' }, /canonical is 'unicode, version .+'whitespace, version/],
     [{ canonical: { version: 'mine', canonicalise: (bytes) => bytes } }, /function:mine/],
     [{ fidelity: 'representative' }, /fidelity is 'own'.+'representative'/],

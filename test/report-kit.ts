@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 
 import { MemoryBackend } from '../src/backends/memory/backend.ts'
-import { readConfig, type DedupeInput } from '../src/dedupe/config/config.ts'
+import { readConfig, type DedupeSettings } from '../src/dedupe/config/config.ts'
 import { type JobResult, runJob } from '../src/dedupe/job.ts'
 import { listShards } from '../src/input/index.ts'
 import type { Backend } from '../src/index.ts'
@@ -55,7 +55,7 @@ export const reading = { fields: { source: 'source' } }
 /** Rejects among them: a line that is no JSON, and one without a text. */
 export async function run(
   lines: readonly Line[] = corpus,
-  config: DedupeInput = {},
+  config: DedupeSettings = {},
   backend: Backend = new MemoryBackend(),
 ): Promise<Ran> {
   const json = lines.map((line) => JSON.stringify(line))

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openStore, storeSpaces } from 'prestige-dedup'
+import { openStore } from 'prestige-dedup'
+import { storeSpaces } from 'prestige-dedup/backend'
 
 import { openLevel } from './level-backend.ts'
 

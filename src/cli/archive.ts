@@ -2,7 +2,8 @@
 
 import type { Readable } from 'node:stream'
 
-import type { KindName, Restored, RestoredLocation } from '../index.ts'
+import type { KindName, RestoredLocation } from '../location/index.ts'
+import type { Restored } from '../store/index.ts'
 import { ArchiveReader } from '../platform/archive-stream.ts'
 import { writeNamed } from '../platform/atomic-file.ts'
 import { unsaidDurability } from './location.ts'

@@ -1,6 +1,6 @@
 /** What is near in meaning, and why it is not the same, in words. */
 
-import type { Refused, SemanticVeto } from '../index.ts'
+import type { Refused, SemanticVeto } from '../store/index.ts'
 import { notationOf } from './key-notation.ts'
 import { percent } from './units.ts'
 

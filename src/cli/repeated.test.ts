@@ -5,7 +5,15 @@ import { RepeatedContents } from './repeated.ts'
 
 function duplicate(contentId: string, storedAt: number): Receipt {
   const of = { content: contentId, firstKey: Buffer.from(`first ${contentId}`), storedAt }
-  return { key: 'created', content: 'duplicate', contentId, of, bytes: 5, bytesSaved: 5 }
+  return {
+    key: 'created',
+    content: 'duplicate',
+    contentId,
+    of,
+    method: 'digest',
+    bytes: 5,
+    bytesSaved: 5,
+  }
 }
 
 describe('contents repeated most', () => {

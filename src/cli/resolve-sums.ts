@@ -1,9 +1,9 @@
 /** Results of a run of resolve. */
 
-import type { Status } from '../index.ts'
+import type { ResolveStatus } from '../resolve/index.ts'
 import { count, countOf } from './units.ts'
 
-export type LineOutcome = Status | 'unknown' | 'bad'
+export type LineOutcome = ResolveStatus | 'unknown' | 'bad'
 
 export class ResolveSums {
   readonly #counts: Record<LineOutcome, number> = {

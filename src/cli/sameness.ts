@@ -1,6 +1,6 @@
 /** How two values match, in words. */
 
-import type { Method } from '../index.ts'
+import type { Method } from '../store/index.ts'
 import { percent } from './units.ts'
 
 export function sameness({

@@ -1,6 +1,6 @@
 /** Opens the resolver a call names, and closes it whatever happens. */
 
-import type { Resolver, ResolverInput, VectorInput } from '../index.ts'
+import type { Resolver, ResolverOptions, VectorOptions } from '../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { unsaidDurability } from './location.ts'
@@ -38,7 +38,7 @@ export function groupOf(invocation: Invocation): string {
   return invocation.text('group') ?? 'default'
 }
 
-function flagInput(invocation: Invocation): ResolverInput {
+function flagInput(invocation: Invocation): ResolverOptions {
   const canonical = choice(invocation, 'canonical')
   const profile = invocation.text('profile')
   const ttl = invocation.text('ttl')
@@ -47,7 +47,7 @@ function flagInput(invocation: Invocation): ResolverInput {
     namespace: invocation.text('namespace'),
     ...(canonical !== undefined && { canonical }),
     // safe: what is no profile is refused by name when the resolver opens
-    ...(profile !== undefined && { profile: profile as NonNullable<ResolverInput['profile']> }),
+    ...(profile !== undefined && { profile: profile as NonNullable<ResolverOptions['profile']> }),
     ...(invocation.text('preset') === 'lsh' && { preset: 'lsh' }),
     ...(ttl !== undefined && { ttlMs: readDuration(ttl, 'ttl') }),
     ...(threshold !== undefined && { threshold }),
@@ -61,8 +61,8 @@ function isOfVectors(invocation: Invocation): boolean {
 /** With vectors, the threshold is of their cosine. */
 function vectorInput(
   invocation: Invocation,
-  base: VectorInput | undefined,
-): VectorInput | undefined {
+  base: VectorOptions | undefined,
+): VectorOptions | undefined {
   if (!isOfVectors(invocation)) return undefined
   const dimensions = invocation.wholeNumber('dimensions') ?? base?.dimensions
   const threshold = invocation.share('threshold') ?? base?.threshold

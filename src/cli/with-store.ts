@@ -1,6 +1,6 @@
 /** Opens the store a call names, and closes it whatever happens. The only place that loads a store. */
 
-import type { Store, StoreInput } from '../index.ts'
+import type { Store, StoreOptions } from '../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { isDirectory } from '../platform/location.ts'
@@ -48,7 +48,7 @@ export function existingLocationOf(invocation: Invocation): string {
   return stateWithin(locationOf(invocation))
 }
 
-export function storeInput(invocation: Invocation): StoreInput {
+export function storeInput(invocation: Invocation): StoreOptions {
   // To `similar` it says what is asked for, not what the store is to be.
   const isAsked = invocation.command === 'similar'
   const threshold = isAsked ? undefined : invocation.share('threshold')
@@ -64,7 +64,7 @@ export function storeInput(invocation: Invocation): StoreInput {
   }
 }
 
-function semanticInput(invocation: Invocation): StoreInput['semantic'] {
+function semanticInput(invocation: Invocation): StoreOptions['semantic'] {
   const embedder = invocation.text('model')
   const threshold = invocation.share('semantic-threshold')
   const isNew = ['semantic', 'hybrid'].includes(invocation.text('dedup') ?? '')
@@ -73,18 +73,18 @@ function semanticInput(invocation: Invocation): StoreInput['semantic'] {
 }
 
 interface Choices {
-  readonly dedup: NonNullable<StoreInput['dedup']>
-  readonly canonical: Extract<StoreInput['canonical'], string>
-  readonly fidelity: NonNullable<StoreInput['fidelity']>
-  readonly 'on-unreadable': NonNullable<StoreInput['onUnreadable']>
-  readonly gc: NonNullable<StoreInput['gc']>
-  readonly durability: NonNullable<StoreInput['durability']>
+  readonly dedup: NonNullable<StoreOptions['dedup']>
+  readonly canonical: Extract<StoreOptions['canonical'], string>
+  readonly fidelity: NonNullable<StoreOptions['fidelity']>
+  readonly 'on-unreadable': NonNullable<StoreOptions['onUnreadable']>
+  readonly gc: NonNullable<StoreOptions['gc']>
+  readonly durability: NonNullable<StoreOptions['durability']>
 }
 
 export function choice<K extends keyof Choices>(
   invocation: Invocation,
   name: K,
 ): Choices[K] | undefined {
-  // safe: arguments.ts refuses all but the choices of commands.ts, which the compiler checks against StoreInput
+  // safe: arguments.ts refuses all but the choices of commands.ts, which the compiler checks against StoreOptions
   return invocation.text(name) as Choices[K] | undefined
 }

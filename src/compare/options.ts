@@ -26,6 +26,46 @@ const canonical = v.optional(
 )
 const slots = v.optional(given<number>(isCount, 'a whole number'), 128)
 
+/** How two texts are compared. */
+export interface CompareOptions {
+  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  readonly profile?: ShingleProfile | undefined
+  /** The form in which texts are compared. Default: `unicode`. */
+  readonly canonical?: CanonicalInput | undefined
+  /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128. */
+  readonly slots?: number | undefined
+  /** Bands of a sketch, given with `rows`. Default: chosen by the threshold. */
+  readonly bands?: number | undefined
+  /** Slots in a band, given with `bands`. Default: chosen by the threshold. */
+  readonly rows?: number | undefined
+  /** Minimum Jaccard similarity of duplicates: above 0, up to 1. Default: 0.8. */
+  readonly threshold?: number | undefined
+  /** The most shingles of a kind that are listed. Default: 10. */
+  readonly shinglesMax?: number | undefined
+}
+
+/** How two texts are laid side by side. */
+export interface AlignOptions {
+  /** The form in which words are compared. Default: `unicode`. */
+  readonly canonical?: CanonicalInput | undefined
+  /** Texts that differ by more words are not aligned in full. Default: 1000. */
+  readonly editsMax?: number | undefined
+}
+
+/** What a threshold is chosen for. */
+export interface TuneOptions {
+  /** How texts are cut into shingles. Default: `auto`. */
+  readonly profile?: ShingleProfile | undefined
+  /** The form in which texts are compared. Default: `unicode`. */
+  readonly canonical?: CanonicalInput | undefined
+  /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128. */
+  readonly slots?: number | undefined
+  /** The lowest threshold with at least this precision is chosen: above 0, up to 1. Default: the best F1. */
+  readonly precisionMin?: number | undefined
+  /** The highest threshold with at least this recall is chosen: above 0, up to 1. Default: the best F1. */
+  readonly recallMin?: number | undefined
+}
+
 export const compareOptions = v.strictObject({
   profile,
   canonical,
@@ -34,12 +74,12 @@ export const compareOptions = v.strictObject({
   rows: v.optional(whole(1)),
   threshold: v.optional(share(), 0.8),
   shinglesMax: v.optional(whole(0), 10),
-})
+}) satisfies v.GenericSchema<CompareOptions>
 
 export const alignOptions = v.strictObject({
   canonical,
   editsMax: v.optional(whole(0), 1000),
-})
+}) satisfies v.GenericSchema<AlignOptions>
 
 export const tuneOptions = v.strictObject({
   profile,
@@ -47,11 +87,4 @@ export const tuneOptions = v.strictObject({
   slots,
   precisionMin: v.optional(share()),
   recallMin: v.optional(share()),
-})
-
-/** How two texts are compared. */
-export type CompareOptions = v.InferInput<typeof compareOptions>
-/** How two texts are laid side by side. */
-export type AlignOptions = v.InferInput<typeof alignOptions>
-/** What a threshold is chosen for. */
-export type TuneOptions = v.InferInput<typeof tuneOptions>
+}) satisfies v.GenericSchema<TuneOptions>

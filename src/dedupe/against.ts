@@ -17,7 +17,7 @@ import {
   type Reject,
   type Shard,
 } from '../input/index.ts'
-import type { Watcher } from './phases/decide-run.ts'
+import type { JobEvents } from './phases/decide-run.ts'
 import type { Decision } from './decision/decision.ts'
 import { stoppedCleaning, violations } from './phases/guards.ts'
 import { removeLeftovers } from './output/leftovers.ts'
@@ -36,7 +36,7 @@ export interface AgainstOptions {
   readonly out: string
   readonly reading?: ReadingInput | undefined
   readonly strict?: boolean | undefined
-  readonly watcher?: Watcher | undefined
+  readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
 }
 
@@ -161,7 +161,7 @@ async function lookAtAll(
   state: State,
   shard: Shard,
   documents: readonly Document[],
-  watcher: Watcher,
+  watcher: JobEvents,
   found: Found,
 ): Promise<void> {
   const prepared = documents.map((document) => state.prepare(document))

@@ -15,12 +15,12 @@ import {
 import { countOf } from '../platform/units.ts'
 import { type AgainstResult, cleanAgainst } from './against.ts'
 import type { DedupeConfig } from './config/config.ts'
-import type { Watcher } from './phases/decide-run.ts'
+import type { JobEvents } from './phases/decide-run.ts'
 import { orphansOf } from './decision/cluster.ts'
 import type { Decision, Named } from './decision/decision.ts'
 import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
-import type { Sharing } from './phases/leases.ts'
+import type { WorkerOptions } from './phases/leases.ts'
 import type { DocumentLike } from './decision/prepare.ts'
 import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
@@ -38,9 +38,9 @@ export interface Job {
   /** The first piece of input that is no document stops the run, and nothing of it is kept. */
   readonly strict?: boolean | undefined
   /** How workers share a run: whoever asks for the same while it goes on works along. */
-  readonly sharing?: Sharing | undefined
+  readonly sharing?: WorkerOptions | undefined
   /** Is notified of progress. */
-  readonly watcher?: Watcher | undefined
+  readonly watcher?: JobEvents | undefined
   /** Of the program, for the manifest. */
   readonly version?: string | undefined
 }
@@ -53,6 +53,7 @@ export interface PlanJob extends Job {
 export interface DedupeStreamOptions {
   /** Names the run, so that it can be undone. */
   readonly run?: string | undefined
+  /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
   /** Nothing is kept: documents are only held against what is there. */
   readonly against?: boolean | undefined
@@ -74,6 +75,7 @@ export class Deduper {
   readonly #state: State
   readonly #overlay: () => Backend
 
+  /** @internal */
   constructor(state: State, overlay: () => Backend) {
     this.#state = state
     this.#overlay = overlay

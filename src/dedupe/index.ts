@@ -17,8 +17,8 @@ export { filesOfRun } from './output/output-names.ts'
 export { isShown, recordPath, REPORTS, showRecords } from './output/records.ts'
 export type { PairCounts } from './phases/bounded.ts'
 export { type ClusterSample, sizesOf } from './phases/cluster-sizes.ts'
-export type { Watcher } from './phases/decide-run.ts'
-export type { Sharing, Timers } from './phases/leases.ts'
+export type { JobEvents } from './phases/decide-run.ts'
+export type { WorkerOptions, Timers } from './phases/leases.ts'
 export {
   type PairSample,
   type PassageSample,

@@ -13,9 +13,9 @@ import { dropRun, runName } from '../ledger/index.ts'
 import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
-import { type DecideOptions, decideRun, type Watcher } from './phases/decide-run.ts'
+import { type DecideOptions, decideRun, type JobEvents } from './phases/decide-run.ts'
 import { violations } from './phases/guards.ts'
-import { Leases, openLeases, publishing, type Sharing } from './phases/leases.ts'
+import { Leases, openLeases, publishing, type WorkerOptions } from './phases/leases.ts'
 import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
 import { requireNoLinks, requireOwnFolder, requireOwnNames } from './output/output-names.ts'
 import { ClusterCounter } from './phases/cluster-sizes.ts'
@@ -51,12 +51,12 @@ export interface JobOptions {
   readonly listing?: ListingInput | undefined
   /** Names the run; else a name is made of the time. */
   readonly run?: string | undefined
-  readonly watcher?: Watcher | undefined
+  readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
   /** The first piece of input that is no document stops the run, which is then taken back. */
   readonly strict?: boolean | undefined
   /** How workers share the run: whoever asks for the same while it goes on works along. */
-  readonly sharing?: Sharing | undefined
+  readonly sharing?: WorkerOptions | undefined
 }
 
 export type { JobResult, Manifest } from './phases/publish-run.ts'

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 
 import { type Location, type LocationOptions, openAt, OverlayBackend } from '../backends/index.ts'
-import { type DedupeInput, type KeepRule, readConfig } from './config/config.ts'
+import { type DedupeSettings, type KeepRule, readConfig } from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
 import { Deduper, type DedupeStreamOptions } from './deduper.ts'
 import type { DocumentLike } from './decision/prepare.ts'
@@ -15,14 +15,16 @@ import { PrestigeError } from '../platform/errors.ts'
 import { locationOptions, readOptions, requireObject } from '../platform/options.ts'
 import type { Embedder } from '../semantic/index.ts'
 
-export interface DedupeOptions extends Omit<DedupeInput, 'keep'> {
+export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
   /**
    * Which copy survives: rules in order, or a function that compares two documents by what is known of them, as
    * for `sort`: negative if the first is the better one. A function must say the same of the same documents every
    * time, and cannot be given with `orderIndependent`.
    */
   readonly keep?: KeepRule[] | Prefer | undefined
+  /** States of different namespaces in one location never see each other. Default: the unnamed one. */
   readonly namespace?: string | undefined
+  /** As for a store. Default of a directory: `fsync`. */
   readonly durability?: LocationOptions['durability']
   /** What makes vectors of meaning, in place of `semantic.model`. */
   readonly embedder?: Embedder | undefined
@@ -56,7 +58,7 @@ export async function openDedupe(
   )
   const prefer = typeof keep === 'function' ? keep : undefined
   if (prefer && input.orderIndependent) throw notBoth()
-  const config: DedupeInput = typeof keep === 'object' ? { ...input, keep } : input
+  const config: DedupeSettings = typeof keep === 'object' ? { ...input, keep } : input
   readConfig(config)
   return openAt(location, dedupeSpaces, where, async (backend) => {
     if (create === false) await requireState(backend)
@@ -82,7 +84,7 @@ export async function* dedupe(
 }
 
 /** Section by section: what is said of one setting leaves its neighbours as they were. */
-function merged(known: DedupeInput | undefined, said: DedupeInput): DedupeInput {
+function merged(known: DedupeSettings | undefined, said: DedupeSettings): DedupeSettings {
   return known ? mergeRaw({ ...known }, { ...said }) : said
 }
 

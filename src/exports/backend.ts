@@ -78,3 +78,7 @@ export {
   SimulatedWorld,
 } from '../backends/simulated/index.ts'
 export type { SimulatedFaults, SimulatedRow } from '../backends/simulated/index.ts'
+export { dedupeSpaces } from '../dedupe/index.ts'
+export { ledgerSpaces } from '../ledger/index.ts'
+export { resolverSpaces } from '../resolve/index.ts'
+export { storeSpaces } from '../store/index.ts'

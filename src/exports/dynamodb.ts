@@ -1,4 +1,4 @@
-/** The subpath `dynamodb`: an engine that any number of machines can share. */
+/** The subpath `dynamodb`: an engine that any number of machines can share, and the spaces it is opened with. */
 
 export {
   type CreatedTables,
@@ -10,3 +10,7 @@ export {
   openDynamo,
   tablesTemplate,
 } from '../backends/dynamodb/index.ts'
+export { dedupeSpaces } from '../dedupe/index.ts'
+export { ledgerSpaces } from '../ledger/index.ts'
+export { resolverSpaces } from '../resolve/index.ts'
+export { storeSpaces } from '../store/index.ts'

@@ -4,8 +4,7 @@
  * Invariant: a fingerprint is a pure function of its input and its options. It depends on no process, machine,
  * locale, Node version or order of arrival. `hashVersion` names everything else it depends on.
  *
- * Not here: canonical text (the module before), rows and what is decided (the modules after). The tables that
- * find likes hold memory only: the store fills them from its rows.
+ * Not here: canonical text (the module before), rows and what is decided (the modules after).
  */
 
 export {
@@ -31,18 +30,14 @@ export {
   fingerprintMany,
   FingerprintPool,
   fixedChunks,
-  GroupedTables,
   hammingDistance,
   hashVersion,
   Hyperplanes,
   jaccard,
-  lentSketch,
   MinHash64,
   minHashBandKeys,
   minHashCoefficients,
   minHashSimilarity,
-  NearTable,
-  NearTables,
   profilesOf,
   sharedCount,
   shingleHashes,
@@ -51,28 +46,20 @@ export {
   SimHashIndex,
   simHashOf,
   sketchOf,
-  sketchWithHashes,
   vectorBandKeys,
-  VectorTable,
-  VectorTables,
   xxhash64,
 } from '../fingerprint/index.ts'
 export type {
   Banding,
   BandsWanted,
-  Candidate,
-  CandidateQuery,
-  Candidates,
   ChunkOptions,
   ChunkSizes,
   Explained,
   FingerprintManyOptions,
   FixedChunkOptions,
-  FullBucket,
   HyperplaneOptions,
   MinHash64Options,
   MinHashCoefficients,
-  NearTableOptions,
   PlanesForm,
   ShingleKind,
   ShingleProfile,
@@ -80,12 +67,7 @@ export type {
   SimHashFingerprint,
   SimHashMatch,
   SimilaritySketch,
-  SimilarityTable,
   SketchOptions,
-  SketchWithHashes,
-  TableBytes,
-  TableStats,
   TextInput,
   Texts,
-  VectorTableOptions,
 } from '../fingerprint/index.ts'

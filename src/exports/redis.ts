@@ -1,4 +1,4 @@
-/** The subpath `redis`: an engine on Redis 7 or Valkey 8, alone or as a cluster. */
+/** The subpath `redis`: an engine on Redis 7 or Valkey 8, alone or as a cluster, and the spaces it is opened with. */
 
 export {
   openRedis,
@@ -6,3 +6,7 @@ export {
   type RedisDurability,
   type RedisOptions,
 } from '../backends/redis/index.ts'
+export { dedupeSpaces } from '../dedupe/index.ts'
+export { ledgerSpaces } from '../ledger/index.ts'
+export { resolverSpaces } from '../resolve/index.ts'
+export { storeSpaces } from '../store/index.ts'

@@ -1,13 +1,6 @@
 /** Results of a run: as data, as text, as a page, and as measurements. */
 
-export {
-  htmlReport,
-  reportOf,
-  reportOptions,
-  samplePairs,
-  sendMetrics,
-  textReport,
-} from '../report/index.ts'
+export { htmlReport, reportOf, samplePairs, sendMetrics, textReport } from '../report/index.ts'
 export type {
   Dominance,
   Matrix,

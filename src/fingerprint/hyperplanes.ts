@@ -17,10 +17,13 @@ import { WasmPlanes } from './wasm-planes.ts'
 export type PlanesForm = 'hadamard' | 'dense'
 
 export interface HyperplaneOptions {
+  /** Numbers in a vector. */
   readonly dimensions: number
   /** A multiple of 8 from 8 to 4096. */
   readonly bits?: number | undefined
+  /** How the planes are made. Default: `hadamard`. */
   readonly form?: PlanesForm | undefined
+  /** Where the planes come from. */
   readonly seed?: number | undefined
   /** For tests: which kernels to use. */
   readonly kernels?: KernelsName | undefined

@@ -19,6 +19,7 @@ import { simpleLowerCase } from './text-classes.ts'
 export interface MinHash64Options {
   /** Length of the signature, if no coefficients are given. */
   readonly slots?: number | undefined
+  /** Those of the permutations. Default: made of a fixed seed. */
   readonly coefficients?: MinHashCoefficients | undefined
   /** Code points in one token. */
   readonly width?: number | undefined

@@ -23,6 +23,58 @@ const text = (help: string): v.GenericSchema<string> =>
 /** What can be asked for; `auto` goes by the extension of each file. */
 export const inputFormats = ['auto', 'jsonl', 'parquet', 'csv', 'tsv', 'lines', 'files'] as const
 
+/** How inputs are found, and split into shards. */
+export interface ListingInput {
+  /** What the files are: `auto` goes by the extension of each. Default: `auto`. */
+  readonly format?: (typeof inputFormats)[number] | undefined
+  /** The directory that ids and outputs are named below. Default: the nearest common one. */
+  readonly root?: string | undefined
+  /** Follow symbolic links to files outside the directory they are found in. Default: `false`. */
+  readonly followSymlinks?: boolean | undefined
+  /** Large files of lines are split into ranges of about this many bytes. Default: 16 MiB. */
+  readonly shardBytes?: number | undefined
+  /** Files in one shard of small files, at most. Default: 1024. */
+  readonly shardFiles?: number | undefined
+  /** Count lines while splitting, so that ids and messages name lines instead of bytes. Default: `true`. */
+  readonly countLines?: boolean | undefined
+}
+
+/** The fields of a record; `a.b` is b inside a. */
+export interface FieldOptions {
+  /** The field of the text. Default: `text`. */
+  readonly text?: string | undefined
+  /** The field of the id. Where it is missing, an id is derived. Default: `id`. */
+  readonly id?: string | undefined
+  /** The field of the source. Default: none. */
+  readonly source?: string | undefined
+  /** The field of the language. Default: none. */
+  readonly language?: string | undefined
+  /** The field of the time: ISO 8601, or seconds or milliseconds since 1970. Default: none. */
+  readonly time?: string | undefined
+  /** The field of the quality: a number. Default: none. */
+  readonly quality?: string | undefined
+  /** The field of the document type. Default: none. */
+  readonly type?: string | undefined
+}
+
+/** How documents are read from inputs. */
+export interface ReadingInput {
+  /** Names of the fields of a record. */
+  readonly fields?: FieldOptions | undefined
+  /** The source of documents that name none. Default: the name of their file. */
+  readonly source?: string | undefined
+  /** Positions to pass over. Default: 0. */
+  readonly resume?: number | undefined
+  /** Longer lines, rows and files, in bytes, are rejected, and never held in memory. Default: 64 MiB. */
+  readonly lineBytesMax?: number | undefined
+  /** Documents and rejects in one batch, at most. Default: 512. */
+  readonly batchDocuments?: number | undefined
+  /** Bytes in one batch, about. Default: 4 MiB. */
+  readonly batchBytes?: number | undefined
+  /** Fields of CSV and TSV may be in double quotes. Default: `true`. */
+  readonly hasQuotes?: boolean | undefined
+}
+
 export const listingOptions = v.strictObject({
   format: v.optional(
     oneOf(
@@ -46,7 +98,7 @@ export const listingOptions = v.strictObject({
     ),
     true,
   ),
-})
+}) satisfies v.GenericSchema<ListingInput>
 
 const fields = v.strictObject({
   text: v.optional(text('Field of the text.'), 'text'),
@@ -79,7 +131,7 @@ export const readingOptions = v.strictObject({
   ),
   batchBytes: v.optional(whole(1, 1024 * MEBIBYTE, 'Bytes in one batch, about.'), 4 * MEBIBYTE),
   hasQuotes: v.optional(flag('Fields of CSV and TSV may be in double quotes.'), true),
-})
+}) satisfies v.GenericSchema<ReadingInput>
 
 export const writingOptions = v.strictObject({
   directory: text('Where outputs are written, under the names of the inputs.'),
@@ -87,9 +139,7 @@ export const writingOptions = v.strictObject({
   hasQuotes: v.optional(flag('As it was when reading.'), true),
 })
 
-export type ListingInput = v.InferInput<typeof listingOptions>
 export type ListingOptions = v.InferOutput<typeof listingOptions>
-export type ReadingInput = v.InferInput<typeof readingOptions>
 export type ReadingOptions = v.InferOutput<typeof readingOptions>
 export type FieldNames = v.InferOutput<typeof fields>
 export type WritingInput = v.InferInput<typeof writingOptions>

@@ -21,8 +21,11 @@ import { requireRunning } from './runs.ts'
 export interface ClaimOptions {
   /** Milliseconds until others may take the document over. */
   readonly leaseMs: number
+  /** Where the document comes from. Default: none. */
   readonly source?: string | undefined
+  /** The run it is claimed for. Default: none. */
   readonly run?: string | undefined
+  /** Names who claims it. Default: none. */
   readonly worker?: string | undefined
 }
 

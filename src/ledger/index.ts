@@ -14,10 +14,10 @@ export {
   recordOfRunning,
   supersedeLine,
 } from './lines.ts'
-export type { LineCounts, LinesOptions, Run, RunLine } from './listing.ts'
+export type { LineCounts, LedgerRun, LinesOptions, RunLine } from './listing.ts'
 export { DOCUMENT_ID_BYTES_MAX, NAME_BYTES_MAX, documentKey, runName } from './names.ts'
 export { openLedger } from './open.ts'
-export type { LedgerInput } from './options.ts'
+export type { LedgerOptions } from './options.ts'
 export type { Exists, ReconcileOptions, ReconcileReport } from './reconcile.ts'
 export {
   type FinalStatus,

@@ -38,7 +38,7 @@ import {
   listRun,
   listRuns,
   listSource,
-  type Run,
+  type LedgerRun,
   type RunLine,
 } from './listing.ts'
 import {
@@ -85,6 +85,7 @@ export class Ledger {
   readonly #gate = new Gate('ledger')
   readonly #retentionMs: number
 
+  /** @internal */
   constructor(backend: Backend, options: Pick<LedgerOptions, 'retentionMs'> = {}) {
     this.#backend = backend
     this.#retentionMs = options.retentionMs ?? Infinity
@@ -243,7 +244,7 @@ export class Ledger {
   }
 
   /** All runs, the oldest first. */
-  async *runs(): AsyncGenerator<Run> {
+  async *runs(): AsyncGenerator<LedgerRun> {
     this.#gate.assertOpen()
     yield* listRuns(this.#backend)
   }

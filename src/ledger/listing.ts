@@ -20,12 +20,13 @@ import {
 export interface LinesOptions {
   /** Only lines after that of this document: the last of the page before. */
   readonly startAfter?: string | undefined
+  /** At most so many lines. Default: all. */
   readonly limit?: number | undefined
 }
 
 export type LineCounts = Readonly<Record<LineStatus, number>> & { readonly total: number }
 
-export interface Run extends RunRow {
+export interface LedgerRun extends RunRow {
   /** What the run made of its documents, also of those that a later run processed again. */
   readonly counts: LineCounts
 }
@@ -139,7 +140,7 @@ export function* countsOf(_scope: ReadScope, name: Name | undefined): Transactio
   return { ...counts, total }
 }
 
-export async function* listRuns(backend: Backend): AsyncGenerator<Run> {
+export async function* listRuns(backend: Backend): AsyncGenerator<LedgerRun> {
   const found: RunRow[] = []
   for await (const { value } of backend.scan(runSpace)) found.push(value)
   found.sort((one, other) => one.startedAt - other.startedAt || (one.id < other.id ? -1 : 1))

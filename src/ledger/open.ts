@@ -2,7 +2,7 @@
 
 import { type Location, openAt } from '../backends/index.ts'
 import { Ledger } from './ledger.ts'
-import { type LedgerInput, ledgerOptions } from './options.ts'
+import { type LedgerOptions, ledgerOptions } from './options.ts'
 import { ledgerSpaces } from './rows.ts'
 import { openSettings } from './settings.ts'
 import { readOptions } from '../platform/options.ts'
@@ -11,7 +11,7 @@ import { readOptions } from '../platform/options.ts'
  * Opens the ledger at a location: a directory (that of a store may be shared), `memory:`, `redis://…`, `dynamodb://…`,
  * or a backend of one's own, which brings its own namespace, clock and durability, and is closed with the ledger.
  */
-export async function openLedger(location: Location, input: LedgerInput = {}): Promise<Ledger> {
+export async function openLedger(location: Location, input: LedgerOptions = {}): Promise<Ledger> {
   const options = readOptions(ledgerOptions, input, 'Ledger options')
   return openAt(location, ledgerSpaces, options, async (backend) => {
     await openSettings(backend, options.create)

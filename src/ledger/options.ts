@@ -2,9 +2,28 @@
 
 import * as v from 'valibot'
 
+import type { Bytes } from '../platform/bytes.ts'
 import { locationOptions } from '../platform/options.ts'
 
 const TIME = 'must be a number of milliseconds from 1'
+
+/** What a ledger is opened with. */
+export interface LedgerOptions {
+  /** Ledgers of different namespaces in one location never see each other. Default: the unnamed one. */
+  readonly namespace?: string | undefined
+  /** Milliseconds after which lines no longer count and `prune()` removes them. Default: never. */
+  readonly retentionMs?: number | undefined
+  /** As for a store. Default of a directory: `fsync`. */
+  readonly durability?: 'fsync' | 'os' | undefined
+  /** Create the ledger if it is missing; `false` makes that an error. Default: `true`. */
+  readonly create?: boolean | undefined
+  /** Milliseconds that one operation waits for other processes or the server. Default: 30,000; on Redis 10,000. */
+  readonly timeoutMs?: number | undefined
+  /** Milliseconds since 1970. Default: the system's clock. */
+  readonly clock?: (() => number) | undefined
+  /** So many random bytes. Default: the system's. */
+  readonly random?: ((count: number) => Bytes) | undefined
+}
 
 export const ledgerOptions = v.strictObject({
   ...locationOptions,
@@ -17,5 +36,4 @@ export const ledgerOptions = v.strictObject({
   ),
 })
 
-export type LedgerInput = v.InferInput<typeof ledgerOptions>
-export type LedgerOptions = v.InferOutput<typeof ledgerOptions>
+export type CheckedLedgerOptions = v.InferOutput<typeof ledgerOptions>

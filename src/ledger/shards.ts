@@ -11,6 +11,7 @@ import { shardKey, type ShardRow, shards, type ShardState } from './rows.ts'
 import { requireRunning, runCell } from './runs.ts'
 
 export interface LeaseOptions {
+  /** Names who leases it. */
   readonly worker: string
   /** Milliseconds until others may take the shard over; progress renews it for as long again. */
   readonly leaseMs: number

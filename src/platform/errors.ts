@@ -42,6 +42,7 @@ const KIND_OF = {
   BACKEND_UNAVAILABLE: 'unavailable',
   BACKEND_FULL: 'unavailable',
   WORKER_FAILED: 'unavailable',
+  UNEXPECTED: 'invalid',
   INPUT_UNREADABLE: 'unavailable',
   OUTPUT_FAILED: 'unavailable',
   CONTENT_CORRUPT: 'corrupt',
@@ -74,6 +75,13 @@ export class PrestigeError extends Error {
     if (this.code === 'BACKEND_CLOSED' || this.code === 'CLAIM_LOST') return false
     return this.kind === 'conflict' || this.kind === 'unavailable'
   }
+}
+
+/** What was thrown, if it is ours; else an error with a code whose `cause` it is. */
+export function prestigeError(thrown: unknown): PrestigeError {
+  if (thrown instanceof PrestigeError) return thrown
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  return new PrestigeError('UNEXPECTED', message, { cause: thrown })
 }
 
 export const errorCodes: readonly ErrorCode[] = Object.freeze(

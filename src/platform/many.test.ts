@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { openStore, type Outcome, type Receipt } from '../index.ts'
+import { openStore, type ItemOutcome, type Receipt } from '../index.ts'
 
 async function* items(count: number) {
   for (let at = 0; at < count; at++) yield { key: `k${at}`, value: `v${at % 10}` }
@@ -77,7 +77,7 @@ describe('many at once', () => {
   it('stops when it is told to, after what was begun has ended', async () => {
     await using store = await openStore('memory:')
     const stop = new AbortController()
-    const outcomes: Outcome<Receipt>[] = []
+    const outcomes: ItemOutcome<Receipt>[] = []
     const running = (async () => {
       for await (const outcome of store.putMany(items(100_000), { signal: stop.signal })) {
         outcomes.push(outcome)
@@ -93,7 +93,7 @@ describe('many at once', () => {
   it('does not fail when the signal comes after the last item', async () => {
     await using store = await openStore('memory:')
     const stop = new AbortController()
-    const outcomes: Outcome<Receipt>[] = []
+    const outcomes: ItemOutcome<Receipt>[] = []
     for await (const outcome of store.putMany(items(10), { signal: stop.signal })) {
       outcomes.push(outcome)
       stop.abort()

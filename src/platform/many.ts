@@ -4,14 +4,20 @@
  * what became of the others.
  */
 
-import { PrestigeError } from './errors.ts'
+import { PrestigeError, prestigeError } from './errors.ts'
 import type { Bytes } from './bytes.ts'
 
 type Key = string | Bytes
 
-export type Outcome<T> =
-  | { readonly key: Key; readonly ok: true; readonly result: T }
-  | { readonly key: Key; readonly ok: false; readonly error: Error }
+/** What became of one of many. */
+export type ItemOutcome<T> =
+  | { readonly key: Key; readonly ok: true; readonly result: T; readonly error?: undefined }
+  | {
+      readonly key: Key
+      readonly ok: false
+      readonly error: PrestigeError
+      readonly result?: undefined
+    }
 
 export interface ManyOptions {
   /**
@@ -45,7 +51,7 @@ export function many<I, T>(
   items: Items<I>,
   work: Work<I, T>,
   options: ManyOptions = {},
-): Promise<Outcome<T>[]> | AsyncGenerator<Outcome<T>> {
+): Promise<ItemOutcome<T>[]> | AsyncGenerator<ItemOutcome<T>> {
   if (typeof items !== 'object' || items === null || items instanceof Uint8Array) throw noItems()
   if (Symbol.asyncIterator in items) return inOrder(items[Symbol.asyncIterator](), work, options)
   if (Symbol.iterator in items) return toArray(inOrder(items[Symbol.iterator](), work, options))
@@ -67,7 +73,7 @@ async function toArray<T>(outcomes: AsyncIterable<T>): Promise<T[]> {
 interface UnderWay<T> {
   readonly name: string
   readonly weight: number
-  readonly outcome: Promise<Outcome<T>>
+  readonly outcome: Promise<ItemOutcome<T>>
 }
 
 /** What is under way, in order, and whether there is room for more. */
@@ -89,7 +95,7 @@ class Window<T> {
   }
 
   /** Items of one key are done one after the other: the last of them wins, however long others take. */
-  add(name: string, weight: number, begin: () => Promise<Outcome<T>>): void {
+  add(name: string, weight: number, begin: () => Promise<ItemOutcome<T>>): void {
     const before = this.#lastOfKey.get(name)
     const outcome = before ? before.then(begin) : begin()
     this.#lastOfKey.set(name, outcome)
@@ -97,7 +103,7 @@ class Window<T> {
     this.#weight += weight
   }
 
-  async next(): Promise<Outcome<T> | undefined> {
+  async next(): Promise<ItemOutcome<T> | undefined> {
     const head = this.#underWay.shift()
     if (head === undefined) return undefined
     const outcome = await head.outcome
@@ -117,7 +123,7 @@ async function* inOrder<I, T>(
   source: Iterator<I> | AsyncIterator<I>,
   work: Work<I, T>,
   { signal }: ManyOptions,
-): AsyncGenerator<Outcome<T>> {
+): AsyncGenerator<ItemOutcome<T>> {
   signal?.throwIfAborted()
   const window = new Window<T>((result) => work.weighResult(result))
   const stop = stopOf(signal)
@@ -207,12 +213,12 @@ function nameOf<I, T>(item: I, work: Work<I, T>): string {
   }
 }
 
-async function outcomeOf<I, T>(item: I, work: Work<I, T>): Promise<Outcome<T>> {
+async function outcomeOf<I, T>(item: I, work: Work<I, T>): Promise<ItemOutcome<T>> {
   let key: Key = ''
   try {
     key = work.keyOf(item)
     return { key, ok: true, result: await work.perform(item) }
   } catch (error) {
-    return { key, ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+    return { key, ok: false, error: prestigeError(error) }
   }
 }

@@ -10,6 +10,11 @@ import { PrestigeError } from './errors.ts'
 
 type Schema = v.GenericSchema<unknown, object>
 
+/** Options of which some have defaults, filled in. */
+export type WithDefaults<T, K extends keyof T> = T & {
+  readonly [N in K]-?: Exclude<T[N], undefined>
+}
+
 /** `typed`: what somebody wrote who does not know the path `near.threshold`, such as `--threshold 90`. */
 export function readOptions<S extends Schema>(
   schema: S,

@@ -7,7 +7,6 @@ export {
   type MethodLine,
   type Report,
   reportOf,
-  reportOptions,
   type ReportOptions,
   type SimilarityBin,
   type SizeBin,

@@ -30,6 +30,13 @@ import { busiestSources, type Dominance, dominanceOf, type Matrix, matrixOf } fr
 
 export const REPORT_FORMAT = 1
 
+export interface ReportOptions {
+  /** Sources that are listed one by one; the others are summed up. Default: 12. */
+  readonly sourcesMax?: number | undefined
+  /** Version of the program that reports. Default: none. */
+  readonly version?: string | undefined
+}
+
 export const reportOptions = v.strictObject({
   sourcesMax: v.optional(
     v.pipe(
@@ -42,9 +49,7 @@ export const reportOptions = v.strictObject({
     12,
   ),
   version: v.optional(v.pipe(v.string(), v.description('Of the program that reports.'))),
-})
-
-export type ReportOptions = v.InferInput<typeof reportOptions>
+}) satisfies v.GenericSchema<ReportOptions>
 
 export interface MethodLine {
   readonly method: Method

@@ -12,6 +12,7 @@ import { percent, statusSentence } from './words.ts'
 export interface TextOptions {
   /** Columns, from 40; 80 if not given. */
   readonly width?: number | undefined
+  /** Escape sequences of a terminal. Default: `false`. */
   readonly colour?: boolean | undefined
 }
 

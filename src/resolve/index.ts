@@ -4,8 +4,8 @@ export { approximateThreshold } from './approximate-threshold.ts'
 export type { PairExplanation, VectorComparison } from './explain.ts'
 export type { ClusterMember, RepresentativeInfo } from './members.ts'
 export { openResolver } from './open.ts'
-export { type ResolverInput, type VectorInput, resolverOptionsFrom } from './options.ts'
-export type { Status } from './resolve.ts'
+export { type ResolverOptions, type VectorOptions, resolverOptionsFrom } from './options.ts'
+export type { ResolveStatus } from './resolve.ts'
 export type {
   Resolution,
   ResolveItem,

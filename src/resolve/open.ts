@@ -2,7 +2,7 @@
 
 import { type Location, openAt } from '../backends/index.ts'
 import { readOptions } from '../platform/options.ts'
-import { type ResolverInput, resolverOptions, withPreset } from './options.ts'
+import { type ResolverOptions, resolverOptions, withPreset } from './options.ts'
 import { Resolver } from './resolver.ts'
 import { resolverSpaces } from './rows.ts'
 import { openSettings } from './settings.ts'
@@ -14,7 +14,7 @@ import { openSettings } from './settings.ts'
  */
 export async function openResolver(
   location: Location,
-  input: ResolverInput = {},
+  input: ResolverOptions = {},
 ): Promise<Resolver> {
   const options = withPreset(readOptions(resolverOptions, input, 'Resolver options'))
   return openAt(location, resolverSpaces, options, async (backend) =>

@@ -5,6 +5,7 @@
 
 import * as v from 'valibot'
 
+import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
@@ -32,6 +33,74 @@ function milliseconds(help: string): v.GenericSchema<number> {
     v.maxValue(TIME_MS_MAX, rule),
     v.description(help),
   )
+}
+
+/** How vectors are found to be one thing. Remembered with the first opening that has it. */
+export interface VectorOptions {
+  /** Numbers in a vector. */
+  readonly dimensions: number
+  /** Minimum cosine of vectors that are one thing: above -1, up to 1. */
+  readonly threshold: number
+  /** Hyperplanes, a multiple of 8: more is slower and sharper. Default: 512. */
+  readonly bits?: number | undefined
+  /** Bands of bits, given with `rows`. Default: chosen by the threshold. */
+  readonly bands?: number | undefined
+  /** Bits in a band, given with `bands`. Default: chosen by the threshold. */
+  readonly rows?: number | undefined
+  /** How the planes are made. Default: `hadamard`. */
+  readonly form?: 'hadamard' | 'dense' | undefined
+  /** Where the planes come from. Default: 13,374,269. */
+  readonly seed?: number | undefined
+}
+
+/** What a resolver is opened with. What was not said of an existing resolver is as it was written. */
+export interface ResolverOptions {
+  /** Resolvers of different namespaces in one location never see each other. Default: the unnamed one. */
+  readonly namespace?: string | undefined
+  /** `lsh`: 40 bands of 5 rows over 3-character shingles, threshold 0.6. Default: none. */
+  readonly preset?: 'lsh' | undefined
+  /** Minimum Jaccard similarity of texts that are one thing: above 0, up to 1. Default: 0.8. */
+  readonly threshold?: number | undefined
+  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  readonly profile?: ShingleProfile | undefined
+  /** The form in which texts are compared: the name of a profile, or a function with a version. Default: `unicode`. */
+  readonly canonical?: CanonicalInput | undefined
+  /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128; 256 up to a threshold of 0.6. */
+  readonly slots?: number | undefined
+  /** Bands of a sketch, given with `rows`. Default: chosen by the threshold. */
+  readonly bands?: number | undefined
+  /** Slots in a band, given with `bands`. Default: chosen by the threshold. */
+  readonly rows?: number | undefined
+  /** What is kept of a representative to measure others by; with `sketch`, similarities are estimates. Default: `text`. */
+  readonly evidence?: 'text' | 'hashes' | 'sketch' | undefined
+  /** Needed to resolve vectors. Default: none. */
+  readonly vector?: VectorOptions | undefined
+  /** The most candidates that are ranked and measured. Default: 100. */
+  readonly candidatesMax?: number | undefined
+  /** Buckets of more representatives are passed over. Default: 1000; 200 on shared engines. */
+  readonly bucketMax?: number | undefined
+  /** Milliseconds after its last use at which a cluster is deleted. Default: never. */
+  readonly ttlMs?: number | undefined
+  /** The expiry of a cluster is moved at most this often, in milliseconds. Default: a tenth of `ttlMs`. */
+  readonly renewMs?: number | undefined
+  /** Answers kept in memory; 0: none. Default: 100,000. */
+  readonly cacheMax?: number | undefined
+  /** Milliseconds that an answer in memory may outlive its cluster, if others delete it. Default: 1000. */
+  readonly cacheMs?: number | undefined
+  /** Label metrics with the group, however many groups there are. Default: `false`. */
+  readonly labelGroups?: boolean | undefined
+  /** As for a store. Default of a directory: `fsync`. */
+  readonly durability?: 'fsync' | 'os' | undefined
+  /** Create the resolver if it is missing; `false` makes that an error. Default: `true`. */
+  readonly create?: boolean | undefined
+  /** Milliseconds that one operation waits for other processes or the server. Default: 30,000; on Redis 10,000. */
+  readonly timeoutMs?: number | undefined
+  /** Milliseconds since 1970. Default: the system's clock. */
+  readonly clock?: (() => number) | undefined
+  /** So many random bytes. Default: the system's. */
+  readonly random?: ((count: number) => Bytes) | undefined
+  /** Where counters, histograms and gauges go. Default: nowhere. */
+  readonly metrics?: MetricsSink | undefined
 }
 
 export const vectorOptions = v.strictObject({
@@ -91,11 +160,7 @@ export const resolverOptions = v.strictObject({
   ),
   labelGroups: v.optional(flag('Metrics are labelled with the group, however many there are.')),
   metrics: v.optional(given<MetricsSink>(isSink, 'an object with counter, histogram and gauge')),
-})
-
-export type ResolverInput = v.InferInput<typeof resolverOptions>
-export type ResolverOptions = v.InferOutput<typeof resolverOptions>
-export type VectorInput = v.InferInput<typeof vectorOptions>
+}) satisfies v.GenericSchema<ResolverOptions>
 
 const SEED = 13_374_269
 
@@ -122,7 +187,7 @@ const PRESETS = {
     cacheMax: 500_000,
     vector: LSH_VECTOR,
   },
-} as const satisfies Record<string, ResolverInput>
+} as const satisfies Record<string, ResolverOptions>
 
 /** What was not said is as the preset has it. */
 export function withPreset(options: ResolverOptions): ResolverOptions {
@@ -166,7 +231,7 @@ const SHARED_NAMES = {
  * `LSH_MAX_BUCKET_SIZE`, `LSH_RESOLVED_CACHE_SIZE` and their `VLSH_` counterparts. What is not set is as in the
  * preset `lsh`; nothing set gives no options at all.
  */
-export function resolverOptionsFrom(environment: Environment): ResolverInput {
+export function resolverOptionsFrom(environment: Environment): ResolverOptions {
   const options: Record<string, unknown> = numbersOf(environment, NAMES)
   const vector: Record<string, unknown> = numbersOf(environment, VECTOR_NAMES)
   const shingle = numberOf(environment, 'LSH_SHINGLE_SIZE')

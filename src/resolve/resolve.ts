@@ -39,7 +39,7 @@ import type { Subject } from './subject.ts'
 
 type AnyProbe = Probe<unknown, unknown>
 
-export type Status = 'new' | 'exact' | 'known' | 'match'
+export type ResolveStatus = 'new' | 'exact' | 'known' | 'match'
 
 export interface Rules {
   readonly ttlMs: number | undefined
@@ -49,7 +49,7 @@ export interface Rules {
 }
 
 export interface Ended {
-  readonly status: Status
+  readonly status: ResolveStatus
   /** Public id of the cluster. */
   readonly id: Buffer
   /** Public id of the representative it was measured against. */
@@ -157,7 +157,7 @@ function* liveRepresentative<P extends AnyProbe>(
     if (payload.mergedInto === undefined) {
       const isExact = resolved.isRepresentative && merges === 0
       const { similarity } = resolved
-      const status: Status = isExact ? 'exact' : 'known'
+      const status: ResolveStatus = isExact ? 'exact' : 'known'
       const ended: Ended = {
         status,
         id,

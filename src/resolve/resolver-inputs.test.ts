@@ -7,11 +7,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { placeOf } from '../../test/resolver/open.ts'
 import { textsOf } from '../../test/resolver/texts.ts'
 import { removeTemporaryDirectories } from '../../test/subjects.ts'
-import { openResolver, type ResolverInput, type ResolverValue } from '../index.ts'
+import { openResolver, type ResolverOptions, type ResolverValue } from '../index.ts'
 
 afterAll(removeTemporaryDirectories)
 
-const memory = (options: ResolverInput = {}) => openResolver('memory:', options)
+const memory = (options: ResolverOptions = {}) => openResolver('memory:', options)
 const VECTORS = { vector: { dimensions: 4, threshold: 0.9 } } as const
 
 describe('bad input', () => {

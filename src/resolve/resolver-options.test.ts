@@ -4,12 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 
 import { engines, placeOf } from '../../test/resolver/open.ts'
 import { removeTemporaryDirectories } from '../../test/subjects.ts'
-import {
-  type MetricLabels,
-  openResolver,
-  type ResolverInput,
-  resolverOptionsFrom,
-} from '../index.ts'
+import { openResolver, type ResolverOptions, resolverOptionsFrom } from '../index.ts'
+import type { MetricLabels } from '../platform/telemetry.ts'
 
 afterAll(removeTemporaryDirectories)
 
@@ -17,7 +13,7 @@ const TEXT = 'the quick brown fox jumps over the lazy dog while nobody is watchi
 const VECTOR = { dimensions: 4, threshold: 0.9 } as const
 
 describe.each(engines)('what a resolver was written with, on %s', (engine) => {
-  const others: [string, ResolverInput, RegExp][] = [
+  const others: [string, ResolverOptions, RegExp][] = [
     ['threshold', { threshold: 0.9 }, /threshold is 0.7 there, and 0.9 was asked for\. Leave/],
     ['profile', { profile: 'words-3' }, /profile is 'auto' there, and 'words-3' was asked for/],
     ['evidence', { evidence: 'sketch' }, /evidence is 'text' there, and 'sketch' was asked/],
@@ -97,10 +93,10 @@ describe('options', () => {
     ['unknown', { treshold: 0.8 }],
   ]
   it.each(wrong)('%s: %j is refused, and nothing is kept of it', async (_name, options) => {
-    const opening = openResolver('memory:', options as ResolverInput)
+    const opening = openResolver('memory:', options as ResolverOptions)
     await expect(opening).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     const place = await placeOf('memory')
-    await place.open(options as ResolverInput).catch(() => {})
+    await place.open(options as ResolverOptions).catch(() => {})
     await (await place.open({ threshold: 0.66, vector: VECTOR })).close()
   })
 

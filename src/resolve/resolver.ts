@@ -23,7 +23,7 @@ import {
   type RepresentativeInfo,
 } from './members.ts'
 import type { ResolverOptions } from './options.ts'
-import type { Ended, Rules, Status } from './resolve.ts'
+import type { Ended, Rules, ResolveStatus } from './resolve.ts'
 import { aliases, groups, oldIdOf, publicId, readPublicId } from './rows.ts'
 import {
   type OpenedSettings,
@@ -47,7 +47,7 @@ export interface Resolution {
   /** Of the thing: 22 characters of base64url. */
   readonly id: string
   /** `new`, `exact` (it is a representative), `known` (resolved before), `match` (found similar just now). */
-  readonly status: Status
+  readonly status: ResolveStatus
   /** To the representative; measured, or, where only sketches are kept, estimated. */
   readonly similarity: number
   /** The id of the representative it was measured against: `id`, unless that was merged into another. */
@@ -61,8 +61,8 @@ export interface ResolveItem {
 }
 
 export type ResolveOutcome =
-  | { readonly ok: true; readonly result: Resolution }
-  | { readonly ok: false; readonly error: Error }
+  | { readonly ok: true; readonly result: Resolution; readonly error?: undefined }
+  | { readonly ok: false; readonly error: PrestigeError; readonly result?: undefined }
 
 const CANDIDATES_MAX = 100
 const BUCKET_MAX = 1000
@@ -94,6 +94,7 @@ export class Resolver {
   readonly #instruments: Instruments | undefined
   readonly #forgetting: Forgetting
 
+  /** @internal */
   constructor(backend: Backend, opened: OpenedSettings, options: ResolverOptions) {
     const { settings, canonical } = opened
     const { serial } = backend
@@ -115,7 +116,10 @@ export class Resolver {
     this.#forgetting = new Forgetting(backend, this.#text, this.#vector)
   }
 
-  /** With the tables of what is there already. */
+  /**
+   * With the tables of what is there already.
+   * @internal
+   */
   static async open(...opened: ConstructorParameters<typeof Resolver>): Promise<Resolver> {
     const resolver = new Resolver(...opened)
     await resolver.#load()

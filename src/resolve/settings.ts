@@ -29,7 +29,7 @@ import {
   VectorTable,
 } from '../fingerprint/index.ts'
 import { textNearSettings, type TextNearSettings } from '../match/index.ts'
-import type { ResolverOptions, VectorInput } from './options.ts'
+import type { ResolverOptions, VectorOptions } from './options.ts'
 import { settings } from './rows.ts'
 
 const FORMAT_VERSION = 1
@@ -145,7 +145,7 @@ function canonicalOf(
   )
 }
 
-function vectorSettings(wanted: VectorInput, old: VectorSettings | undefined): VectorSettings {
+function vectorSettings(wanted: VectorOptions, old: VectorSettings | undefined): VectorSettings {
   const { dimensions, threshold: cosineMin } = wanted
   const { bits = old?.bits ?? DEFAULT_BITS } = wanted
   const { form = old?.form ?? 'hadamard', seed = old?.seed ?? DEFAULT_PLANES_SEED } = wanted

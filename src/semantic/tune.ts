@@ -6,7 +6,6 @@
  * threshold that fits all models and all texts, which is why none is a default.
  */
 
-import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
 import {
   type MeasuredPair,
@@ -16,7 +15,7 @@ import {
 } from '../compare/index.ts'
 import { documentSimilarity, embedDocuments } from './document.ts'
 import type { Embedder } from './embedding/embedder.ts'
-import { type GuardInput, type GuardName, guardNames, guardOptions, veto } from './guards/veto.ts'
+import { type GuardOptions, type GuardName, guardNames, guardOptions, veto } from './guards/veto.ts'
 
 export interface SemanticPair {
   readonly a: string
@@ -27,7 +26,8 @@ export interface SemanticPair {
 
 export interface SemanticTuneOptions extends Wanted {
   /** Which guards are asked; `false`: none. */
-  readonly guards?: GuardInput | false | undefined
+  readonly guards?: GuardOptions | false | undefined
+  /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -86,21 +86,8 @@ async function similaritiesOf(
   })
 }
 
-/** The least similarity that counts as the same. There is no default: it is given, or tuned. */
-export function requireSimilarityMin(value: unknown): number {
-  if (typeof value === 'number' && value > 0 && value <= 1) return value
-  const what =
-    value === undefined
-      ? 'is missing'
-      : `is a number above 0 and at most 1, not ${JSON.stringify(value)}`
-  throw new PrestigeError(
-    'INVALID_OPTIONS',
-    `semanticSimilarityMin ${what}. No value fits all models and texts: find yours with tuneSemantic.`,
-  )
-}
-
 /** Reads which guards are asked, once, at the edge. */
-export function readGuards(input: GuardInput | false = {}): Readonly<Record<GuardName, boolean>> {
+export function readGuards(input: GuardOptions | false = {}): Readonly<Record<GuardName, boolean>> {
   if (input !== false) return readOptions(guardOptions, input, 'Which guards to ask')
   // safe: a key for every guard.
   return Object.fromEntries(guardNames.map((name) => [name, false])) as Record<GuardName, boolean>

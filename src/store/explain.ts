@@ -4,30 +4,25 @@ import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/index.ts'
 import { findStory, type Story } from './transactions/get.ts'
 import { refuseUnknown } from './prepare.ts'
-import { hex, type Method, type Origin, originOf } from './receipt.ts'
-import { type ContentOutcome, refs } from './rows.ts'
+import { type ContentOrigin, type ContentStory, hex, originOf, readableKey } from './receipt.ts'
+import { refs } from './rows.ts'
 import type { StoreNear } from './near/store-near.ts'
 import type { Refused, StoreSemantic } from './semantic/store-semantic.ts'
 
-export interface Explanation {
+/** Why a key points where it points: what its receipt said, as far as it still holds. */
+export type Explanation = ContentStory & {
   readonly key: Buffer
-  readonly content: ContentOutcome
-  /** Of which content; absent when it was new. */
-  readonly of?: Origin
-  readonly method?: Method
-  /** By method `near` or `semantic`: how similar, and what was asked for at least. */
-  readonly similarity?: number
-  readonly threshold?: number
-  /** By method `semantic`: what the vectors are of. */
-  readonly embedder?: string
   /** Of what is linked to nothing: the nearest in meaning that something speaks against, and what. */
   readonly refused?: Refused
   /** The content the key points at. */
-  readonly points: Origin
+  readonly points: ContentOrigin
   /** What identifies that content: the SHA-256, in hex, of its bytes (or of its form, where forms are shared). */
   readonly digest: string
+  /** Length of the value. */
   readonly bytes: number
+  /** Milliseconds since 1970. */
   readonly putAt: number
+  /** Milliseconds since 1970. */
   readonly expiresAt?: number
   /** Other keys that point at the same content, in byte order, up to the limit asked for. */
   readonly sharedWith: readonly Buffer[]
@@ -55,7 +50,7 @@ export async function explain(
   const { entry, known } = story
   const { expiresAt } = entry
   return {
-    key: Buffer.from(key),
+    key: readableKey(Buffer.from(key)),
     ...why,
     ...(refused && { refused }),
     points: originOf(known),
@@ -67,11 +62,6 @@ export async function explain(
   }
 }
 
-type Cause = Pick<
-  Explanation,
-  'content' | 'of' | 'method' | 'similarity' | 'threshold' | 'embedder'
->
-
 /** How the store finds what is the same. */
 export interface ExplainHow {
   readonly sharesForms: boolean
@@ -79,7 +69,7 @@ export interface ExplainHow {
   readonly semantic: StoreSemantic | undefined
 }
 
-function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Cause {
+function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): ContentStory {
   const { entry, known, form, link, similarity, semanticLink, semanticSimilarity } = story
   const { outcome } = entry
   const threshold = near?.settings.similarityMin ?? 0
@@ -123,7 +113,7 @@ async function otherKeys(
   const range = { start: id, end: endOfPrefix(id), limit: limit + 1 }
   for await (const row of backend.scan(refs, range)) {
     const other = row.key.subarray(id.byteLength)
-    if (!equalBytes(other, key)) others.push(other)
+    if (!equalBytes(other, key)) others.push(readableKey(other))
   }
   return others.slice(0, limit)
 }

@@ -4,25 +4,25 @@ export type { Collected } from './collect.ts'
 export type { ExplainOptions, Explanation } from './explain.ts'
 export type { ListOptions } from './list.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
-export type { StoreInput } from './options.ts'
+export type { NearOptions, StoreOptions } from './options.ts'
 export {
   KEY_BYTES_MAX,
-  type Key,
+  type StoreKey,
   type PutItem,
   type PutOptions,
   VALUE_BYTES_MAX,
-  type Value,
+  type StoreValue,
 } from './prepare.ts'
-export type { KeyOutcome, Method, Origin, Receipt } from './receipt.ts'
+export type { KeyOutcome, Method, ContentOrigin, Receipt } from './receipt.ts'
 export { type ContentOutcome, storeSpaces } from './rows.ts'
 export type { SemanticVeto } from './semantic/arbiter.ts'
-export type { Judge, Rerank, SemanticInput } from './semantic/options.ts'
-export type { ReembedInput, Reembedded } from './semantic/reembed.ts'
+export type { Judge, Rerank, SemanticOptions } from './semantic/options.ts'
+export type { ReembedOptions, Reembedded } from './semantic/reembed.ts'
 export type { Refused } from './semantic/store-semantic.ts'
 export { type ShownSettings as StoreSettings } from './settings.ts'
 export { storedStore } from './stored.ts'
 export type { Similar, SimilarOptions } from './similar.ts'
-export type { Stats } from './stats.ts'
+export type { StoreStats } from './stats.ts'
 export type { Store } from './store.ts'
 export type { Counts } from './tallies.ts'
 export { type Lost, damagedPages, salvageStore, verifyStore } from './verify-location.ts'

@@ -2,13 +2,14 @@
 
 import { concat, endOfPrefix } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type Key, keyBytes, refuseUnknown } from './prepare.ts'
+import { type StoreKey, keyBytes, refuseUnknown } from './prepare.ts'
 
 export interface ListOptions {
   /** Only keys that start so. */
-  readonly prefix?: Key | undefined
+  readonly prefix?: StoreKey | undefined
   /** Only keys after this one: the last key of the page before. */
-  readonly startAfter?: Key | undefined
+  readonly startAfter?: StoreKey | undefined
+  /** At most so many keys. Default: all. */
   readonly limit?: number | undefined
 }
 

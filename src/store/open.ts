@@ -7,8 +7,8 @@ import type { ArchiveSource } from '../platform/archive-stream.ts'
 import { isDirectory } from '../platform/location.ts'
 import { readOptions } from '../platform/options.ts'
 import { readArchive, writeArchive } from './archive.ts'
-import { type StoreInput, type StoreOptions, storeOptions } from './options.ts'
-import type { Reembedded, ReembedInput } from './semantic/reembed.ts'
+import { type StoreOptions, type CheckedStoreOptions, storeOptions } from './options.ts'
+import type { Reembedded, ReembedOptions } from './semantic/reembed.ts'
 import { type PutItem, refuseUnknown } from './prepare.ts'
 import { storeSpaces } from './rows.ts'
 import { openSettings } from './settings.ts'
@@ -18,7 +18,7 @@ import { Store } from './store.ts'
  * Opens the store at a location: a directory, `memory:`, `redis://…`, `dynamodb://…`, or a backend of one's own. A
  * backend that is given brings its own namespace, clock and durability, and is closed with the store.
  */
-export async function openStore(location: Location, input: StoreInput = {}): Promise<Store> {
+export async function openStore(location: Location, input: StoreOptions = {}): Promise<Store> {
   const options = readOptions(storeOptions, input, 'Store options')
   return openAt(location, storeSpaces, options, (backend) => storeOn(backend, location, options))
 }
@@ -27,7 +27,7 @@ export async function openStore(location: Location, input: StoreInput = {}): Pro
 export async function storeOn(
   backend: Backend,
   location: Location,
-  options: StoreOptions,
+  options: CheckedStoreOptions,
 ): Promise<Store> {
   const opened = await openSettings(backend, options)
   const path = opened.semantic && indexPath(location, options.namespace)
@@ -37,7 +37,7 @@ export async function storeOn(
 /** Gives a store that compares meanings another embedder. Its bytes and keys stay as they are. */
 export async function reembedStore(
   location: Location,
-  input: ReembedInput & { readonly namespace?: string | undefined } = {},
+  input: ReembedOptions & { readonly namespace?: string | undefined } = {},
 ): Promise<Reembedded> {
   const { namespace, ...wanted } = input
   refuseUnknown(wanted, ['namespace', 'embedder', 'threshold', 'signal', 'onProgress'])
@@ -68,7 +68,7 @@ export interface Restored {
 /** A whole store as one stream of bytes, each content once: to carry it to another engine, or to put it aside. */
 export async function* archiveStore(
   location: Location,
-  input: Pick<StoreInput, 'namespace' | 'clock'> = {},
+  input: Pick<StoreOptions, 'namespace' | 'clock'> = {},
 ): AsyncGenerator<Buffer> {
   const backend = await backendAt(
     location,
@@ -76,14 +76,17 @@ export async function* archiveStore(
     readOptions(storeOptions, { ...input, ...readingOf(location) }, 'Archive options'),
   )
   try {
-    yield* writeArchive(backend, await openSettings(backend, { create: false }))
+    yield* writeArchive(
+      backend,
+      await openSettings(backend, readOptions(storeOptions, { create: false }, 'Archive options')),
+    )
   } finally {
     if (typeof location === 'string') await backend.close()
   }
 }
 
 /** Nothing is written, so a directory may be on media that cannot be. */
-function readingOf(location: Location): StoreInput {
+function readingOf(location: Location): StoreOptions {
   if (typeof location !== 'string') return {}
   return { create: false, ...(isDirectory(location) && { readOnly: true }) }
 }

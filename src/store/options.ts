@@ -2,11 +2,19 @@
 
 import * as v from 'valibot'
 
+import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
-import { flag, given, locationOptions, oneOf, share } from '../platform/options.ts'
-import type { SemanticInput } from './semantic/options.ts'
+import {
+  flag,
+  given,
+  locationOptions,
+  oneOf,
+  share,
+  type WithDefaults,
+} from '../platform/options.ts'
+import type { SemanticOptions } from './semantic/options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -19,6 +27,74 @@ function count(help: string): v.GenericSchema<number> {
   const rule = 'must be a whole number from 1'
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(1, rule), v.description(help))
 }
+
+/** How near duplicates are found, with `dedup: 'near'` or `'hybrid'`. All but the last two are remembered. */
+export interface NearOptions {
+  /** Minimum Jaccard similarity of texts that are linked: above 0, up to 1. Default: 0.8. */
+  readonly threshold?: number | undefined
+  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  readonly profile?: ShingleProfile | undefined
+  /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128; 256 up to a threshold of 0.6. */
+  readonly slots?: number | undefined
+  /** Bands of a sketch, given with `rows`. Default: chosen by the threshold. */
+  readonly bands?: number | undefined
+  /** Slots in a band, given with `bands`. Default: chosen by the threshold. */
+  readonly rows?: number | undefined
+  /** The most candidates that are measured for one text. Default: 100. */
+  readonly candidatesMax?: number | undefined
+  /** Buckets of more representatives are passed over. Default: 1000. */
+  readonly bucketMax?: number | undefined
+}
+
+/** What a store is opened with. What was not said of an existing store is as the store has it. */
+export interface StoreOptions {
+  /** Stores of different namespaces in one location never see each other. Default: the unnamed one. */
+  readonly namespace?: string | undefined
+  /**
+   * `exact`: identical bytes are kept once. `near`: similar texts are linked as well. `semantic`: texts that mean the
+   * same are. `hybrid`: both. Default: `exact`.
+   */
+  readonly dedup?: 'exact' | 'near' | 'semantic' | 'hybrid' | undefined
+  /** How near duplicates are found, with `dedup: 'near'` or `'hybrid'`. */
+  readonly near?: NearOptions | undefined
+  /** How texts that mean the same are found, with `dedup: 'semantic'` or `'hybrid'`. */
+  readonly semantic?: SemanticOptions | undefined
+  /** The form in which values are compared: the name of a profile, or a function with a version. Default: `none`. */
+  readonly canonical?: CanonicalInput | undefined
+  /** A value that the canonical profile cannot read: `error` refuses it, `bytes` keeps it as it is. Default: `error`. */
+  readonly onUnreadable?: 'error' | 'bytes' | undefined
+  /**
+   * `own`: every key gets its own bytes back. `representative`: values that are the same in canonical form, or near,
+   * share the bytes of the first one. Default: `own`.
+   */
+  readonly fidelity?: 'own' | 'representative' | undefined
+  /** `immediate`: content without a key is gone when `delete` resolves. `manual`: at `collect()`. Default: `immediate`. */
+  readonly gc?: 'immediate' | 'manual' | undefined
+  /** Check every value against its SHA-256 before it is returned or relied on. Default: `true`. */
+  readonly verifyReads?: boolean | undefined
+  /**
+   * `fsync`: acknowledged writes survive a power failure. `os`: they survive a crash of the process. Default of a
+   * directory: `fsync`.
+   */
+  readonly durability?: 'fsync' | 'os' | undefined
+  /** Of a directory: only read it, also on media that cannot be written. Default: `false`. */
+  readonly readOnly?: boolean | undefined
+  /** Milliseconds that one operation waits for other processes before it fails with `CONTENDED`. Default: 30,000. */
+  readonly timeoutMs?: number | undefined
+  /** Create the store if it is missing; `false` makes that an error. Default: `true`. */
+  readonly create?: boolean | undefined
+  /** Milliseconds since 1970. Default: the system's clock. */
+  readonly clock?: (() => number) | undefined
+  /** So many random bytes. Default: the system's. */
+  readonly random?: ((count: number) => Bytes) | undefined
+  /** Where counters, histograms and gauges go. Default: nowhere. */
+  readonly metrics?: MetricsSink | undefined
+  /** Where spans go. Default: nowhere. */
+  readonly tracer?: Tracer | undefined
+}
+
+/** Defaults filled in. */
+export type CheckedStoreOptions = WithDefaults<StoreOptions, 'onUnreadable' | 'gc' | 'verifyReads'>
 
 export const storeOptions = v.strictObject({
   ...locationOptions,
@@ -45,7 +121,7 @@ export const storeOptions = v.strictObject({
     }),
   ),
   semantic: v.optional(
-    given<SemanticInput>(
+    given<SemanticOptions>(
       (value) => typeof value === 'object' && value !== null,
       'how texts of like meaning are found',
     ),
@@ -90,7 +166,4 @@ export const storeOptions = v.strictObject({
   tracer: v.optional(
     given<Tracer>((value) => hasMethods(value, 'startSpan'), 'an object with startSpan'),
   ),
-})
-
-export type StoreInput = v.InferInput<typeof storeOptions>
-export type StoreOptions = v.InferOutput<typeof storeOptions>
+}) satisfies v.GenericSchema<StoreOptions>

@@ -13,8 +13,8 @@ import { NearInput } from './near/store-near.ts'
 import type { Prepared } from './transactions/put.ts'
 import type { Gc, Keeping } from './transactions/release.ts'
 
-export type Key = string | Bytes
-export type Value = string | Bytes
+export type StoreKey = string | Bytes
+export type StoreValue = string | Bytes
 
 /** Every engine can order keys of this length. */
 export const KEY_BYTES_MAX = 900
@@ -29,8 +29,8 @@ export interface PutOptions {
 
 /** One of many to put. */
 export interface PutItem extends PutOptions {
-  readonly key: Key
-  readonly value: Value
+  readonly key: StoreKey
+  readonly value: StoreValue
 }
 
 const PUT_OPTIONS = ['ttlMs']
@@ -67,7 +67,7 @@ export interface PrepareNotes {
   attribute(name: string, value: number): void
 }
 
-export function keyBytes(key: Key): Buffer {
+export function keyBytes(key: StoreKey): Buffer {
   const bytes = typeof key === 'string' ? utf8(key, 'INVALID_KEY', 'The key') : keyOf(key)
   if (bytes.byteLength > 0 && bytes.byteLength <= KEY_BYTES_MAX) return bytes
   throw new PrestigeError(
@@ -81,7 +81,7 @@ function keyOf(key: unknown): Buffer {
   throw new PrestigeError('INVALID_KEY', `A key is a string or bytes, not ${typeName(key)}.`)
 }
 
-export function valueBytes(value: Value): Buffer {
+export function valueBytes(value: StoreValue): Buffer {
   const bytes =
     typeof value === 'string' ? utf8(value, 'INVALID_VALUE', 'The value') : valueOf(value)
   if (bytes.byteLength <= VALUE_BYTES_MAX) return bytes
@@ -123,8 +123,8 @@ export function ttlOf(ttlMs: number | undefined): number | undefined {
 /** A promise only for values too large to be hashed at once. */
 export function prepare(
   how: Preparation,
-  key: Key,
-  value: Value,
+  key: StoreKey,
+  value: StoreValue,
   options: PutOptions | undefined,
   notes?: PrepareNotes,
 ): Prepared | Promise<Prepared> {

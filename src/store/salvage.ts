@@ -21,7 +21,7 @@ import {
 } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { ContentCheck, type Named } from './content-check.ts'
-import type { StoreInput } from './options.ts'
+import type { StoreOptions } from './options.ts'
 import { readContentOf } from './read-value.ts'
 import { findSettings, sharesFormsOf, type StoreSettings } from './settings.ts'
 import type { PutItem } from './prepare.ts'
@@ -67,9 +67,9 @@ interface Source {
 /** What the new store is opened with, and how the old one is read. */
 export async function targetInput(
   backend: Backend,
-  given: Pick<StoreInput, 'namespace' | 'canonical'>,
+  given: Pick<StoreOptions, 'namespace' | 'canonical'>,
   onLost: Hooks['onLost'],
-): Promise<Omit<Source, 'backend' | 'rows'> & { readonly input: StoreInput }> {
+): Promise<Omit<Source, 'backend' | 'rows'> & { readonly input: StoreOptions }> {
   const { namespace } = given
   const found = await settingsOf(backend)
   if (typeof found === 'string') {
@@ -108,7 +108,7 @@ async function settingsOf(backend: Backend): Promise<StoreSettings | string> {
   }
 }
 
-function inputOf({ dedup, fidelity, near, semantic }: StoreSettings): StoreInput {
+function inputOf({ dedup, fidelity, near, semantic }: StoreSettings): StoreOptions {
   return {
     dedup,
     fidelity,

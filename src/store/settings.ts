@@ -19,7 +19,7 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import { textNearSettings, type TextNearSettings } from '../match/index.ts'
-import type { StoreOptions } from './options.ts'
+import type { CheckedStoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'
 
@@ -109,7 +109,10 @@ export interface OpenedSettings {
 
 export async function openSettings(
   backend: Backend,
-  options: Pick<StoreOptions, 'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic'>,
+  options: Pick<
+    CheckedStoreOptions,
+    'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic'
+  >,
 ): Promise<OpenedSettings> {
   const given = options.canonical === undefined ? undefined : canonicalProfile(options.canonical)
   const profile = given ?? canonicalProfile('none')
@@ -143,7 +146,7 @@ export async function openSettings(
 /** Loaded only for stores that compare meanings. */
 async function openSemantic(
   there: StoreSettings | undefined,
-  options: Pick<StoreOptions, 'dedup' | 'semantic'>,
+  options: Pick<CheckedStoreOptions, 'dedup' | 'semantic'>,
 ): Promise<SemanticOpening | undefined> {
   const dedup = there?.dedup ?? options.dedup
   if (dedup !== 'semantic' && dedup !== 'hybrid') return undefined
@@ -153,7 +156,7 @@ async function openSemantic(
 
 function refuseMisplaced(
   dedup: StoreSettings['dedup'],
-  { near, semantic }: Pick<StoreOptions, 'near' | 'semantic'>,
+  { near, semantic }: Pick<CheckedStoreOptions, 'near' | 'semantic'>,
 ): void {
   const hasNear = dedup === 'near' || dedup === 'hybrid'
   if (!hasNear && near) {
@@ -176,7 +179,7 @@ const DEFAULT_THRESHOLD = 0.8
 
 /** Texts are compared in canonical form; without a profile of the store's own, that which reads the same is the same. */
 function wantedNear(
-  { dedup, near }: Pick<StoreOptions, 'dedup' | 'near'>,
+  { dedup, near }: Pick<CheckedStoreOptions, 'dedup' | 'near'>,
   profile: CanonicalProfile,
 ): NearSettings | undefined {
   if (dedup !== 'near' && dedup !== 'hybrid') return undefined
@@ -289,7 +292,7 @@ function damagedSettings(cause?: unknown): PrestigeError {
 
 function requireAsked(
   { dedup, fidelity, canonical, near }: StoreSettings,
-  options: Pick<StoreOptions, 'dedup' | 'fidelity' | 'near'>,
+  options: Pick<CheckedStoreOptions, 'dedup' | 'fidelity' | 'near'>,
   given: CanonicalProfile | undefined,
 ): void {
   const { threshold, profile, slots, bands, rows } = options.near ?? {}

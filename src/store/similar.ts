@@ -4,8 +4,8 @@ import { EMPTY, equalBytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
 import type { NotCompared, StoreNear } from './near/store-near.ts'
-import { refuseUnknown, type Value, valueBytes } from './prepare.ts'
-import { type Origin, originOf } from './receipt.ts'
+import { refuseUnknown, type StoreValue, valueBytes } from './prepare.ts'
+import { type ContentOrigin, originOf } from './receipt.ts'
 import type { Keeping } from './transactions/release.ts'
 import { digests } from './rows.ts'
 import type { StoreSemantic } from './semantic/store-semantic.ts'
@@ -22,7 +22,7 @@ export interface SimilarOptions {
 }
 
 /** A representative that a value is like. */
-export interface Similar extends Origin {
+export interface Similar extends ContentOrigin {
   /** Measured exactly. */
   readonly similarity: number
   readonly bytes: number
@@ -35,7 +35,7 @@ const DEFAULT_LIMIT = 10
 export async function similarTo(
   backend: Backend,
   { near, semantic }: Pick<Keeping, 'near' | 'semantic'>,
-  value: Value,
+  value: StoreValue,
   options: SimilarOptions,
 ): Promise<Similar[]> {
   refuseUnknown(options, ['limit', 'threshold'])

@@ -4,7 +4,7 @@ import type { ReadScope, Transaction } from '../backends/index.ts'
 import type { Keeping } from './transactions/release.ts'
 import { type Counts, readCounts } from './tallies.ts'
 
-export interface Stats extends Counts {
+export interface StoreStats extends Counts {
   readonly bytesSaved: number
   /** Bytes of all values divided by bytes stored; 1 for an empty store. */
   readonly dedupRatio: number
@@ -15,7 +15,7 @@ export interface Stats extends Counts {
 }
 
 /** All numbers are of one moment. */
-export function* readStats(scope: ReadScope, { near, semantic }: Keeping): Transaction<Stats> {
+export function* readStats(scope: ReadScope, { near, semantic }: Keeping): Transaction<StoreStats> {
   const counts = yield* readCounts(scope)
   const linked = near && (yield* near.stats())
   const meanings = semantic && (yield* semantic.graph.readCounts())

@@ -13,18 +13,24 @@ import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { findEntry, findValue, type Reading } from './transactions/get.ts'
 import { cleanUp, runWithPrerequisites, sketchIfNew } from './transactions/prerequisites.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
-import { type AtOnce, type Items, many, type ManyOptions, type Outcome } from '../platform/many.ts'
-import { nearOf } from './near/store-near.ts'
-import { type Notes, Observer } from './observe.ts'
-import type { StoreOptions } from './options.ts'
 import {
-  type Key,
+  type AtOnce,
+  type Items,
+  many,
+  type ManyOptions,
+  type ItemOutcome,
+} from '../platform/many.ts'
+import { loadNear, nearOf } from './near/store-near.ts'
+import { type Notes, Observer } from './observe.ts'
+import type { CheckedStoreOptions } from './options.ts'
+import {
+  type StoreKey,
   keyBytes,
   type Preparation,
   prepare,
   type PutItem,
   type PutOptions,
-  type Value,
+  type StoreValue,
 } from './prepare.ts'
 import {
   isEnd,
@@ -47,7 +53,7 @@ import {
   shownSettings,
 } from './settings.ts'
 import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
-import { readStats, type Stats } from './stats.ts'
+import { readStats, type StoreStats } from './stats.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
 export class Store {
@@ -61,8 +67,13 @@ export class Store {
   /** Rows of an older format are there, and settings that promise nothing else. */
   #isOld: boolean
 
-  /** `indexPath`: where an index of meanings is saved. */
-  constructor(backend: Backend, opened: OpenedSettings, options: StoreOptions, indexPath?: string) {
+  /** `indexPath`: where an index of meanings is saved. @internal */
+  constructor(
+    backend: Backend,
+    opened: OpenedSettings,
+    options: CheckedStoreOptions,
+    indexPath?: string,
+  ) {
     const { settings, profile } = opened
     const { metrics, tracer, onUnreadable, gc, verifyReads } = options
     const near = nearOf(backend, opened, options.near ?? {})
@@ -88,24 +99,15 @@ export class Store {
     }
   }
 
-  /** With the tables of what is there already. */
+  /** With the tables of what is there already. @internal */
   static async open(...opened: ConstructorParameters<typeof Store>): Promise<Store> {
     const store = new Store(...opened)
-    await store.#load()
+    await loadNear(store.#backend, store.#preparation.keeping.near)
     return store
   }
 
-  async #load(): Promise<void> {
-    const index = this.#preparation.keeping.near?.index
-    await index?.load(this.#backend).catch((error: unknown) => {
-      // A store whose index is damaged must open, or nobody could verify it. Every search will fail by name.
-      if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
-      index.invalidate()
-    })
-  }
-
   /** Keeps the value under the key, sharing content that is there already, and says which. */
-  async put(key: Key, value: Value, options?: PutOptions): Promise<Receipt> {
+  async put(key: StoreKey, value: StoreValue, options?: PutOptions): Promise<Receipt> {
     this.#gate.enter()
     try {
       if (this.#isOld) await this.#raise()
@@ -128,7 +130,7 @@ export class Store {
   }
 
   /** The very bytes put under the key, or `undefined`. */
-  async get(key: Key): Promise<Buffer | undefined> {
+  async get(key: StoreKey): Promise<Buffer | undefined> {
     this.#gate.enter()
     try {
       if (this.#observer) return await this.#observer.observe('get', (n) => this.#get(key, n))
@@ -143,7 +145,7 @@ export class Store {
   }
 
   /** The value as text. A value that is not UTF-8 is an error, never replacement characters. */
-  async getText(key: Key): Promise<string | undefined> {
+  async getText(key: StoreKey): Promise<string | undefined> {
     const bytes = await this.get(key)
     if (bytes === undefined) return undefined
     try {
@@ -157,13 +159,13 @@ export class Store {
     }
   }
 
-  async has(key: Key): Promise<boolean> {
+  async has(key: StoreKey): Promise<boolean> {
     const bytes = keyBytes(key)
     return this.#gate.pass(async () => (await this.#backend.read(findEntry, bytes)) !== undefined)
   }
 
   /** Whether the key was there. */
-  async delete(key: Key): Promise<boolean> {
+  async delete(key: StoreKey): Promise<boolean> {
     return this.#gate.pass(async () => {
       if (this.#isOld) await this.#raise()
       if (!this.#observer) return this.#delete(key)
@@ -175,8 +177,11 @@ export class Store {
    * Puts many. What is there at once (an array, a Set) gives a promise of all outcomes; what comes bit by bit
    * (an async iterable) gives outcomes bit by bit, and goes on only as they are taken.
    */
-  putMany(items: AsyncIterable<PutItem>, options?: ManyOptions): AsyncGenerator<Outcome<Receipt>>
-  putMany(items: AtOnce<PutItem>, options?: ManyOptions): Promise<Outcome<Receipt>[]>
+  putMany(
+    items: AsyncIterable<PutItem>,
+    options?: ManyOptions,
+  ): AsyncGenerator<ItemOutcome<Receipt>>
+  putMany(items: AtOnce<PutItem>, options?: ManyOptions): Promise<ItemOutcome<Receipt>[]>
   putMany(items: Items<PutItem>, options?: ManyOptions) {
     // What is no value at all is refused by its own put, and weighs nothing.
     const weigh = ({ value }: PutItem) => value?.length ?? 0
@@ -186,21 +191,24 @@ export class Store {
   }
 
   getMany(
-    keys: AsyncIterable<Key>,
+    keys: AsyncIterable<StoreKey>,
     options?: ManyOptions,
-  ): AsyncGenerator<Outcome<Buffer | undefined>>
-  getMany(keys: AtOnce<Key>, options?: ManyOptions): Promise<Outcome<Buffer | undefined>[]>
-  getMany(keys: Items<Key>, options?: ManyOptions) {
-    const perform = (key: Key) => this.get(key)
+  ): AsyncGenerator<ItemOutcome<Buffer | undefined>>
+  getMany(keys: AtOnce<StoreKey>, options?: ManyOptions): Promise<ItemOutcome<Buffer | undefined>[]>
+  getMany(keys: Items<StoreKey>, options?: ManyOptions) {
+    const perform = (key: StoreKey) => this.get(key)
     const weighResult = (value: Buffer | undefined) => value?.byteLength ?? 0
     return many(keys, { keyOf: (key) => key, weigh: () => 0, perform, weighResult }, options)
   }
 
-  deleteMany(keys: AsyncIterable<Key>, options?: ManyOptions): AsyncGenerator<Outcome<boolean>>
-  deleteMany(keys: AtOnce<Key>, options?: ManyOptions): Promise<Outcome<boolean>[]>
-  deleteMany(keys: Items<Key>, options?: ManyOptions) {
-    const perform = (key: Key) => this.delete(key)
-    const work = { keyOf: (key: Key) => key, weigh: () => 0, perform, weighResult: () => 0 }
+  deleteMany(
+    keys: AsyncIterable<StoreKey>,
+    options?: ManyOptions,
+  ): AsyncGenerator<ItemOutcome<boolean>>
+  deleteMany(keys: AtOnce<StoreKey>, options?: ManyOptions): Promise<ItemOutcome<boolean>[]>
+  deleteMany(keys: Items<StoreKey>, options?: ManyOptions) {
+    const perform = (key: StoreKey) => this.delete(key)
+    const work = { keyOf: (key: StoreKey) => key, weigh: () => 0, perform, weighResult: () => 0 }
     return many(keys, work, options)
   }
 
@@ -229,7 +237,7 @@ export class Store {
   }
 
   /** What the receipt said, and which other keys share the content; `undefined` for a missing key. */
-  async explain(key: Key, options: ExplainOptions = {}): Promise<Explanation | undefined> {
+  async explain(key: StoreKey, options: ExplainOptions = {}): Promise<Explanation | undefined> {
     const bytes = keyBytes(key)
     const { sharesForms, keeping } = this.#preparation
     const how = { sharesForms, near: keeping.near, semantic: keeping.semantic }
@@ -237,13 +245,13 @@ export class Store {
   }
 
   /** What in the store is like this value, the most similar first. Nothing is kept. */
-  async similar(value: Value, options: SimilarOptions = {}): Promise<Similar[]> {
+  async similar(value: StoreValue, options: SimilarOptions = {}): Promise<Similar[]> {
     const { keeping } = this.#preparation
     return this.#gate.pass(() => similarTo(this.#backend, keeping, value, options))
   }
 
   /** Exact at all times, and read without a scan. */
-  async stats(): Promise<Stats> {
+  async stats(): Promise<StoreStats> {
     const { keeping } = this.#preparation
     const stats = await this.#gate.pass(() => this.#backend.read(readStats, keeping))
     this.#observer?.gauge('prestige.store.total_bytes', stats.contentBytes)
@@ -314,8 +322,8 @@ export class Store {
   }
 
   async #observedPut(
-    key: Key,
-    value: Value,
+    key: StoreKey,
+    value: StoreValue,
     options: PutOptions | undefined,
     notes: Notes,
   ): Promise<Receipt> {
@@ -346,7 +354,7 @@ export class Store {
     return end
   }
 
-  async #get(key: Key, notes: Notes): Promise<Buffer | undefined> {
+  async #get(key: StoreKey, notes: Notes): Promise<Buffer | undefined> {
     const bytes = keyBytes(key)
     notes.attribute('key_bytes', bytes.byteLength)
     const value = await readValue(this.#backend, bytes, this.#reading, notes)
@@ -356,7 +364,7 @@ export class Store {
     return value
   }
 
-  async #delete(key: Key, notes?: Notes): Promise<boolean> {
+  async #delete(key: StoreKey, notes?: Notes): Promise<boolean> {
     const { gc, keeping } = this.#preparation
     const body = notes ? notes.counting(removeKey) : removeKey
     const bytes = keyBytes(key)

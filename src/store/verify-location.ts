@@ -12,7 +12,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import { isDirectory } from '../platform/location.ts'
 import { openStore, storeOn } from './open.ts'
 import { readOptions } from '../platform/options.ts'
-import { type StoreInput, type StoreOptions, storeOptions } from './options.ts'
+import { type StoreOptions, type CheckedStoreOptions, storeOptions } from './options.ts'
 import { storeSpaces } from './rows.ts'
 import { type Lost, salvage, type Salvaged, targetInput } from './salvage.ts'
 import type { Gap } from './tolerant-scan.ts'
@@ -29,7 +29,7 @@ const NOTHING_READ = { keys: 0, contents: 0, contentBytes: 0, unfinishedUploads:
 
 export async function verifyStore(
   location: string,
-  input: StoreInput,
+  input: StoreOptions,
   options: VerifyStoreOptions = {},
 ): Promise<VerifyReport> {
   const pages = await damagedPages(location)
@@ -65,7 +65,7 @@ function beyondRepair([first, ...others]: readonly Problem[]): PrestigeError {
 
 async function verifyRows(
   location: string,
-  input: StoreInput,
+  input: StoreOptions,
   { onSize, ...options }: VerifyStoreOptions,
   isDamaged: boolean,
 ): Promise<VerifyReport> {
@@ -99,7 +99,7 @@ function isCorrupt(error: unknown): error is PrestigeError {
 
 async function sourceOf(
   location: string,
-  options: StoreOptions,
+  options: CheckedStoreOptions,
   isReadOnly: boolean,
 ): Promise<Backend> {
   const readOnly = isReadOnly && isDirectory(location)
@@ -112,7 +112,7 @@ async function sourceOf(
 
 async function openDamaged(
   directory: string,
-  { namespace, clock }: StoreOptions,
+  { namespace, clock }: CheckedStoreOptions,
 ): Promise<Backend> {
   const { openReadOnly } = await import('../backends/lmdb/index.ts')
   return openReadOnly(directory, { spaces: storeSpaces, namespace, clock, isTolerant: true })
@@ -150,7 +150,7 @@ export interface SalvageOptions {
 export async function salvageStore(
   location: string,
   target: string,
-  input: Pick<StoreInput, 'namespace' | 'canonical'> = {},
+  input: Pick<StoreOptions, 'namespace' | 'canonical'> = {},
   options: SalvageOptions = {},
 ): Promise<Salvaged> {
   await requireEmpty(target)

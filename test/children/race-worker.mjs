@@ -4,7 +4,9 @@
  * Argument: JSON of { location, crashes, seed, unchecked }.
  */
 
-import { openResolver, openStore, resolverSpaces, storeSpaces } from '../../dist/index.js'
+import { openResolver, openStore } from '../../dist/index.js'
+import { resolverSpaces } from '../../dist/resolve/index.js'
+import { storeSpaces } from '../../dist/store/index.js'
 import { openBackend } from '../../dist/backends/open.js'
 import { seededRandom } from '../../dist/backends/simulated/backend.js'
 

@@ -1,6 +1,6 @@
 /** The ledger as a plain Map: each document has its lines, the last of which is in force. */
 
-import type { FinalStatus, LineStatus } from '../../src/index.ts'
+import type { FinalStatus, LineStatus } from '../../src/ledger/index.ts'
 
 export interface Version {
   readonly status: LineStatus

@@ -3,13 +3,9 @@
 import { openBackend } from '../../src/backends/open.ts'
 import { canonicalProfile } from '../../src/canonical/index.ts'
 import { jaccard, shingleHashes, sketchOf } from '../../src/fingerprint/index.ts'
-import {
-  openResolver,
-  openStore,
-  resolverSpaces,
-  type Resolver,
-  storeSpaces,
-} from '../../src/index.ts'
+import { openResolver, openStore, type Resolver } from '../../src/index.ts'
+import { resolverSpaces } from '../../src/resolve/index.ts'
+import { storeSpaces } from '../../src/store/index.ts'
 import { TextScheme } from '../../src/match/scheme/text.ts'
 import type { Delivery } from './work.ts'
 

@@ -1,6 +1,7 @@
 /** Resolvers to test, on every serial engine, with a clock that a test moves. */
 
-import { openResolver, type Resolver, type ResolverInput, resolverSpaces } from '../../src/index.ts'
+import { openResolver, type Resolver, type ResolverOptions } from '../../src/index.ts'
+import { resolverSpaces } from '../../src/resolve/index.ts'
 import type { Backend } from '../../src/backends/contract.ts'
 import { openLmdb } from '../../src/backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../../src/backends/memory/backend.ts'
@@ -12,7 +13,7 @@ export interface Place {
   readonly clock: { time: number }
   /** A backend of its own on the same rows, at every call. */
   backend(): Promise<Backend>
-  open(options?: ResolverInput): Promise<Resolver>
+  open(options?: ResolverOptions): Promise<Resolver>
   /** What is wrong with the rows. */
   audit(resolver: Resolver, ...groups: readonly string[]): Promise<string[]>
 }

@@ -7,7 +7,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { PrestigeError } from '../../src/platform/errors.ts'
-import { openResolver, type ResolverInput } from '../../src/index.ts'
+import { openResolver, type ResolverOptions } from '../../src/index.ts'
 import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { leftovers, textNear } from '../../src/resolve/rows.ts'
 import type { Resolver } from '../../src/resolve/resolver.ts'
@@ -28,7 +28,7 @@ const LONG = Array.from({ length: 400 }, (_, at) => `long${at}`).join(' ')
 
 interface Regime {
   readonly name: string
-  readonly options: ResolverInput
+  readonly options: ResolverOptions
   /** What bands miss may be there; without it, nothing is missed. */
   readonly misses: boolean
   readonly ttl: boolean

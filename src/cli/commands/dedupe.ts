@@ -12,10 +12,10 @@ import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
-import type { Deduper, Job, JobConfig, JobResult, Watcher } from '../../index.ts'
+import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
 import { inputBytes } from '../dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe-report.ts'
-import { isShown, recordPath, REPORTS, showRecords } from '../../dedupe/index.ts'
+import { isShown, type JobConfig, recordPath, REPORTS, showRecords } from '../../dedupe/index.ts'
 import { isAnythingSaid, placesOf, settingsOf } from '../dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
@@ -175,7 +175,7 @@ class Work {
   }
 
   /** Bytes of texts are not those of files, so what is done is corrected at the end of every shard. */
-  #watcher(): Watcher {
+  #watcher(): JobEvents {
     const progress = this.#progress
     let documents = 0
     let before = 0

@@ -1,6 +1,7 @@
 /** `ledger`: what it says of a document, of a source or run, and in numbers. It only reads. */
 
-import type { Ledger, LedgerLine, LineCounts, Run, RunLine } from '../../index.ts'
+import type { Ledger, LedgerLine, LedgerRun } from '../../index.ts'
+import type { LineCounts, RunLine } from '../../ledger/index.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
@@ -113,7 +114,7 @@ async function stats(ledger: Ledger, invocation: Invocation): Promise<void> {
   const names = namesOf(invocation)
   const counts = await ledger.counts(names)
   const isWhole = names.source === undefined && names.run === undefined
-  const runs: Run[] = []
+  const runs: LedgerRun[] = []
   if (isWhole) for await (const one of ledger.runs()) runs.push(one)
   if (invocation.flag('json')) return printJson(isWhole ? { counts, runs } : { counts })
   await print(countTable(counts) + (runs.length > 0 ? `\n${runTable(runs)}` : ''))
@@ -128,7 +129,7 @@ function countTable(counts: LineCounts): string {
   )
 }
 
-function runTable(runs: readonly Run[]): string {
+function runTable(runs: readonly LedgerRun[]): string {
   const rows = runs.map(({ id, status, startedAt, counts }) => [
     status,
     time(startedAt),

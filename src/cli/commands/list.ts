@@ -1,6 +1,6 @@
 /** `list [LOCATION]`: what is kept there, in all namespaces. */
 
-import type { Stored } from '../../index.ts'
+import type { Stored } from '../../location/index.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'
 import { stateWithin } from '../location.ts'

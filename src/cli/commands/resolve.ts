@@ -4,6 +4,7 @@
  * One bad line never hides what became of the others: it is reported and counted, and the exit code is 1.
  */
 
+import { prestigeError } from '../../platform/errors.ts'
 import { harmless, harmlessLines } from '../../platform/harmless.ts'
 import type { Resolution, ResolveOutcome, Resolver } from '../../index.ts'
 import { EXIT_FAILED, systemCode, usageFailure } from '../failure.ts'
@@ -112,8 +113,7 @@ class Resolving {
       const result = await this.#resolver.lookup(item.group, item.value)
       return { item, outcome: result ? { ok: true, result } : 'unknown' }
     } catch (error) {
-      if (error instanceof Error) return { item, outcome: { ok: false, error } }
-      throw error
+      return { item, outcome: { ok: false, error: prestigeError(error) } }
     }
   }
 

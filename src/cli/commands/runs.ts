@@ -1,7 +1,7 @@
 /** `runs`: the runs of a state, the oldest first. */
 
 import { stateOf } from '../dedupe-settings.ts'
-import type { RunInfo } from '../../index.ts'
+import type { RunInfo } from '../../dedupe/index.ts'
 import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
 import { table } from '../table.ts'

@@ -1,4 +1,4 @@
-import type { Stats, StoreSettings } from '../../index.ts'
+import type { StoreStats, StoreSettings } from '../../index.ts'
 import type { Invocation } from '../invocation.ts'
 import { print, printJson } from '../output.ts'
 import { table } from '../table.ts'
@@ -17,12 +17,12 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 /** Until `collect`, a store may hold more content than its keys refer to. */
-function saved({ valueBytes, contentBytes, bytesSaved }: Stats): string[] {
+function saved({ valueBytes, contentBytes, bytesSaved }: StoreStats): string[] {
   if (bytesSaved >= 0) return ['saved', ratio(valueBytes, contentBytes), size(bytesSaved), '']
   return ['saved', '', size(0), `${size(-bytesSaved)} of content without keys; see collect`]
 }
 
-function tableOf(stats: Stats, settings: StoreSettings): string {
+function tableOf(stats: StoreStats, settings: StoreSettings): string {
   const { keys, keysWithExpiry, valueBytes, contents, contentBytes, near, semantic } = stats
   const { canonical, fidelity } = settings
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''

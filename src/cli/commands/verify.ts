@@ -3,8 +3,9 @@
  * what is readable and right.
  */
 
-import type { LocationReport, Problem, VerifyReport } from '../../index.ts'
-import type { Lost } from '../../store/index.ts'
+import type { VerifyReport } from '../../index.ts'
+import type { LocationReport } from '../../location/index.ts'
+import type { Lost, Problem } from '../../store/index.ts'
 import { EXIT_CORRUPT, Failure, systemCode, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
 import { notationOf } from '../key-notation.ts'

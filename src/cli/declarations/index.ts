@@ -4,7 +4,8 @@
  * Only data, because every start loads it.
  */
 
-import type { KindName, StoreInput } from '../../index.ts'
+import type { StoreOptions } from '../../index.ts'
+import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
@@ -24,7 +25,7 @@ export interface OptionForm {
   readonly isValueOptional?: boolean
 }
 
-type Choices<K extends keyof StoreInput> = readonly Extract<StoreInput[K], string>[]
+type Choices<K extends keyof StoreOptions> = readonly Extract<StoreOptions[K], string>[]
 
 const canonical = [
   'none',

@@ -7,6 +7,9 @@ import * as v from 'valibot'
 
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import { flag, given, oneOf, readOptions } from '../../platform/options.ts'
+import type { DedupeConfig, DedupeSettings } from './options.ts'
+
+export type { DedupeConfig, DedupeSettings, KeepRule } from './options.ts'
 
 const profile = v.optional(
   given<ShingleProfile>(
@@ -124,7 +127,6 @@ const semantic = v.strictObject({
 })
 
 const KEEP = ['first', 'longest', 'newest', 'quality', 'source', 'type'] as const
-export type KeepRule = (typeof KEEP)[number]
 
 export const dedupeSchema = v.strictObject({
   exact: v.optional(exact, {}),
@@ -153,11 +155,8 @@ export const dedupeSchema = v.strictObject({
     flag('The result does not depend on the order of the documents.'),
     false,
   ),
-})
+}) satisfies v.GenericSchema<DedupeSettings, DedupeConfig>
 
-export type DedupeInput = v.InferInput<typeof dedupeSchema>
-export type DedupeConfig = v.InferOutput<typeof dedupeSchema>
-
-export function readConfig(input: DedupeInput): Readonly<DedupeConfig> {
+export function readConfig(input: DedupeSettings): Readonly<DedupeConfig> {
   return readOptions(dedupeSchema, input, 'The dedupe config')
 }

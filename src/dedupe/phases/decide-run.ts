@@ -49,7 +49,7 @@ import {
 const UNDER_WAY_MAX = 2
 const LANES = 4
 
-export interface Watcher {
+export interface JobEvents {
   readonly signal?: AbortSignal | undefined
   /** Threads that read and prepare ahead; 0: none but this one. */
   readonly threads?: number | undefined
@@ -68,7 +68,7 @@ export interface Watcher {
 
 export interface DecideOptions {
   readonly reading: ReadingInput
-  readonly watcher: Watcher
+  readonly watcher: JobEvents
   /** The first reject is thrown. */
   readonly strict: boolean
   readonly leases: Leases
@@ -190,7 +190,7 @@ async function* batchesLeft(
 }
 
 /** Reports every shard once, whoever has read it to its end. */
-function tellingOf(run: RunRow, watcher: Watcher): (index: number) => void {
+function tellingOf(run: RunRow, watcher: JobEvents): (index: number) => void {
   const told = new Set<number>()
   return (index) => {
     const shard = run.shards[index]
@@ -203,7 +203,7 @@ async function decideBatch(
   state: State,
   held: Held,
   batch: Batch,
-  watcher: Watcher,
+  watcher: JobEvents,
 ): Promise<void> {
   const { run } = held
   // Where transactions are small, document by document. One after another: of two copies the first is kept.
@@ -277,7 +277,7 @@ async function letWait(
   for (const part of parts) await backend.run(wait, held, part, rank, valueBytesMax)
 }
 
-function tellProgress({ placed }: Batch, watcher: Watcher): void {
+function tellProgress({ placed }: Batch, watcher: JobEvents): void {
   const bytes = placed.reduce((sum, { document }) => sum + document.bytes, 0)
   watcher.onProgress?.(placed.length, bytes)
 }
@@ -305,7 +305,7 @@ async function decidePending(
   state: State,
   run: RunRow,
   held: Held,
-  watcher: Watcher,
+  watcher: JobEvents,
 ): Promise<void> {
   watcher.onPhase?.('deciding', run.id)
   const prefix = runPrefix(run.id)

@@ -33,11 +33,12 @@ export interface Timers {
   every(ms: number, work: () => void): () => void
 }
 
-export interface Sharing {
+export interface WorkerOptions {
   /** Milliseconds without a sign of life after which others take over what a worker has begun (30,000). */
   readonly leaseMs?: number | undefined
   /** Names the worker; else machine and process do. */
   readonly worker?: string | undefined
+  /** How it waits, for tests. Default: the system's timers. */
   readonly timers?: Timers | undefined
 }
 
@@ -138,7 +139,7 @@ export class Leases {
   constructor(
     backend: Backend,
     run: LeasedRun,
-    { worker, leaseMs = LEASE_MS, timers }: Sharing = {},
+    { worker, leaseMs = LEASE_MS, timers }: WorkerOptions = {},
   ) {
     this.#backend = backend
     this.#run = run.id

@@ -14,7 +14,7 @@ import { finishRun, finishShard, noteProgress, runCell } from '../../ledger/inde
 import type { DedupeConfig } from '../config/config.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
 import { stopped, violations } from './guards.ts'
-import type { Watcher } from './decide-run.ts'
+import type { JobEvents } from './decide-run.ts'
 import { type Held, isLost, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { Outcome } from './outcome.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
@@ -61,7 +61,7 @@ export interface Manifest {
 }
 
 export interface PublishOptions {
-  readonly watcher?: Watcher | undefined
+  readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
 }
 

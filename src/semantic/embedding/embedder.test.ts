@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { documentOf, documentSimilarity, embedDocuments, vectorCosine } from '../document.ts'
-import { tuneSemantic, requireSimilarityMin } from '../tune.ts'
+import { tuneSemantic } from '../tune.ts'
 import { thresholdSvg } from '../../compare/threshold-svg.ts'
 import { type Embedder, windowsOf } from './embedder.ts'
 
@@ -138,13 +138,5 @@ describe('tuning by meaning', () => {
     const tuning = await tuneSemantic(pairs, letters, { guards: false })
     expect(tuning.chosen.falsePositives).toBe(1)
     expect(tuning.vetoes.numbers).toEqual({ duplicates: 0, different: 0 })
-  })
-
-  it('has no threshold of its own', () => {
-    expect(requireSimilarityMin(0.9)).toBe(0.9)
-    expect(() => requireSimilarityMin(undefined)).toThrow(/is missing.*tuneSemantic/)
-    for (const bad of [0, 1.1, NaN, '0.9']) {
-      expect(() => requireSimilarityMin(bad)).toThrow(/semanticSimilarityMin/)
-    }
   })
 })

@@ -9,6 +9,7 @@
 import { PrestigeError } from '../../platform/errors.ts'
 
 export interface EmbedOptions {
+  /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
 }
 

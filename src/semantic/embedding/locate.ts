@@ -12,7 +12,7 @@ import { basename, isAbsolute, join, resolve } from 'node:path'
 
 import { PrestigeError } from '../../platform/errors.ts'
 import { families, type ModelCard, models, type Pooling, type WeightsFormat } from './models.ts'
-import type { EmbedderOptions } from './options.ts'
+import type { CheckedEmbedderOptions } from './options.ts'
 
 /** All that a thread needs to load a model. */
 export interface ModelPlan {
@@ -30,7 +30,7 @@ export interface ModelPlan {
   readonly tokenizerSha256: string | undefined
 }
 
-export function locateModel(model: string, options: EmbedderOptions): ModelPlan {
+export function locateModel(model: string, options: CheckedEmbedderOptions): ModelPlan {
   const card = models.find(({ id }) => id === model)
   if (card) return known(card, options)
   const isPath = isAbsolute(model) || /^\.{1,2}([/\\]|$)/.test(model) || existsSync(model)
@@ -43,7 +43,7 @@ export function locateModel(model: string, options: EmbedderOptions): ModelPlan 
   )
 }
 
-function known(card: ModelCard, options: EmbedderOptions): ModelPlan {
+function known(card: ModelCard, options: CheckedEmbedderOptions): ModelPlan {
   const wanted = card.packages.filter(
     ({ name }) => options.weights === undefined || name === options.weights,
   )
@@ -94,7 +94,7 @@ const WEIGHTS_NAMES = [
   'model_quantized.onnx',
 ]
 
-function onDisk(directory: string, options: EmbedderOptions): ModelPlan {
+function onDisk(directory: string, options: CheckedEmbedderOptions): ModelPlan {
   const weights =
     options.file ?? WEIGHTS_NAMES.find((name) => existsSync(join(directory, name))) ?? ''
   for (const name of ['tokenizer.json', weights || WEIGHTS_NAMES.slice(0, 2).join(' or ')]) {

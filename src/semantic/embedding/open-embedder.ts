@@ -9,7 +9,7 @@ import { documentOf } from '../document.ts'
 import type { Embedder, EmbedOptions } from './embedder.ts'
 import { locateModel, type ModelPlan } from './locate.ts'
 import { MODEL_DEFAULT } from './models.ts'
-import { type EmbedderInput, embedderOptions, type EmbedderOptions } from './options.ts'
+import { type EmbedderOptions, embedderOptions, type CheckedEmbedderOptions } from './options.ts'
 import { ModelThread } from './model-thread.ts'
 import type { RuntimeName } from './runtime.ts'
 import type { ModelFacts } from './sentence-model.ts'
@@ -24,7 +24,7 @@ interface Job {
 
 export async function openEmbedder(
   model: string = MODEL_DEFAULT,
-  options: EmbedderInput = {},
+  options: EmbedderOptions = {},
 ): Promise<SentenceEmbedder> {
   const read = readOptions(embedderOptions, options, 'How to open an embedder')
   const plan = locateModel(model, read)
@@ -42,7 +42,11 @@ export async function openEmbedder(
 }
 
 /** Everything a vector depends on, in an order that stays; digests shortened to what distinguishes them. */
-function idOf(plan: ModelPlan, facts: ModelFacts, { overlapTokens }: EmbedderOptions): string {
+function idOf(
+  plan: ModelPlan,
+  facts: ModelFacts,
+  { overlapTokens }: CheckedEmbedderOptions,
+): string {
   const parts = [
     plan.model,
     plan.precision,

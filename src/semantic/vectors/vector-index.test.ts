@@ -101,7 +101,7 @@ describe.each(engines)('an index of vectors: %s', (name, open) => {
       '1.000000',
       '-1.000000',
     ])
-    expect(index.searchNow(vector, 3, { similarityMin: 0.5 })).toHaveLength(2)
+    expect(index.searchNow(vector, 3, { threshold: 0.5 })).toHaveLength(2)
   })
 
   it('is empty at first', async () => {
@@ -126,7 +126,7 @@ describe.each(engines)('an index of vectors: %s', (name, open) => {
       expect.objectContaining({ code: 'EMBEDDER_MISMATCH' }),
     )
     expect(() => index.searchNow(good, 0)).toThrow(/k is a whole number/)
-    expect(() => index.searchNow(good, 1, { similarityMin: 2 })).toThrow(/similarityMin/)
+    expect(() => index.searchNow(good, 1, { threshold: 2 })).toThrow(/threshold/)
     expect(index.searchNow(good, 9)).toEqual([{ id: idOf(1), similarity: 1 }])
   })
 })
@@ -189,7 +189,7 @@ describe('a scan', () => {
       }
       for (const similarityMin of [0.2, 0.5, 0.65, 0.7, 0.8, 0.9, 0.95, 0.999, 1]) {
         for (const query of queries.slice(0, 60)) {
-          const found = index.searchNow(query, 50, { similarityMin })
+          const found = index.searchNow(query, 50, { threshold: similarityMin })
           expect(found).toEqual(expected(model, query, 50, similarityMin))
         }
       }

@@ -19,7 +19,8 @@ export interface VectorMatch {
 
 export interface SearchOptions {
   /** What is less similar is left out. */
-  readonly similarityMin?: number | undefined
+  readonly threshold?: number | undefined
+  /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -166,14 +167,14 @@ export interface CheckedSearch {
 }
 
 export function checkedSearch(k: number, options: SearchOptions): CheckedSearch {
-  const { similarityMin = -1, signal } = options
+  const { threshold: similarityMin = -1, signal } = options
   if (!Number.isInteger(k) || k < 1) {
     throw new PrestigeError('INVALID_OPTIONS', `k is a whole number from 1, not ${k}.`)
   }
   if (!(similarityMin >= -1 && similarityMin <= 1)) {
     throw new PrestigeError(
       'INVALID_OPTIONS',
-      `similarityMin is from -1 to 1, not ${similarityMin}.`,
+      `threshold: must be a number from -1 to 1, not ${similarityMin}.`,
     )
   }
   return { similarityMin, signal }

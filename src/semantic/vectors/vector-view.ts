@@ -11,7 +11,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Bytes } from '../../platform/bytes.ts'
 import { openGraph, GraphIndex } from './graph-index.ts'
 import { engineFor, loadIndex, type SavableIndex, saveIndex, type Unusable } from './index-file.ts'
-import { type IndexInput, type IndexOptions, readIndexOptions } from './options.ts'
+import { type IndexOptions, type CheckedIndexOptions, readIndexOptions } from './options.ts'
 import { ScanIndex } from './scan-index.ts'
 import type { SearchOptions, VectorMatch } from './vector-index.ts'
 
@@ -38,14 +38,14 @@ export interface VectorSource {
   since(position: string): Promise<AsyncIterable<VectorChange> | undefined>
 }
 
-export interface ViewOptions extends IndexInput {
+export interface ViewOptions extends IndexOptions {
   /** Where the index is kept. Without it, in memory alone. */
   readonly path?: string | undefined
 }
 
 export async function openVectorIndex(
   dimensions: number,
-  options: IndexInput & { readonly expected?: number } = {},
+  options: IndexOptions & { readonly expected?: number } = {},
 ): Promise<SavableIndex> {
   const { expected = 0, ...rest } = options
   return newIndex(dimensions, readIndexOptions(rest), expected)
@@ -53,7 +53,7 @@ export async function openVectorIndex(
 
 async function newIndex(
   dimensions: number,
-  options: IndexOptions,
+  options: CheckedIndexOptions,
   count: number,
 ): Promise<SavableIndex> {
   if (engineFor(options, count) === 'scan') return new ScanIndex({ dimensions })

@@ -10,10 +10,10 @@ import { edited, exactSimilarity, textOf } from '../../../test/texts/near-texts.
 import { cell, type Range, type Row, type Scope, type Space } from '../../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
-import { openStore, type Store, type StoreInput } from '../../index.ts'
+import { openStore, type Store, type StoreOptions } from '../../index.ts'
 import { nearLinks } from './rows.ts'
 
-const NEAR: StoreInput = { dedup: 'near' }
+const NEAR: StoreOptions = { dedup: 'near' }
 const A = textOf(1)
 const A_ONE = edited(A, 1)
 const A_TWO = edited(A, 2, 'y')
@@ -26,13 +26,13 @@ afterEach(async () => {
   for (const close of opened.splice(0).toReversed()) await close()
 })
 
-async function open(input: StoreInput = NEAR, engine = new MemoryEngine(), clock?: () => number) {
+async function open(input: StoreOptions = NEAR, engine = new MemoryEngine(), clock?: () => number) {
   const store = await openStore(new MemoryBackend({ ...(clock && { clock }) }, engine), input)
   opened.push(() => store.close())
   return store
 }
 
-async function openOnDisk(input: StoreInput = NEAR, directory?: string) {
+async function openOnDisk(input: StoreOptions = NEAR, directory?: string) {
   const path = directory ?? (await mkdtemp(join(tmpdir(), 'prestige-near-')))
   if (!directory) opened.push(() => rm(path, { recursive: true }))
   const store = await openStore(path, { ...input, durability: 'os' })
@@ -40,7 +40,7 @@ async function openOnDisk(input: StoreInput = NEAR, directory?: string) {
   return { store, path }
 }
 
-const openSimulated = async (input: StoreInput = NEAR) => {
+const openSimulated = async (input: StoreOptions = NEAR) => {
   const world = new SimulatedWorld(5)
   return { world, store: await openStore(world.open('one'), { gc: 'immediate', ...input }) }
 }
@@ -50,7 +50,7 @@ async function expectSound(store: Store): Promise<void> {
 }
 
 describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (engine) => {
-  const openHere = async (input: StoreInput = NEAR) => {
+  const openHere = async (input: StoreOptions = NEAR) => {
     if (engine === 'memory') return open(input)
     return (engine === 'lmdb' ? await openOnDisk(input) : await openSimulated(input)).store
   }
@@ -463,7 +463,7 @@ describe('the settings of a near store', () => {
     await open({ ...input, near: { ...input.near, candidatesMax: 5, bucketMax: 5 } }, engine)
   })
 
-  it.each<[string, StoreInput]>([
+  it.each<[string, StoreOptions]>([
     ['threshold', { near: { threshold: 0.9 } }],
     ['profile', { near: { profile: 'chars-3' } }],
     ['slots', { near: { slots: 256 } }],
@@ -491,7 +491,7 @@ describe('the settings of a near store', () => {
     expect(await exact.stats()).not.toHaveProperty('near')
   })
 
-  it.each<StoreInput>([
+  it.each<StoreOptions>([
     { ...NEAR, near: { threshold: 0 } },
     { ...NEAR, near: { threshold: 1.1 } },
     { ...NEAR, near: { bands: 4 } },

@@ -302,3 +302,12 @@ export function nearOf(
   if (!near) return undefined
   return new StoreNear(near, nearProfile, { serial: backend.serial, partBytes }, limits)
 }
+
+/** Fills the tables of what is there. */
+export async function loadNear(backend: Backend, near: StoreNear | undefined): Promise<void> {
+  await near?.index.load(backend).catch((error: unknown) => {
+    // A store whose index is damaged must open, or nobody could verify it. Every search will fail by name.
+    if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
+    near.index.invalidate()
+  })
+}

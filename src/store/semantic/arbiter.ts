@@ -10,14 +10,14 @@ import { latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   Deadline,
-  type GuardOptions,
+  type Guards,
   type Reading,
   readingOf,
   type Veto,
   vetoesOf,
 } from '../../semantic/index.ts'
 import type { Notes } from '../observe.ts'
-import type { SemanticOptions } from './options.ts'
+import type { CheckedSemanticOptions } from './options.ts'
 
 /** Why two texts are not the same: a guard's reasons, or what a reranker or judge said. */
 export type SemanticVeto =
@@ -45,14 +45,14 @@ type JudgeAnswer = 'yes' | 'no' | 'nothing'
 
 export class Arbiter {
   readonly #similarityMin: number
-  readonly #guards: GuardOptions
-  readonly #options: SemanticOptions
+  readonly #guards: Guards
+  readonly #options: CheckedSemanticOptions
   /** Of a text and a content: contents never change. */
   readonly #answers = new Map<string, JudgeAnswer>()
   readonly #scores = new Map<string, number>()
   readonly #rerankDeadline: Deadline
 
-  constructor(similarityMin: number, guards: GuardOptions, options: SemanticOptions) {
+  constructor(similarityMin: number, guards: Guards, options: CheckedSemanticOptions) {
     this.#similarityMin = similarityMin
     this.#guards = guards
     this.#options = options

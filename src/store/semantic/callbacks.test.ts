@@ -7,14 +7,14 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
 import { sentence, wordEmbedder } from '../../../test/texts/meanings.ts'
-import { openStore, type StoreInput } from '../../index.ts'
+import { openStore, type StoreOptions } from '../../index.ts'
 import { Deadline } from '../../semantic/deadline.ts'
 
 const never = () => new Promise<never>(() => {})
 const A = sentence(1)
 const A_ONE = sentence(1, 1)
 
-function open(semantic: StoreInput['semantic']) {
+function open(semantic: StoreOptions['semantic']) {
   const embedder = wordEmbedder()
   return openStore('memory:', {
     dedup: 'semantic',

@@ -8,12 +8,13 @@
 import * as v from 'valibot'
 
 import { PrestigeError } from '../../platform/errors.ts'
-import { given, readOptions, share } from '../../platform/options.ts'
+import { given, readOptions, share, type WithDefaults } from '../../platform/options.ts'
 import {
   CALLBACK_TIMEOUT_MS,
   type Embedder,
-  type GuardInput,
-  type IndexInput,
+  type GuardOptions,
+  type IndexOptions,
+  readIndexOptions,
 } from '../../semantic/index.ts'
 
 /** Says whether two texts mean the same. What it throws means no. */
@@ -44,6 +45,44 @@ function whole(least: number, most: number, help: string) {
   )
 }
 
+/** How texts that mean the same are found. The embedder, `threshold`, `guards` and `textBytesMax` are remembered. */
+export interface SemanticOptions {
+  /** An embedder of one's own, the name of a model, or the directory of one. Default: `all-MiniLM-L6-v2`. */
+  readonly embedder?: Embedder | string | undefined
+  /** Minimum cosine of texts that mean the same: above 0, up to 1. No default for a new store: `prestige tune --semantic`. */
+  readonly threshold?: number | undefined
+  /** What keeps two texts apart however alike they are; `false`: nothing does. Default: all guards. */
+  readonly guards?: GuardOptions | false | undefined
+  /** Longer texts, in bytes, are not compared; they are never cut off. Default: 65,536. */
+  readonly textBytesMax?: number | undefined
+  /** The most candidates that are looked at for one text. Default: 50. */
+  readonly searchK?: number | undefined
+  /** How much alike two texts are, read together; given with `rerankMin`. Default: none. */
+  readonly rerank?: Rerank | undefined
+  /** A lower answer of `rerank` keeps two texts apart. */
+  readonly rerankMin?: number | undefined
+  /** Says whether two texts mean the same. Default: none. */
+  readonly judge?: Judge | undefined
+  /** The judge is asked from this cosine on. Default: `threshold`. */
+  readonly judgeMin?: number | undefined
+  /** From this cosine on the judge is not asked. Default: 1. */
+  readonly judgeMax?: number | undefined
+  /** The most questions to the judge for one text. Default: 3. */
+  readonly judgeCallsMax?: number | undefined
+  /** A judge that takes longer, in milliseconds, said no. Default: 30,000. */
+  readonly judgeTimeoutMs?: number | undefined
+  /** An embedder or reranker that takes longer, in milliseconds, has failed. Default: 60,000. */
+  readonly callbackTimeoutMs?: number | undefined
+  /** How vectors are indexed. Default: by their number. */
+  readonly index?: IndexOptions | undefined
+}
+
+/** Defaults filled in. */
+export type CheckedSemanticOptions = WithDefaults<
+  SemanticOptions,
+  'searchK' | 'judgeMax' | 'judgeCallsMax' | 'judgeTimeoutMs' | 'callbackTimeoutMs' | 'index'
+>
+
 export const semanticOptions = v.strictObject({
   embedder: v.optional(
     given<Embedder | string>(
@@ -53,7 +92,7 @@ export const semanticOptions = v.strictObject({
   ),
   threshold: v.optional(share('Texts of at least this cosine are the same, unless vetoed.')),
   guards: v.optional(
-    given<GuardInput | false>((value) => value === false || isObject(value), 'guards, or false'),
+    given<GuardOptions | false>((value) => value === false || isObject(value), 'guards, or false'),
   ),
   textBytesMax: v.optional(
     whole(1, 16 * 1024 * 1024, 'Longer texts are not compared (65,536); they are never cut off.'),
@@ -77,13 +116,10 @@ export const semanticOptions = v.strictObject({
     ),
     CALLBACK_TIMEOUT_MS,
   ),
-  index: v.optional(given<IndexInput>(isObject, 'how vectors are indexed'), {}),
-})
+  index: v.optional(given<IndexOptions>(isObject, 'how vectors are indexed'), {}),
+}) satisfies v.GenericSchema<SemanticOptions>
 
-export type SemanticInput = v.InferInput<typeof semanticOptions>
-export type SemanticOptions = v.InferOutput<typeof semanticOptions>
-
-const SEED_NAMES: Readonly<Record<string, keyof SemanticInput>> = {
+const SEED_NAMES: Readonly<Record<string, keyof SemanticOptions>> = {
   semantic_threshold: 'threshold',
   semantic_max_text_bytes: 'textBytesMax',
   semantic_search_k: 'searchK',
@@ -92,7 +128,7 @@ const SEED_NAMES: Readonly<Record<string, keyof SemanticInput>> = {
   semantic_reranker_threshold: 'rerankMin',
 }
 
-export function readSemantic(input: object | undefined): SemanticOptions {
+export function readSemantic(input: object | undefined): CheckedSemanticOptions {
   const renamed: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(input ?? {})) {
     const own = SEED_NAMES[name] ?? name
@@ -100,6 +136,7 @@ export function readSemantic(input: object | undefined): SemanticOptions {
     renamed[own] = value
   }
   const read = readOptions(semanticOptions, renamed, 'Semantic options')
+  readIndexOptions({ ...read.index })
   const { rerank, rerankMin, judge, judgeMin, judgeMax, threshold } = read
   if ((rerank === undefined) !== (rerankMin === undefined)) {
     throw refusal('Give both semantic.rerank and semantic.rerankMin, or neither.')

@@ -24,12 +24,14 @@ import {
 } from '../settings.ts'
 import { findKnown } from '../transactions/get.ts'
 
-export interface ReembedInput {
+export interface ReembedOptions {
   /** The new one; without it, the model the store names, as it is installed now. */
   readonly embedder?: Embedder | string | undefined
   /** Minimum cosine of texts that mean the same: another model has others. Without it, the threshold stays as it was. */
   readonly threshold?: number | undefined
+  /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
+  /** Called with the number of texts so far. Default: none. */
   readonly onProgress?: ((progress: { readonly texts: number }) => void) | undefined
 }
 
@@ -42,7 +44,7 @@ export interface Reembedded {
   readonly embedded: number
 }
 
-export async function reembed(backend: Backend, input: ReembedInput): Promise<Reembedded> {
+export async function reembed(backend: Backend, input: ReembedOptions): Promise<Reembedded> {
   const found = await backend.read(findSettings)
   if (!found?.semantic) {
     throw new PrestigeError(
@@ -79,7 +81,7 @@ export async function reembed(backend: Backend, input: ReembedInput): Promise<Re
 
 async function wantedOf(
   { similarityMin: before, guards, textBytesMax, model }: SemanticSettings,
-  { embedder: given, threshold = before }: ReembedInput,
+  { embedder: given, threshold = before }: ReembedOptions,
   embedder: StoreEmbedder,
 ): Promise<SemanticSettings> {
   const options = readSemantic({ threshold, guards, textBytesMax })
@@ -100,7 +102,7 @@ function semanticOf(
 async function embedAll(
   backend: Backend,
   semantic: StoreSemantic,
-  { signal, onProgress }: ReembedInput,
+  { signal, onProgress }: ReembedOptions,
 ): Promise<{ readonly texts: number; readonly embedded: number }> {
   let texts = 0
   let embedded = 0

@@ -12,8 +12,8 @@ import { MODEL_DEFAULT, readGuards, StoreEmbedder } from '../../semantic/index.t
 import {
   readSemantic,
   requireThreshold,
-  type SemanticInput,
   type SemanticOptions,
+  type CheckedSemanticOptions,
 } from './options.ts'
 import { StoreSemantic } from './store-semantic.ts'
 import type { SemanticSettings } from '../settings.ts'
@@ -22,13 +22,13 @@ import type { SemanticSettings } from '../settings.ts'
 const TEXT_BYTES_MAX = 64 * 1024
 
 export class SemanticOpening {
-  readonly options: SemanticOptions
+  readonly options: CheckedSemanticOptions
   readonly embedder: StoreEmbedder
   /** What a store that is made now is to be. */
   readonly wanted: SemanticSettings | undefined
 
   constructor(
-    options: SemanticOptions,
+    options: CheckedSemanticOptions,
     embedder: StoreEmbedder,
     wanted: SemanticSettings | undefined,
   ) {
@@ -40,7 +40,7 @@ export class SemanticOpening {
   /** `there`: the settings of a store that is there already. */
   static async open(
     there: SemanticSettings | undefined,
-    input: SemanticInput | undefined,
+    input: SemanticOptions | undefined,
   ): Promise<SemanticOpening> {
     const options = readSemantic(input)
     const given = options.embedder ?? (there ? undefined : MODEL_DEFAULT)
@@ -80,7 +80,7 @@ export class SemanticOpening {
 
 /** The settings of a new store. Its embedder must say who it is, so a model is opened now. */
 export async function settingsOf(
-  options: SemanticOptions,
+  options: CheckedSemanticOptions,
   embedder: StoreEmbedder,
   model = embedder.model,
 ): Promise<SemanticSettings> {

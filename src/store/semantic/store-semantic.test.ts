@@ -11,7 +11,7 @@ import { textOf, edited } from '../../../test/texts/near-texts.ts'
 import { cell, read, rows, type Scope } from '../../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
-import { openStore, reembedStore, type Store, type StoreInput } from '../../index.ts'
+import { openStore, reembedStore, type Store, type StoreOptions } from '../../index.ts'
 import { vectorCosine } from '../../semantic/index.ts'
 import { type SemanticLink, semanticLinks, semanticStoreSpaces, semanticVectors } from './rows.ts'
 
@@ -25,13 +25,13 @@ const A_ONE = sentence(1, 1)
 const A_TWO = sentence(1, 2)
 const OTHER = sentence(2)
 
-function inputOf(semantic: StoreInput['semantic'] = {}, rest: StoreInput = {}): StoreInput {
+function inputOf(semantic: StoreOptions['semantic'] = {}, rest: StoreOptions = {}): StoreOptions {
   const embedder = wordEmbedder()
   return { dedup: 'semantic', ...rest, semantic: { embedder, threshold: 0.8, ...semantic } }
 }
 
 async function open(
-  input: StoreInput = inputOf(),
+  input: StoreOptions = inputOf(),
   engine = new MemoryEngine(),
   clock?: () => number,
 ) {
@@ -40,7 +40,7 @@ async function open(
   return store
 }
 
-async function openOnDisk(input: StoreInput = inputOf(), directory?: string) {
+async function openOnDisk(input: StoreOptions = inputOf(), directory?: string) {
   const path = directory ?? (await mkdtemp(join(tmpdir(), 'prestige-semantic-')))
   if (!directory) opened.push(() => rm(path, { recursive: true }))
   const store = await openStore(path, { ...input, durability: 'os' })
@@ -53,7 +53,7 @@ async function expectSound(store: Store): Promise<void> {
 }
 
 describe.each(['memory', 'lmdb', 'simulated'] as const)('a semantic store on %s', (engine) => {
-  const openHere = async (input: StoreInput = inputOf()) => {
+  const openHere = async (input: StoreOptions = inputOf()) => {
     if (engine === 'memory') return open(input)
     if (engine === 'lmdb') return (await openOnDisk(input)).store
     return openStore(new SimulatedWorld(5).open('one'), { gc: 'immediate', ...input })
@@ -328,7 +328,7 @@ describe('opening', () => {
 
   it('understands the names of the original', async () => {
     const named = { semantic_threshold: 0.8, semantic_max_text_bytes: 10, semantic_search_k: 5 }
-    const semantic = { embedder: wordEmbedder(), ...named } as StoreInput['semantic']
+    const semantic = { embedder: wordEmbedder(), ...named } as StoreOptions['semantic']
     const store = await open({ dedup: 'semantic', semantic })
     expect(store.settings.semantic).toMatchObject({ threshold: 0.8, textBytesMax: 10 })
   })

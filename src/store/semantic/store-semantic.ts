@@ -22,13 +22,13 @@ import {
   documentSimilarity,
   type DocumentVectors,
   embedDocuments,
-  type GuardOptions,
+  type Guards,
   type StoreEmbedder,
 } from '../../semantic/index.ts'
 import { decodeReference, semanticPending } from './rows.ts'
 import type { Notes } from '../observe.ts'
 import { Arbiter, type Asking, type SemanticVeto } from './arbiter.ts'
-import type { SemanticOptions } from './options.ts'
+import type { CheckedSemanticOptions } from './options.ts'
 import { RecentVectors, VectorRows, WINDOWS_MAX } from './vectors.ts'
 import {
   changesSince,
@@ -38,7 +38,7 @@ import {
   SemanticView,
   START,
 } from './view.ts'
-import { type Origin, originOf } from '../receipt.ts'
+import { type ContentOrigin, originOf } from '../receipt.ts'
 import { Turns } from '../turns.ts'
 import { digests, type Known } from '../rows.ts'
 import { findBytes } from '../transactions/get.ts'
@@ -55,7 +55,7 @@ export interface SemanticHit {
 
 /** The nearest that a text is not the same as, although its vectors are near enough. */
 export interface Refused {
-  readonly of: Origin
+  readonly of: ContentOrigin
   readonly similarity: number
   readonly vetoes: readonly SemanticVeto[]
 }
@@ -87,8 +87,8 @@ export interface SemanticDeps {
   readonly backend: Backend
   readonly settings: SemanticSettings
   readonly embedder: StoreEmbedder
-  readonly options: SemanticOptions
-  readonly guards: GuardOptions
+  readonly options: CheckedSemanticOptions
+  readonly guards: Guards
   readonly partBytes: number
   /** Where the index is saved. */
   readonly path: string | undefined
@@ -108,7 +108,7 @@ export class StoreSemantic {
   readonly arbiter: Arbiter
   readonly graph: typeof semanticGraph = semanticGraph
   readonly #backend: Backend
-  readonly #options: SemanticOptions
+  readonly #options: CheckedSemanticOptions
   readonly #partBytes: number
   readonly #embedding = new Map<string, Promise<DocumentVectors | 'too-large'>>()
   readonly #recent = new RecentVectors()

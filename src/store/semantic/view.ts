@@ -17,7 +17,7 @@ import {
   type Transaction,
 } from '../../backends/index.ts'
 import {
-  type IndexInput,
+  type IndexOptions,
   openVectorView,
   type StoredVector,
   type VectorChange,
@@ -48,7 +48,7 @@ interface News {
 export interface ViewWanted {
   readonly embedder: string
   readonly dimensions: number
-  readonly index: IndexInput
+  readonly index: IndexOptions
   readonly path: string | undefined
 }
 
@@ -105,7 +105,7 @@ export class SemanticView implements VectorSource {
   ): Promise<{ readonly matches: readonly VectorMatch[]; readonly seen: Position }> {
     const view = await this.catchUp()
     const seen = positionOf(view.position)
-    return { matches: await view.search(vector, k, { similarityMin }), seen }
+    return { matches: await view.search(vector, k, { threshold: similarityMin }), seen }
   }
 
   /** Whether something was written. */

@@ -7,7 +7,7 @@ import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
-import { hex, type KeyOutcome, type Receipt } from '../receipt.ts'
+import { type Evidence, hex, type KeyOutcome, readableKey, type Receipt } from '../receipt.ts'
 import type { NearHit, NearInput, NearValue, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
 import { forgetReference, type Gc, type Keeping, release } from './release.ts'
@@ -350,7 +350,7 @@ function receiptOf(
           contentId,
           of: {
             content: known ? contentId : hex(of.id),
-            firstKey: of.firstKey,
+            firstKey: readableKey(of.firstKey),
             storedAt: of.storedAt,
           },
           ...methodOf(prepared, scene, outcome),
@@ -366,13 +366,11 @@ function receiptOf(
   }
 }
 
-type Because = Pick<Receipt, 'method' | 'similarity' | 'threshold' | 'embedder'>
-
 function methodOf(
   { sharesForms, keeping: { near: comparing, semantic } }: Prepared,
   { form, near, meant }: Scene,
   outcome: ContentOutcome,
-): Because {
+): Evidence {
   if (near?.hit && !form) {
     const { similarity } = near.hit
     return { method: 'near', similarity, threshold: comparing?.settings.similarityMin ?? 0 }

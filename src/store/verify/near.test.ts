@@ -13,7 +13,7 @@ import { openLmdb } from '../../backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { seededRandom, SimulatedWorld } from '../../backends/simulated/backend.ts'
 import type { Bytes } from '../../platform/bytes.ts'
-import { openStore, type Store, type StoreInput } from '../../index.ts'
+import { openStore, type Store, type StoreOptions } from '../../index.ts'
 import { sequenceKey } from '../../match/rows.ts'
 import { HEAD_KEY } from '../../match/view.ts'
 import { encodeSimilarity, type NearLink, nearLinks, storeNear } from '../near/rows.ts'
@@ -25,8 +25,8 @@ import type { ProblemKind } from './verify.ts'
 
 const ENGINES = ['memory', 'lmdb', 'simulated'] as const
 type Engine = (typeof ENGINES)[number]
-const NEAR: StoreInput = { dedup: 'near', near: { bucketMax: 20 } }
-const SHARED: StoreInput = { ...NEAR, fidelity: 'representative' }
+const NEAR: StoreOptions = { dedup: 'near', near: { bucketMax: 20 } }
+const SHARED: StoreOptions = { ...NEAR, fidelity: 'representative' }
 const A = textOf(1, 100)
 /** Two groups of texts that are alike, one that stands alone, and what is not compared. */
 const VALUES: Readonly<Record<string, string | Buffer>> = {
@@ -157,7 +157,7 @@ async function fill(store: Store): Promise<void> {
 interface Damage {
   readonly name: string
   readonly only?: 'serial' | 'optimistic'
-  readonly input?: StoreInput
+  readonly input?: StoreOptions
   readonly damage: (lab: Lab) => Promise<unknown>
   /** What it shows as, as long as it is not mended, without repetition. */
   readonly kinds: readonly ProblemKind[]

@@ -7,6 +7,7 @@ import type { StoreSemantic } from '../semantic/store-semantic.ts'
 export interface VerifyOptions {
   /** Mend what can be mended. One at a time: two repairs at once could both correct the same tally. */
   readonly repair?: boolean
+  /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
   /** Called now and then with what has been read so far. */
   readonly onProgress?: (progress: { readonly rows: number; readonly bytes: number }) => void

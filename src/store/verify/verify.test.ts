@@ -10,7 +10,7 @@ import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { seededRandom, SimulatedWorld } from '../../backends/simulated/backend.ts'
 import { type Bytes, EMPTY } from '../../platform/bytes.ts'
 import { digestOf } from '../../fingerprint/digest.ts'
-import { openStore, type Store, type StoreInput, type VerifyReport } from '../../index.ts'
+import { openStore, type Store, type StoreOptions, type VerifyReport } from '../../index.ts'
 import {
   Entry,
   expiryKey,
@@ -30,7 +30,7 @@ type Engine = (typeof ENGINES)[number]
 
 /** A store, and a second backend on its rows to damage them with. */
 class Lab implements AsyncDisposable {
-  readonly open: (input?: StoreInput, wrap?: (backend: Backend) => Backend) => Promise<Store>
+  readonly open: (input?: StoreOptions, wrap?: (backend: Backend) => Backend) => Promise<Store>
   readonly backend: Backend
   readonly #end: () => Promise<void>
   readonly #opened: Store[] = []
@@ -114,7 +114,7 @@ async function connectTo(engine: Engine, namespace = '', seed = 1) {
 /** Values longer than 64 bytes are kept in parts, as the simulated engine wants it anyway. */
 const PART_BYTES = 64
 
-async function openLab(engine: Engine, input: StoreInput = {}, namespace = ''): Promise<Lab> {
+async function openLab(engine: Engine, input: StoreOptions = {}, namespace = ''): Promise<Lab> {
   const { connect, end } = await connectTo(engine, namespace)
   const lab = new Lab(connect, await connect(), end)
   await lab.open(input)
@@ -151,7 +151,7 @@ const kinds = ({ problems }: VerifyReport) => problems.map(({ kind }) => kind)
 const CLEAN = { problems: [], problemCount: 0, notes: [], isSound: true }
 
 describe.each(ENGINES)('a sound store on %s', (engine) => {
-  it.each<[string, StoreInput]>([
+  it.each<[string, StoreOptions]>([
     ['exact', {}],
     ['with canonical links', { canonical: 'unicode' }],
     ['with shared representatives', { canonical: 'unicode', fidelity: 'representative' }],
@@ -218,7 +218,7 @@ async function stageParts(lab: Lab, id: Buffer, parts: number): Promise<void> {
 
 interface Damage {
   readonly name: string
-  readonly input?: StoreInput
+  readonly input?: StoreOptions
   readonly prepare?: (store: Store) => Promise<unknown>
   readonly damage: (lab: Lab) => Promise<unknown>
   readonly kind: ProblemKind
@@ -232,7 +232,7 @@ interface Damage {
   readonly after?: (lab: Lab, store: Store) => Promise<unknown>
 }
 
-const LINKS: StoreInput = { canonical: 'unicode' }
+const LINKS: StoreOptions = { canonical: 'unicode' }
 const STRANGE = Buffer.alloc(16, 0xee)
 
 const flipped = (bytes: Bytes, at = 0): Buffer => {
@@ -1108,7 +1108,7 @@ describe('while others write', () => {
     await expectHealthy(store)
   })
 
-  it.each<[Engine, StoreInput]>([
+  it.each<[Engine, StoreOptions]>([
     ['memory', LINKS],
     ['lmdb', LINKS],
     ['lmdb', { ...LINKS, gc: 'manual' }],
@@ -1215,7 +1215,7 @@ describe('whatever was done to a store', () => {
     'a repair leaves no key with other bytes than were put, and putting all again leaves it sound: %i',
     async (seed) => {
       const random = seededRandom(seed)
-      const input: StoreInput = seed % 2 ? LINKS : { gc: 'manual' }
+      const input: StoreOptions = seed % 2 ? LINKS : { gc: 'manual' }
       await using lab = await openLab(engineOf(seed), input)
       const store = await lab.open(input)
       await fill(store)

@@ -1,0 +1,113 @@
+/** Settings of the corpus job, for people: what config.ts checks. Types only. */
+
+import type { ShingleProfile } from '../../fingerprint/index.ts'
+import type { WithDefaults } from '../../platform/options.ts'
+
+/** What becomes of a duplicate. `drop`: it is left out. `link`: it is kept, and listed. */
+export type DuplicateAction = 'drop' | 'link'
+/** Which of two copies survives. */
+export type KeepRule = 'first' | 'longest' | 'newest' | 'quality' | 'source' | 'type'
+
+interface Step {
+  /** Whether duplicates are looked for in this way. */
+  readonly enabled?: boolean | undefined
+  /** What becomes of a duplicate. Default: `drop`. */
+  readonly action?: DuplicateAction | undefined
+}
+
+interface CanonicalStep extends Step {
+  /** The form in which texts are compared, by all steps that follow. Default: `unicode`. */
+  readonly profile?: 'none' | 'whitespace' | 'ascii-case' | 'unicode' | undefined
+}
+
+interface SimHashStep extends Step {
+  /** So many bits of 64 may differ, up to 3. Default: 3. */
+  readonly distanceMax?: number | undefined
+  /** How texts are cut into shingles. Default: `auto`. */
+  readonly profile?: ShingleProfile | undefined
+}
+
+interface NearStep extends Step {
+  /** Minimum Jaccard similarity of near duplicates: from 0 to 1. Default: 0.8. */
+  readonly threshold?: number | undefined
+  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  readonly profile?: ShingleProfile | undefined
+  /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128; 256 up to a threshold of 0.6. */
+  readonly slots?: number | undefined
+  /** Bands of a sketch, given with `rows`. Default: chosen by the threshold. */
+  readonly bands?: number | undefined
+  /** Slots in a band, given with `bands`. Default: chosen by the threshold. */
+  readonly rows?: number | undefined
+  /** What is kept of a document to measure others by; with `sketch`, similarities are estimates. Default: `hashes`. */
+  readonly evidence?: 'hashes' | 'text' | 'sketch' | undefined
+  /** The most candidates that are measured. Default: 100. */
+  readonly candidatesMax?: number | undefined
+  /** Buckets of more documents are passed over. Default: 1000. */
+  readonly bucketMax?: number | undefined
+}
+
+interface ChunkStep {
+  /** Whether documents that share passages are linked, and the passages listed. Default: `false`. */
+  readonly enabled?: boolean | undefined
+  /** Mean length of a passage in bytes of canonical text, a power of two. Default: 256. */
+  readonly bytes?: number | undefined
+  /** Minimum overlap that is listed, as a share of the document. Default: 0.1. */
+  readonly shareMin?: number | undefined
+}
+
+interface SemanticStep {
+  /** Whether documents that mean the same are linked. Default: `false`. */
+  readonly enabled?: boolean | undefined
+  /** A model of `prestige models`, or the directory of one. Default: `all-MiniLM-L6-v2`. */
+  readonly model?: string | undefined
+  /** Minimum cosine of documents that mean the same. No default: `prestige tune --semantic` finds yours. */
+  readonly threshold?: number | undefined
+  /** Longer texts, in bytes, are not compared by meaning; they are never cut off. Default: 65,536. */
+  readonly textBytesMax?: number | undefined
+  /** Documents that mean the same are always kept, and listed. */
+  readonly action?: 'link' | undefined
+}
+
+/** How duplicates are found in a corpus, and which copy survives. */
+export interface DedupeSettings {
+  /** Texts of the same bytes are duplicates. Enabled by default. */
+  readonly exact?: Step | undefined
+  /** Texts that are the same in canonical form are duplicates. Enabled by default. */
+  readonly canonical?: CanonicalStep | undefined
+  /** Texts whose SimHash differs in few bits are duplicates. Disabled by default. */
+  readonly simhash?: SimHashStep | undefined
+  /** Texts that share most of their shingles are duplicates. Enabled by default. */
+  readonly near?: NearStep | undefined
+  /** Documents that share passages are linked. Disabled by default. */
+  readonly chunks?: ChunkStep | undefined
+  /** Documents that mean the same are linked. Disabled by default. */
+  readonly semantic?: SemanticStep | undefined
+  /** Which copy survives: rules in order, the next where one does not tell. Default: `['first']`. */
+  readonly keep?: KeepRule[] | undefined
+  /** Sources, the best first, for the rule `source`. Others come after all of these. Default: none. */
+  readonly sourcePriority?: string[] | undefined
+  /** Document types, the best first, for the rule `type`. Default: none. */
+  readonly typePriority?: string[] | undefined
+  /** The run stops if a source would lose more than this share: from 0 to 1. Default: 1, so that it never does. */
+  readonly maxDrop?: number | undefined
+  /** The run stops if so many documents or more are one cluster. Default: no limit. */
+  readonly maxCluster?: number | undefined
+  /** The same documents give the same survivors in whatever order they come. Default: `false`. */
+  readonly orderIndependent?: boolean | undefined
+}
+
+/** The settings with their defaults filled in. */
+export interface DedupeConfig {
+  readonly exact: WithDefaults<Step, 'enabled' | 'action'>
+  readonly canonical: WithDefaults<CanonicalStep, 'enabled' | 'action' | 'profile'>
+  readonly simhash: WithDefaults<SimHashStep, 'enabled' | 'action' | 'distanceMax' | 'profile'>
+  readonly near: WithDefaults<NearStep, keyof Omit<NearStep, 'slots' | 'bands' | 'rows'>>
+  readonly chunks: WithDefaults<ChunkStep, keyof ChunkStep>
+  readonly semantic: WithDefaults<SemanticStep, keyof Omit<SemanticStep, 'threshold'>>
+  readonly keep: KeepRule[]
+  readonly sourcePriority: string[]
+  readonly typePriority: string[]
+  readonly maxDrop: number
+  readonly maxCluster?: number | undefined
+  readonly orderIndependent: boolean
+}
