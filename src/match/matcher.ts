@@ -140,7 +140,7 @@ export class Matcher<P extends AnyProbe, Payload> {
       similarity ??= yield* this.#measure(candidate, similarityMin, wanted.measured)
       compared++
       if (similarity === undefined || similarity < similarityMin) continue
-      hits.push({ ...candidate, similarity })
+      hits.push({ probe, id, estimate, row, payload: candidate.payload, similarity })
       if (hits.length > 1)
         hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
       least = hits[hitsMax - 1]?.similarity ?? similarityMin

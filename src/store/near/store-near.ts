@@ -164,10 +164,13 @@ export class StoreNear {
   }
 
   /** A search for somebody whom others wait for: what takes long is left to `search` in a read. */
-  *searchBriefly(value: NearValue, scope: Scope): Transaction<Searched<TextProbe, Payload>> {
+  *searchBriefly(
+    { probes, measured }: NearValue,
+    scope: Scope,
+  ): Transaction<Searched<TextProbe, Payload>> {
     let bytesLeft = scope.serial ? BRIEF_BYTES : Infinity
     const defers = ({ payload }: Candidate<TextProbe, Payload>) => (bytesLeft -= payload.bytes) < 0
-    return yield* this.search(value, scope, { defers })
+    return yield* this.#matcher.find(probes, scope, { defers, measured })
   }
 
   /** What a hit relies on: the row that goes when the representative does. */
