@@ -9,14 +9,13 @@ import { resolve } from 'node:path'
 
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { dropRun, runName } from '../ledger/index.ts'
 import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type DecideOptions, decideRun, type JobEvents } from './phases/decide-run.ts'
 import { violations } from './phases/guards.ts'
-import { Leases, openLeases, publishing, type WorkerOptions } from './phases/leases.ts'
-import { endRun, hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
+import { Leases, requireSameRun, type WorkerOptions } from './phases/leases.ts'
+import { hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
 import { requireNoLinks, requireOwnFolder, requireOwnNames } from './output/output-names.ts'
 import { ClusterCounter } from './phases/cluster-sizes.ts'
 import { Outcome } from './phases/outcome.ts'
@@ -28,6 +27,7 @@ import {
   fingerprintOf,
   isOpen,
   keepNewRun,
+  leasedOf,
   listRuns,
   newRunName,
   notDone,
@@ -102,7 +102,7 @@ async function runOn(state: State, options: JobOptions): Promise<JobResult> {
   if (run === undefined) return nothingToDo(backend, options)
   const leases = new Leases(backend, run, options.sharing)
   try {
-    await openLeases(backend, run)
+    await backend.read(requireSameRun, run)
     await decideOrTakeBack(state, run, leases, options)
     const result = await publishRun(backend, run, leases, options)
     if (result.isPublisher) await state.engine.keepSnapshots(backend)
@@ -143,7 +143,7 @@ async function planOn(
   }
   const leases = new Leases(backend, run, options.sharing)
   try {
-    await openLeases(backend, run)
+    await backend.read(requireSameRun, run)
     await leases.takeAllBack(run.shards.length)
     await decideRun(state, run, decidingOf(options, leases))
   } finally {
@@ -321,14 +321,12 @@ async function takeBack(backend: Backend, run: RunRow, refused?: string): Promis
   })
   // Another worker of the run was refused something too.
   if (!isOurs) return 0
-  // From here on, no worker writes anything more for it.
-  await backend.run(endRun, run.id, 'undone')
+  // From here on, no worker writes anything more for it: to the ledger it is undone.
   const state = await State.open(backend, run.config, { compares: false })
   const documents = await undoRun(backend, state.engine, run.id)
   await dropFiles(backend, run)
-  await clearRun(backend, run.id, publishing(run.shards.length) + 1)
+  await clearRun(backend, run.id, leasedOf(run))
   // Its name may be used again.
-  await backend.run(dropRun, runName(run.id).key, Infinity)
   await backend.run(changeRun, run.id, (head: RunHead) => ({ ...head, status: 'undone' }))
   return documents
 }

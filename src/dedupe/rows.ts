@@ -2,19 +2,17 @@
  * What the corpus job keeps, row by row. Numbers are big endian; the first byte of a row holds its format (1) in
  * the high half and flags in the low one.
  *
- * A document is known by sixteen bytes of the SHA-256 of its id, or of its file and id. A cluster is a star: its centre is the document
- * that all others were measured against, its survivor the one that is kept.
+ * A document is known by its key (decision/identity.ts), and its row is its line in the ledger. A cluster is a star: its
+ * centre is the document that all others were measured against, its survivor the one that is kept.
  */
 
 import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Codec, rows, type Space } from '../backends/index.ts'
-import { ledgerSpaces } from '../ledger/index.ts'
+import { ledgerSpaces, type Rank } from '../ledger/index.ts'
 import { nearSpaces, rawCodec, spacesOf } from '../match/index.ts'
-import { documentCodec, type DocumentRow, type Rank } from './decision/document-row.ts'
 
-export { documentKey } from '../ledger/index.ts'
-export { type DocumentRow, type Rank } from './decision/document-row.ts'
+export { documentKey, type DocumentRow, documents, type Rank } from '../ledger/index.ts'
 
 const FORMAT = 0x10
 
@@ -43,10 +41,6 @@ export interface ClusterRow {
 export const near = nearSpaces('dedupe.near')
 export const simhash = nearSpaces('dedupe.simhash')
 export const meanings = nearSpaces('dedupe.semantic')
-/** Document key → DocumentRow. */
-export const documents: Space<DocumentRow> = rows('dedupe.documents', documentCodec, {
-  ordered: true,
-})
 /** Digest of the canonical form (16) → digest of the text (16), document key (16). */
 export const forms: Space<Bytes> = rows('dedupe.forms', rawCodec)
 /** Partition and row → evidence. */
@@ -68,7 +62,7 @@ export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>
 })
 /** Run, `/`, rank, document key, place and part (see waiting.ts) → a prepared document that waits for its turn. */
 export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
-/** `state` → what fingerprints were made with; run ids → what a run was. */
+/** `state` → what fingerprints were made with; `last` → the run begun last; inputs of runs, and files that are done. */
 export const states: Space<unknown> = rows('dedupe.states', jsonCodec<unknown>('states'), {
   ordered: true,
 })
@@ -78,7 +72,6 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   ...spacesOf(near),
   ...spacesOf(simhash),
   ...spacesOf(meanings),
-  documents,
   forms,
   evidences,
   chunks,

@@ -5,7 +5,15 @@ import { describe, expect, it } from 'vitest'
 import { MemoryBackend } from '../backends/memory/backend.ts'
 import type { Shard } from '../input/index.ts'
 import { readConfig } from './config/config.ts'
-import { findRun, keepFiles, keepNewRun, keepRun, listRuns, notDone } from './runs.ts'
+import {
+  changeRun,
+  findRun,
+  keepFiles,
+  keepNewRun,
+  listRuns,
+  notDone,
+  type RunHead,
+} from './runs.ts'
 
 function shardOf(count: number): Shard {
   const files = Array.from({ length: count }, (_, at) => ({
@@ -33,7 +41,7 @@ const runOf = (shard: Shard) => ({
   status: 'deciding' as const,
   startedAt: 5,
   config: readConfig({}),
-  fingerprint: '',
+  fingerprint: 'f',
   out: '/out',
   shards: [shard],
   skipped: [],
@@ -55,7 +63,7 @@ describe('a run', () => {
     await keepFiles(backend, kept)
     const left = async () => (await notDone(backend, [shard], await listRuns(backend))).todo.length
     expect(await left()).toBe(1)
-    await backend.run(keepRun, { ...kept, status: 'finished' })
+    await backend.run(changeRun, 'one', (run: RunHead) => ({ ...run, status: 'finished' as const }))
     expect(await left()).toBe(0)
   })
 })

@@ -1,4 +1,7 @@
-/** Runs: what was asked for, how far it came, and which input files earlier runs have done already. */
+/**
+ * Runs: what was asked for, how far it came, and which input files earlier runs have done already. A run is a row of
+ * the ledger's runs; what only the job knows of it is in that row too.
+ */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
@@ -6,6 +9,7 @@ import { resolve } from 'node:path'
 import { endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { runCell, type RunRow as LedgerRun, runs as ledgerRuns } from '../ledger/index.ts'
 import type { InputFile, ReadingInput, Shard } from '../input/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { states } from './rows.ts'
@@ -40,16 +44,11 @@ export interface RunRow extends RunHead {
   readonly reading?: ReadingInput | undefined
 }
 
-const RUNS = Buffer.from('run/')
 const FILES = 'file/'
 const PIECE_LENGTH = 500_000
 /** The most bytes that JSON needs for a character. */
 const CHARACTER_BYTES = 6
 const LAST = cell(states, Buffer.from('last'))
-
-export function runCell(id: string) {
-  return cell(states, Buffer.concat([RUNS, Buffer.from(id)]))
-}
 
 export function fingerprintOf(
   config: DedupeConfig,
@@ -67,20 +66,21 @@ export function fingerprintOf(
   ])
   const files = shards.flatMap((shard) => shard.files ?? [])
   const small = files.map(({ path, fileBytes, modifiedMs }) => [path, fileBytes, modifiedMs])
-  const told = JSON.stringify([config, inputs, small, out, reading ?? {}])
-  return createHash('sha256').update(told).digest('hex').slice(0, 32)
+  const described = JSON.stringify([config, inputs, small, out, reading ?? {}])
+  return createHash('sha256').update(described).digest('hex').slice(0, 32)
 }
 
 export async function listRuns(backend: Backend): Promise<RunHead[]> {
   const runs: RunHead[] = []
-  for await (const { value } of backend.scan(states, { start: RUNS, end: endOfPrefix(RUNS) })) {
-    runs.push(value as RunHead) // safe: only keepRun writes rows of this prefix
+  for await (const { value } of backend.scan(ledgerRuns)) {
+    const head = headIn(value)
+    if (head) runs.push(head)
   }
   return runs.toSorted((one, other) => one.number - other.number)
 }
 
 export async function findRun(backend: Backend, id: string): Promise<RunRow> {
-  const found = (await listRuns(backend)).find((run) => run.id === id)
+  const found = await readHead(backend, id)
   if (found) return backend.read(readRun, found)
   throw new PrestigeError('KEY_NOT_FOUND', `There is no run ${JSON.stringify(id)} in this state.`)
 }
@@ -131,7 +131,7 @@ export async function keepNewRun(
   }
   const paths = new Set(shards.flatMap((one) => (one.files ?? [one]).map(({ path }) => path)))
   const kept: RunRow = { ...run, pieces, files: paths.size }
-  return (await backend.run(keepFirst, kept)) ? kept : undefined
+  return (await backend.run(insertIfNoneOpen, kept, leasedOf(kept))) ? kept : undefined
 }
 
 // oxlint-disable-next-line require-yield -- it only writes
@@ -142,15 +142,57 @@ function* keepPiece(scope: Scope, run: RunHeadKey, piece: number, text: string):
 type RunHeadKey = Pick<RunHead, 'id' | 'fingerprint'>
 
 /** Of several processes that begin a run at the same time, one does. */
-function* keepFirst(scope: Scope, run: RunHead): Transaction<boolean> {
+function* insertIfNoneOpen(scope: Scope, run: RunHead, leased: number): Transaction<boolean> {
   const [last] = yield* read(LAST)
   if (typeof last === 'string') {
     const head = yield* headOf(last)
     if (head && isOpen(head)) return false
   }
   scope.write(LAST, run.id)
-  yield* keepRun(scope, run)
+  yield* read(runCell(run.id))
+  scope.write(runCell(run.id), rowOf(run, leased))
   return true
+}
+
+/** What is leased of a run: its shards, then the deciding where order must not matter, then the publishing. */
+export function leasedOf({ shards }: { readonly shards: readonly unknown[] }): number {
+  return shards.length + 2
+}
+
+/** Of the run: another run of the same name has another. */
+export function editionOf({ number }: { readonly number: number }): string {
+  return String(number)
+}
+
+/** `leased`: how many pieces of work workers lease. */
+export function rowOf(head: RunHead, leased: number): LedgerRun {
+  const { id, number, status, startedAt, finishedAt, config, fingerprint, out, files, pieces } =
+    head
+  const refused = head.refused !== undefined && { refused: head.refused }
+  const job = { number, status, config, fingerprint, out, ...refused, files, pieces }
+  return {
+    id,
+    status: ledgerStatusOf(head),
+    startedAt,
+    endedAt: finishedAt,
+    shards: leased,
+    configDigest: editionOf(head),
+    job: JSON.stringify(job),
+  }
+}
+
+/** To the ledger, a run that takes documents is running: a stream does until it is undone. */
+function ledgerStatusOf({ status, fingerprint }: RunHead): LedgerRun['status'] {
+  if (status === 'undoing' || status === 'undone') return 'undone'
+  return status === 'finished' && fingerprint !== '' ? 'finished' : 'running'
+}
+
+/** `undefined` of a run that is not the job's. */
+function headIn({ id, startedAt, endedAt, job }: LedgerRun): RunHead | undefined {
+  if (job === undefined) return undefined
+  const finished = endedAt !== undefined && { finishedAt: endedAt }
+  // safe: only rowOf writes it
+  return { id, startedAt, ...finished, ...(JSON.parse(job) as Omit<RunHead, 'id' | 'startedAt'>) }
 }
 
 /** It goes on, or could. */
@@ -158,9 +200,9 @@ export function isOpen({ status }: RunHead): boolean {
   return status !== 'finished' && status !== 'undone'
 }
 
-function* headOf(id: string): Transaction<RunHead | undefined> {
-  const [head] = yield* read(runCell(id))
-  return head as RunHead | undefined // safe: only keepRun writes rows of this prefix
+export function* headOf(id: string): Transaction<RunHead | undefined> {
+  const [row] = yield* read(runCell(id))
+  return row && headIn(row)
 }
 
 export function readHead(backend: Backend, id: string): Promise<RunHead | undefined> {
@@ -173,30 +215,11 @@ export function* changeRun(
   id: string,
   change: (head: RunHead) => RunHead | undefined,
 ): Transaction<boolean> {
-  const head = yield* headOf(id)
+  const [row] = yield* read(runCell(id))
+  const head = row && headIn(row)
   const next = head && change(head)
-  if (next) yield* keepRun(scope, next)
+  if (next) scope.write(runCell(id), rowOf(next, row.shards))
   return next !== undefined
-}
-
-/** The head alone: inputs never change. */
-export function* keepRun(scope: Scope, run: RunHead): Transaction<void> {
-  yield* read(runCell(run.id))
-  const { id, number, status, startedAt, finishedAt, config, fingerprint, out, files, pieces } = run
-  const head: RunHead = {
-    id,
-    number,
-    status,
-    startedAt,
-    ...(finishedAt !== undefined && { finishedAt }),
-    config,
-    fingerprint,
-    out,
-    ...(run.refused !== undefined && { refused: run.refused }),
-    files,
-    pieces,
-  }
-  scope.write(runCell(id), head)
 }
 
 const PAGE = 1024

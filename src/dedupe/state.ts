@@ -8,7 +8,7 @@
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
-import { startRun } from '../ledger/index.ts'
+import { findSettings, writeJobSettings } from '../ledger/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
@@ -23,16 +23,18 @@ import {
 import type { Prefer } from './decision/rank.ts'
 import { states } from './rows.ts'
 import { listRuns } from './runs.ts'
+import { upgradeRows } from './upgrade.ts'
 
 /** What fingerprints were made with: where it is, there is a state. */
 export const SETTINGS = cell(states, Buffer.from('state'))
-const FORMAT_VERSION = 1
+const FORMAT_VERSION = 2
 
 /** What is written in the same transaction as decisions are. */
-export type Also = (scope: Scope, made: readonly Made[]) => Transaction<void>
+export type InTransaction = (scope: Scope, made: readonly Made[]) => Transaction<void>
 
 /** Settings of the last run of a state; `undefined` in a state without runs. */
 export async function lastConfig(backend: Backend): Promise<DedupeConfig | undefined> {
+  await upgrade(backend)
   return (await listRuns(backend)).at(-1)?.config
 }
 
@@ -62,7 +64,7 @@ export class State {
   readonly engine: Engine
   readonly preparing: Preparing
   readonly #preparer: Preparer
-  readonly #started = new Set<string>()
+  #hasOldKeys = false
   #turn: Promise<unknown> = Promise.resolve()
 
   /** Streams that are known to have begun. */
@@ -105,8 +107,10 @@ export class State {
   async #load(compares: boolean): Promise<void> {
     const { backend, engine } = this
     const wanted = settingsOf(engine)
+    await upgrade(backend)
     const found = await backend.run(keepSettings, wanted)
     requireFormat('state', found['format'], [FORMAT_VERSION])
+    this.#hasOldKeys = found['firstFormat'] === 1
     // A state without meanings has no such setting.
     const comparable = ({ semantic = false, ...others }: Settings): Settings =>
       compares ? { ...others, semantic } : others
@@ -128,22 +132,13 @@ export class State {
     return this.#preparer.prepare(document, place)
   }
 
-  /** The run is known to the ledger. */
-  noteStarted(run: string): void {
-    this.#started.add(run)
-  }
-
   /** Decides about documents in their order, in one transaction. `also` is done in the same one. */
   async decide(
     prepared: readonly PreparedDocument[],
     { run, session }: { readonly run: string; readonly session: string },
-    also?: Also,
+    also?: InTransaction,
   ): Promise<Decision[]> {
-    if (!this.#started.has(run)) {
-      await this.backend.run(startRun, { id: run })
-      this.#started.add(run)
-    }
-    const context: Context = { engine: this.engine, run, session }
+    const context: Context = { engine: this.engine, run, session, hasOldKeys: this.#hasOldKeys }
     if (this.engine.meaning) return this.#decideInTurn(prepared, context, also)
     return this.#decide(prepared, context, also)
   }
@@ -152,7 +147,7 @@ export class State {
   #decideInTurn(
     prepared: readonly PreparedDocument[],
     context: Context,
-    also: Also | undefined,
+    also: InTransaction | undefined,
   ): Promise<Decision[]> {
     const before = this.#turn
     const ready = this.#withMeanings(prepared)
@@ -172,7 +167,7 @@ export class State {
   async #decide(
     prepared: readonly PreparedDocument[],
     context: Context,
-    also: Also | undefined,
+    also: InTransaction | undefined,
   ): Promise<Decision[]> {
     try {
       return await this.backend.run(decideAll, prepared, context, also)
@@ -206,7 +201,7 @@ function* decideAll(
   scope: Scope,
   prepared: readonly PreparedDocument[],
   context: Context,
-  also: Also | undefined,
+  also: InTransaction | undefined,
 ): Transaction<Decision[]> {
   const made: Made[] = []
   const progress = { isRunning: false }
@@ -232,8 +227,36 @@ function settingsOf({ config, settings, meaning }: Engine): Settings {
 
 function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {
   const [found] = yield* read(SETTINGS)
-  // safe: only this function writes the row
+  // safe: only this function and those of an upgrade write the row
   if (found !== undefined) return found as Settings
+  if ((yield* findSettings(scope)) !== undefined) throw ledgerThere()
+  writeJobSettings(scope, false)
   scope.write(SETTINGS, wanted)
   return wanted
+}
+
+/** States of format 1 are brought to format 2, whole or, after a crash, by whoever opens the state next. */
+async function upgrade(backend: Backend): Promise<void> {
+  const settings = await backend.read(function* () {
+    return (yield* read(SETTINGS))[0] as Settings | undefined // safe: as in keepSettings
+  })
+  if (!settings || (settings['format'] !== 1 && !settings['isUpgrading'])) return
+  // First of all: from here on, older versions refuse the state.
+  const next = { ...settings, format: 2, firstFormat: 1 }
+  await backend.run(writeSettings, { ...next, isUpgrading: true })
+  await upgradeRows(backend)
+  await backend.run(writeSettings, { ...next, isUpgrading: undefined })
+}
+
+// oxlint-disable-next-line require-yield -- it only writes
+function* writeSettings(scope: Scope, settings: Settings): Transaction<void> {
+  scope.write(SETTINGS, settings)
+  if (settings['isUpgrading'] === undefined) writeJobSettings(scope, true)
+}
+
+function ledgerThere(): PrestigeError {
+  return new PrestigeError(
+    'SETTINGS_MISMATCH',
+    'There is a ledger at this location, and the state of a corpus job has one of its own. Give the job another location or namespace.',
+  )
 }

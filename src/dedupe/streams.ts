@@ -1,9 +1,10 @@
 /** Runs that are streams of documents, without files: what was decided in them is noted, so that it can be undone. */
 
-import { cell, read, type Scope, type Transaction } from '../backends/index.ts'
+import { cell, type Scope, type Transaction } from '../backends/index.ts'
+import { runCell } from '../ledger/index.ts'
 import { batches, encodeEntries, runPrefix } from './rows.ts'
-import { listRuns, requireRunName, runCell, type RunHead } from './runs.ts'
-import type { Also, State } from './state.ts'
+import { headOf, listRuns, requireRunName, type RunHead, rowOf } from './runs.ts'
+import type { InTransaction, State } from './state.ts'
 
 /** The run is there before its first decision is. Any number of streams may add to it. */
 export async function beginStream(state: State, run: string): Promise<void> {
@@ -26,14 +27,12 @@ export async function beginStream(state: State, run: string): Promise<void> {
 }
 
 function* keepNew(scope: Scope, run: RunHead): Transaction<void> {
-  const place = runCell(run.id)
-  const [known] = yield* read(place)
-  if (known === undefined || Reflect.get(Object(known), 'status') === 'undone')
-    scope.write(place, run)
+  const known = yield* headOf(run.id)
+  if (!known || known.status === 'undone') scope.write(runCell(run.id), rowOf(run, 0))
 }
 
 /** Noted under an id of its own: streams have no positions. */
-export function keepStreamed(run: string): Also {
+export function keepStreamed(run: string): InTransaction {
   return function* (scope, made): Transaction<void> {
     const entries = made.flatMap(({ key, decision }) =>
       decision.isKnown ? [] : [{ position: 0, key, isRepeated: false }],

@@ -12,7 +12,7 @@ import {
   type LedgerLine,
   lineCell,
   putLine,
-  told,
+  ledgerLine,
 } from './lines.ts'
 import { checkLease, documentKey, refuseUnknown, runName, shortText, sourceName } from './names.ts'
 import type { FinalStatus, Line } from './rows.ts'
@@ -84,9 +84,9 @@ export function* claimLine(scope: Scope, prepared: PreparedClaim): Transaction<C
   if (run !== undefined) yield* requireRunning(run)
   const [old] = yield* read(lineCell(key))
   const at = scope.now()
-  if (old && isHeld(old, at)) return { ok: false, reason: 'claimed', line: told(old) }
+  if (old && isHeld(old, at)) return { ok: false, reason: 'claimed', line: ledgerLine(old) }
   if (old && isProcessed(old) && isRemembered(old, at, retentionMs)) {
-    return { ok: false, reason: 'processed', line: told(old) }
+    return { ok: false, reason: 'processed', line: ledgerLine(old) }
   }
   const line: Line = {
     id,
@@ -103,7 +103,7 @@ export function* claimLine(scope: Scope, prepared: PreparedClaim): Transaction<C
     previous: undefined,
   }
   yield* putLine(scope, key, old, line)
-  return { ok: true, id, token: line.token, line: told(line) }
+  return { ok: true, id, token: line.token, line: ledgerLine(line) }
 }
 
 /** The work is done. Said again after a lost answer, it is the same once. */
@@ -115,12 +115,12 @@ export function* commitClaim(
   const { key, token } = claim
   const [old] = yield* read(lineCell(key))
   if (old?.token !== token) throw lost(claim)
-  if (old.status === status) return told(old)
+  if (old.status === status) return ledgerLine(old)
   if (old.status !== 'claimed') throw lost(claim)
   const at = scope.now()
   const line: Line = { ...old, status, at, leaseUntil: undefined, of, detail }
   yield* putLine(scope, key, old, line)
-  return told(line)
+  return ledgerLine(line)
 }
 
 /** The lease goes on from now. */
@@ -134,7 +134,7 @@ export function* renewClaim(
   if (old?.token !== token || old.status !== 'claimed') throw lost(claim)
   const line: Line = { ...old, leaseUntil: scope.now() + Math.ceil(leaseMs) }
   scope.write(lineCell(key), line)
-  return told(line)
+  return ledgerLine(line)
 }
 
 function lost({ id }: Claim): PrestigeError {

@@ -2,7 +2,16 @@
 
 export type { Claim, ClaimOptions, ClaimOutcome, Claimed } from './claims.ts'
 export type { Forgotten, Pruned } from './forgetting.ts'
+export type { DocumentName } from './document-name.ts'
 export type { Ledger } from './ledger.ts'
+export { type DocumentRow, type Rank, type Writable } from './document-row.ts'
+export {
+  countDocument,
+  type DocumentLine,
+  ID_BYTES,
+  putDocument,
+  removeDocument,
+} from './documents.ts'
 export {
   type LedgerLine,
   type LineInput,
@@ -11,7 +20,6 @@ export {
   lookLine,
   prepareLine,
   recordLine,
-  recordOfRunning,
   supersedeLine,
 } from './lines.ts'
 export type { LineCounts, LedgerRun, LinesOptions, RunLine } from './listing.ts'
@@ -26,17 +34,12 @@ export {
   type RunRow,
   type RunStatus,
   type ShardRow,
+  documents,
   ledgerSpaces,
+  lines,
+  runs,
 } from './rows.ts'
-export {
-  type RunInput,
-  type StartedRun,
-  finishRun,
-  openShards,
-  requireRunning,
-  runCell,
-  startRun,
-} from './runs.ts'
+export { type RunInput, type StartedRun, requireRunning, runCell } from './runs.ts'
 export {
   type HeldShard,
   type LeaseOptions,
@@ -55,6 +58,7 @@ export {
   shardCell,
   shardValue,
 } from './shards.ts'
+export { findSettings, writeJobSettings } from './settings.ts'
 export { ledgerChecks, ledgerTallyChecks, storedLedger } from './stored.ts'
-export { dropRun, dropShards, takeBack } from './undo.ts'
+export { dropLines, dropShards } from './undo.ts'
 export type { ClaimedWork, WithClaimResult } from './with-claim.ts'

@@ -434,7 +434,7 @@ describe('bad input', () => {
     const backend = new MemoryBackend({}, engine)
     const missing = openLedger('memory:', { create: false })
     await expect(missing).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' })
-    const row = Buffer.from('{"format":2}')
+    const row = Buffer.from('{"format":3}')
     engine.space(settings.name).set('\0ledger', row)
     await expect(openLedger(backend)).rejects.toMatchObject({ code: 'FORMAT_UNSUPPORTED' })
   })

@@ -23,13 +23,13 @@ import {
   type LedgerLine,
   type LineInput,
   lookLine,
-  type PreparedLine,
   prepareLine,
-  type Recorded,
-  recordLine,
+  recordLines,
   supersedeLine,
-  told,
+  ledgerLine,
 } from './lines.ts'
+import { DocumentLines } from './documents.ts'
+import { ambiguous, type DocumentName, nameOf } from './document-name.ts'
 import {
   countsOf,
   type LineCounts,
@@ -61,6 +61,7 @@ import {
   type StartedRun,
   startRun,
 } from './runs.ts'
+import { type LedgerKind, readOnly } from './settings.ts'
 import {
   checkLeaseOptions,
   finishShard,
@@ -78,31 +79,47 @@ import { dropLines } from './undo.ts'
 import { type ClaimedWork, withClaim, type WithClaimResult } from './with-claim.ts'
 
 const AT_ONCE = 64
-const RECORDED_AT_ONCE = 256
 
 export class Ledger {
   readonly #backend: Backend
   readonly #gate = new Gate('ledger')
   readonly #retentionMs: number
+  readonly #isReadOnly: boolean
+  /** Lines that the corpus job owns. */
+  readonly #documents: DocumentLines | undefined
 
   /** @internal */
-  constructor(backend: Backend, options: Pick<LedgerOptions, 'retentionMs'> = {}) {
+  constructor(
+    backend: Backend,
+    options: Pick<LedgerOptions, 'retentionMs'> = {},
+    kind: LedgerKind = { owner: 'ledger' },
+  ) {
     this.#backend = backend
     this.#retentionMs = options.retentionMs ?? Infinity
+    this.#isReadOnly = kind.owner === 'job'
+    if (kind.owner === 'job' && kind.hasDocuments) {
+      this.#documents = new DocumentLines(backend, kind.hasOldKeys, this.#retentionMs)
+    }
   }
 
-  /** Its work is done. Claimed is not yet, failed is not. */
-  async wasProcessed(id: string): Promise<boolean> {
-    const line = await this.get(id)
-    return line !== undefined && isProcessed(line)
+  /** Its work is done. Claimed is not yet, failed is not. Of several documents of an id, one is enough. */
+  async wasProcessed(which: DocumentName): Promise<boolean> {
+    return (await this.lines(which)).some(isProcessed)
   }
 
   /** In the order of the ids. */
   wasProcessedMany(ids: readonly string[]): Promise<boolean[]> {
     return this.#pass(async () => {
       const keys = ids.map(documentKey)
+      const documents = this.#documents
       const answers: boolean[] = []
       for (let from = 0; from < keys.length; from += AT_ONCE) {
+        if (documents) {
+          const page = ids.slice(from, from + AT_ONCE)
+          const lines = await Promise.all(page.map((id) => documents.ofId(id)))
+          answers.push(...lines.map((all) => all.some(isProcessed)))
+          continue
+        }
         const found = await this.#backend.read(linesOf, keys.slice(from, from + AT_ONCE))
         const now = this.#backend.now()
         for (const line of found) {
@@ -113,23 +130,39 @@ export class Ledger {
     })
   }
 
-  get(id: string): Promise<LedgerLine | undefined> {
+  /** The line of a document. Refused where several documents have the id: give their source too, or ask for `lines`. */
+  async get(which: DocumentName): Promise<LedgerLine | undefined> {
+    const [line, another] = await this.lines(which)
+    if (another) throw ambiguous(nameOf(which))
+    return line
+  }
+
+  /** The lines of all documents of an id, or of a source and an id. */
+  lines(which: DocumentName): Promise<LedgerLine[]> {
     return this.#pass(async () => {
-      const line = await this.#backend.read(findLine, documentKey(id))
-      return line && this.#remembers(line, this.#backend.now()) ? told(line) : undefined
+      const { id, source } = nameOf(which)
+      const key = documentKey(id)
+      if (this.#documents) return this.#documents.ofId(id, source)
+      const line = await this.#backend.read(findLine, key)
+      if (!line || !this.#remembers(line, this.#backend.now())) return []
+      return source === undefined || line.source === source ? [ledgerLine(line)] : []
     })
   }
 
   /** The lines of a source, in an order that never changes. */
   async *bySource(source: string, options: LinesOptions = {}): AsyncGenerator<LedgerLine> {
     this.#gate.assertOpen()
-    yield* listSource(this.#backend, sourceName(source), options, this.#retentionMs)
+    const name = sourceName(source)
+    if (this.#documents) yield* this.#documents.list({ source }, options)
+    else yield* listSource(this.#backend, name, options, this.#retentionMs)
   }
 
   /** What a run made of its documents, in an order that never changes. */
   async *byRun(run: string, options: LinesOptions = {}): AsyncGenerator<RunLine> {
     this.#gate.assertOpen()
-    yield* listRun(this.#backend, runName(run), options)
+    const name = runName(run)
+    if (this.#documents) yield* this.#documents.list({ run }, options)
+    else yield* listRun(this.#backend, name, options)
   }
 
   /** How many lines there are of each status: of all, of a source, or of a run. Exact, and at once. */
@@ -147,14 +180,14 @@ export class Ledger {
 
   /** The right to work on a document, unless it is processed or another has it. */
   claim(id: string, options: ClaimOptions): Promise<Claimed> {
-    return this.#pass(() =>
+    return this.#write(() =>
       this.#backend.run(claimLine, prepareClaim(id, options, this.#retentionMs)),
     )
   }
 
   /** The work is done. Refused with CLAIM_LOST when another has taken the document over. */
   commit(claim: Claim, outcome: ClaimOutcome): Promise<LedgerLine> {
-    return this.#pass(() => {
+    return this.#write(() => {
       refuseUnknown(outcome, ['status', 'of', 'detail'])
       checkOutcome(outcome)
       return this.#backend.run(commitClaim, heldClaim(claim), outcome)
@@ -163,7 +196,7 @@ export class Ledger {
 
   /** The work failed: the line says failed, and anybody may claim the document at once. */
   abort(claim: Claim, why: { readonly reason?: string | undefined } = {}): Promise<LedgerLine> {
-    return this.#pass(() => {
+    return this.#write(() => {
       refuseUnknown(why, ['reason'])
       checkDetail(why.reason)
       const outcome = { status: 'failed', detail: why.reason } as const
@@ -173,7 +206,7 @@ export class Ledger {
 
   /** The lease goes on from now. */
   renew(claim: Claim, leaseMs: number): Promise<LedgerLine> {
-    return this.#pass(() => {
+    return this.#write(() => {
       checkLease(leaseMs)
       return this.#backend.run(renewClaim, heldClaim(claim), leaseMs)
     })
@@ -196,7 +229,7 @@ export class Ledger {
    * Each is written whatever becomes of the others; then the first error is thrown.
    */
   record(inputs: readonly LineInput[]): Promise<(LedgerLine | undefined)[]> {
-    return this.#pass(() => recordLines(this.#backend, inputs.map(prepareLine)))
+    return this.#write(() => recordLines(this.#backend, inputs.map(prepareLine)))
   }
 
   /** Another document took the place of this one, which was processed. `undefined`: it was not. */
@@ -205,18 +238,18 @@ export class Ledger {
     by: string,
     options: { readonly run?: string | undefined } = {},
   ): Promise<LedgerLine | undefined> {
-    return this.#pass(async () => {
+    return this.#write(async () => {
       refuseUnknown(options, ['run'])
       documentKey(by)
       const change = { of: by, run: options.run }
       const line = await this.#backend.run(supersedeLine, documentKey(id), change)
-      return line && told(line)
+      return line && ledgerLine(line)
     })
   }
 
   /** Takes a document's line away, with its history: as if it had never been seen. A claim on it is lost. */
   forget(id: string): Promise<boolean> {
-    return this.#pass(async () => {
+    return this.#write(async () => {
       const key = documentKey(id)
       for (;;) {
         const { hasLine, hasMore } = await this.#backend.run(dropLines, key, Infinity, true)
@@ -227,7 +260,7 @@ export class Ledger {
 
   /** Starts a run, or resumes one that is running and has the same configuration. */
   startRun(input: RunInput = {}): Promise<StartedRun> {
-    return this.#pass(() => {
+    return this.#write(() => {
       checkRunInput(input)
       return this.#backend.run(startRun, input)
     })
@@ -235,7 +268,7 @@ export class Ledger {
 
   /** The run takes no more lines. Claims that are still held may be committed. */
   finishRun(run: string, status: 'finished' | 'failed' = 'finished'): Promise<RunRow> {
-    return this.#pass(() => {
+    return this.#write(() => {
       if (status === 'finished' || status === 'failed') {
         return this.#backend.run(finishRun, run, status)
       }
@@ -254,12 +287,12 @@ export class Ledger {
    * has replaced stay, and are counted: undo that run first, then this one again.
    */
   forgetRun(run: string): Promise<Forgotten> {
-    return this.#pass(() => forgetRun(this.#backend, runName(run)))
+    return this.#write(() => forgetRun(this.#backend, runName(run)))
   }
 
   /** Takes away lines from before a time (by default, beyond `retentionMs`), and runs that ended before it. */
   prune(options: { readonly olderThan?: number | Date | undefined } = {}): Promise<Pruned> {
-    return this.#pass(() => {
+    return this.#write(() => {
       refuseUnknown(options, ['olderThan'])
       const { olderThan = this.#backend.now() - this.#retentionMs } = options
       if (Number(olderThan) >= 0) return prune(this.#backend, Number(olderThan))
@@ -272,17 +305,17 @@ export class Ledger {
 
   /** Finds, and by default repairs, what ledger and target disagree on. */
   reconcile(exists: Exists, options: ReconcileOptions = {}): Promise<ReconcileReport> {
-    return this.#pass(() => reconcile(this.#backend, exists, options))
+    return this.#write(() => reconcile(this.#backend, exists, options))
   }
 
   /** Divides a run, for workers that share it. */
   openShards(run: string, count: number): Promise<RunRow> {
-    return this.#pass(() => this.#backend.run(openShards, run, count))
+    return this.#write(() => this.#backend.run(openShards, run, count))
   }
 
   /** A shard that nobody has. */
   lease(run: string, options: LeaseOptions): Promise<Leased> {
-    return this.#pass(() => {
+    return this.#write(() => {
       checkLeaseOptions(options)
       return this.#backend.run(leaseShard, run, options)
     })
@@ -290,20 +323,20 @@ export class Ledger {
 
   /** Notes how far a shard is, for whoever takes it over, and renews its lease. */
   progress(run: string, shard: number, token: number, value: unknown): Promise<number> {
-    return this.#pass(() =>
+    return this.#write(() =>
       this.#backend.run(noteProgress, held(run, shard, token), shardValue(value)),
     )
   }
 
   done(run: string, shard: number, token: number, result?: unknown): Promise<void> {
-    return this.#pass(() =>
+    return this.#write(() =>
       this.#backend.run(finishShard, held(run, shard, token), shardValue(result)),
     )
   }
 
   /** Gives a shard back, with its progress. */
   release(run: string, shard: number, token: number): Promise<void> {
-    return this.#pass(() => this.#backend.run(releaseShard, held(run, shard, token)))
+    return this.#write(() => this.#backend.run(releaseShard, held(run, shard, token)))
   }
 
   async *shards(run: string): AsyncGenerator<Shard> {
@@ -327,33 +360,18 @@ export class Ledger {
     return isRemembered(line, now, this.#retentionMs)
   }
 
+  /** As `#pass`, for what changes lines, runs or shards: those of the corpus job are its own. */
+  #write<T>(work: () => Promise<T>): Promise<T> {
+    return this.#pass(() => {
+      if (this.#isReadOnly) throw readOnly()
+      return work()
+    })
+  }
+
   /** Bad input rejects the promise; it is never thrown beside it. */
   #pass<T>(work: () => Promise<T>): Promise<T> {
     return this.#gate.pass(async () => work())
   }
-}
-
-async function recordLines(
-  backend: Backend,
-  prepared: readonly PreparedLine[],
-): Promise<(LedgerLine | undefined)[]> {
-  const ended: PromiseSettledResult<Recorded>[] = []
-  for (let from = 0; from < prepared.length; from += RECORDED_AT_ONCE) {
-    const last = new Map<string, Promise<unknown>>()
-    const begun = prepared.slice(from, from + RECORDED_AT_ONCE).map(async (line) => {
-      const before = last.get(line.id)
-      const recorded = before
-        ? before.catch(() => {}).then(() => backend.run(recordLine, line))
-        : backend.run(recordLine, line)
-      last.set(line.id, recorded)
-      return recorded
-    })
-    ended.push(...(await Promise.allSettled(begun)))
-  }
-  return ended.map((one) => {
-    if (one.status === 'rejected') throw one.reason
-    return one.value.replaced && told(one.value.replaced)
-  })
 }
 
 function* findLine(_scope: ReadScope, key: Buffer): Transaction<Line | undefined> {

@@ -6,7 +6,14 @@
  */
 
 import { concat } from '../platform/bytes.ts'
-import { cell, type Cell, read, type Scope, type Transaction } from '../backends/index.ts'
+import {
+  type Backend,
+  cell,
+  type Cell,
+  read,
+  type Scope,
+  type Transaction,
+} from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   checkDetail,
@@ -74,6 +81,7 @@ export interface Recorded {
 }
 
 const CHAIN_MAX = 100_000
+const RECORDED_AT_ONCE = 256
 const LINE_OPTIONS = ['id', 'status', 'source', 'run', 'worker', 'of', 'detail']
 
 export function prepareLine(input: LineInput): PreparedLine {
@@ -128,7 +136,7 @@ export function isRemembered(line: Line, now: number, retentionMs: number): bool
   return line.at + retentionMs > now || isHeld(line, now)
 }
 
-export function told(line: Line): LedgerLine {
+export function ledgerLine(line: Line): LedgerLine {
   const { id, status, at, token, leaseUntil, source, run, worker, of, detail } = line
   return {
     id,
@@ -155,13 +163,8 @@ export function* lookLine(key: Buffer): Transaction<Line | undefined> {
  * claim on it has lost it.
  */
 export function* recordLine(scope: Scope, prepared: PreparedLine): Transaction<Recorded> {
-  if (prepared.run !== undefined) yield* requireRunning(prepared.run)
-  return yield* recordOfRunning(scope, prepared)
-}
-
-/** The same, for callers who have required in this transaction that the run is running. */
-export function* recordOfRunning(scope: Scope, prepared: PreparedLine): Transaction<Recorded> {
   const { key, id, status, source, run, worker, of, detail } = prepared
+  if (run !== undefined) yield* requireRunning(run)
   const [replaced] = yield* read(lineCell(key))
   const token = replaced ? replaced.token + 1 : 0
   const at = scope.now()
@@ -170,6 +173,29 @@ export function* recordOfRunning(scope: Scope, prepared: PreparedLine): Transact
   const line = { id, status, token, at, leaseUntil, source, run, worker, of, detail, previous }
   yield* putLine(scope, key, replaced, line)
   return { line, replaced }
+}
+
+export async function recordLines(
+  backend: Backend,
+  prepared: readonly PreparedLine[],
+): Promise<(LedgerLine | undefined)[]> {
+  const ended: PromiseSettledResult<Recorded>[] = []
+  for (let from = 0; from < prepared.length; from += RECORDED_AT_ONCE) {
+    const last = new Map<string, Promise<unknown>>()
+    const begun = prepared.slice(from, from + RECORDED_AT_ONCE).map(async (line) => {
+      const before = last.get(line.id)
+      const recorded = before
+        ? before.catch(() => {}).then(() => backend.run(recordLine, line))
+        : backend.run(recordLine, line)
+      last.set(line.id, recorded)
+      return recorded
+    })
+    ended.push(...(await Promise.allSettled(begun)))
+  }
+  return ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value.replaced && ledgerLine(one.value.replaced)
+  })
 }
 
 /** Another document took this one's place. Only what was processed can be superseded; anything else is left alone. */
@@ -242,15 +268,15 @@ function* withoutRun(scope: Scope, key: Buffer, top: Line, run: Buffer): Transac
 export function placeLine(scope: Scope, key: Buffer, old: Line | undefined, next: Line): void {
   scope.write(lineCell(key), next)
   moveSource(scope, key, old?.source, next.source)
-  countInForce(scope, old, -1)
-  countInForce(scope, next, 1)
+  if (old) countInForce(scope, old.status, old.source, -1)
+  countInForce(scope, next.status, next.source, 1)
 }
 
 /** Takes the line in force away; rows under runs are the caller's. */
 export function removeLine(scope: Scope, key: Buffer, old: Line): void {
   scope.remove(lineCell(key))
   moveSource(scope, key, old.source, undefined)
-  countInForce(scope, old, -1)
+  countInForce(scope, old.status, old.source, -1)
 }
 
 function moveSource(
@@ -264,11 +290,15 @@ function moveSource(
   if (to !== undefined) scope.write(cell(bySource, concat(sourceName(to).key, key)), PRESENT)
 }
 
-function countInForce(scope: Scope, line: Line | undefined, delta: number): void {
-  if (!line) return
-  const status = STATUSES.indexOf(line.status)
-  add(scope, overallTallies[status], delta)
-  if (line.source !== undefined) add(scope, sourceName(line.source).tallies[status], delta)
+export function countInForce(
+  scope: Scope,
+  status: LineStatus,
+  source: string | undefined,
+  delta: number,
+): void {
+  const number = STATUSES.indexOf(status)
+  add(scope, overallTallies[number], delta)
+  if (source !== undefined) add(scope, sourceName(source).tallies[number], delta)
 }
 
 /** Of a run is counted what it made of its documents, also when a later run replaced it. */

@@ -3,7 +3,7 @@
 import { concat, endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { isRemembered, type LedgerLine, lineCell, told } from './lines.ts'
+import { isRemembered, type LedgerLine, lineCell, ledgerLine } from './lines.ts'
 import { documentKey, type Name, overallTallies, refuseUnknown, runName } from './names.ts'
 import {
   byRun,
@@ -18,8 +18,8 @@ import {
 } from './rows.ts'
 
 export interface LinesOptions {
-  /** Only lines after that of this document: the last of the page before. */
-  readonly startAfter?: string | undefined
+  /** Only lines after this one, the last of the page before; or after those of this id. */
+  readonly startAfter?: string | LedgerLine | undefined
   /** At most so many lines. Default: all. */
   readonly limit?: number | undefined
 }
@@ -40,7 +40,7 @@ export interface RunLine extends LedgerLine {
 /** Twice as many cells are read at once, which every engine can. */
 const PAGE = 40
 
-function checked(options: LinesOptions): number {
+export function checkedLimit(options: LinesOptions): number {
   refuseUnknown(options, ['startAfter', 'limit'])
   const { limit = Infinity } = options
   if (limit === Infinity || (Number.isInteger(limit) && limit >= 0)) return limit
@@ -48,9 +48,10 @@ function checked(options: LinesOptions): number {
 }
 
 function rangeOf(prefix: Buffer, { startAfter }: LinesOptions) {
-  const after = startAfter === undefined ? prefix : concat(prefix, documentKey(startAfter))
-  const start = startAfter === undefined ? after : concat(after, Buffer.of(0))
-  return { start, end: endOfPrefix(prefix) }
+  const end = endOfPrefix(prefix)
+  if (startAfter === undefined) return { start: prefix, end }
+  const id = typeof startAfter === 'string' ? startAfter : startAfter.id
+  return { start: Buffer.concat([prefix, documentKey(id), Buffer.of(0)]), end }
 }
 
 export function* linesOf(
@@ -78,7 +79,7 @@ export async function* listSource(
   options: LinesOptions,
   retentionMs: number,
 ): AsyncGenerator<LedgerLine> {
-  let left = checked(options)
+  let left = checkedLimit(options)
   if (left === 0) return
   const found = backend.scan(bySource, rangeOf(source.key, options))
   for await (const page of pages(found, Math.min(PAGE, left))) {
@@ -86,7 +87,7 @@ export async function* listSource(
     for (const line of await backend.read(linesOf, documentsOf(page))) {
       // It may have gone, or gone elsewhere, since the page was read.
       if (line?.source !== source.text || !isRemembered(line, now, retentionMs)) continue
-      yield told(line)
+      yield ledgerLine(line)
       if (--left === 0) return
     }
   }
@@ -97,7 +98,7 @@ export async function* listRun(
   run: Name,
   options: LinesOptions,
 ): AsyncGenerator<RunLine> {
-  let left = checked(options)
+  let left = checkedLimit(options)
   if (left === 0) return
   const found = backend.scan(byRun, rangeOf(run.key, options))
   for await (const page of pages(found, Math.min(PAGE, left))) {
@@ -121,8 +122,8 @@ function* runLinesOf(
 }
 
 function runLine(run: Name, line: Line | undefined, entry: RunEntry | undefined) {
-  if (entry?.replaced) return { ...told(entry.replaced), isReplaced: true } as const
-  return entry && line?.run === run.text ? told(line) : undefined
+  if (entry?.replaced) return { ...ledgerLine(entry.replaced), isReplaced: true } as const
+  return entry && line?.run === run.text ? ledgerLine(line) : undefined
 }
 
 function documentsOf(rows: readonly { readonly key: Buffer }[]): Buffer[] {
@@ -144,7 +145,7 @@ export async function* listRuns(backend: Backend): AsyncGenerator<LedgerRun> {
   const found: RunRow[] = []
   for await (const { value } of backend.scan(runSpace)) found.push(value)
   found.sort((one, other) => one.startedAt - other.startedAt || (one.id < other.id ? -1 : 1))
-  for (const run of found) {
+  for (const { job: _job, ...run } of found) {
     yield { ...run, counts: await backend.read(countsOf, runName(run.id)) }
   }
 }

@@ -13,8 +13,10 @@ import { readOptions } from '../platform/options.ts'
  */
 export async function openLedger(location: Location, input: LedgerOptions = {}): Promise<Ledger> {
   const options = readOptions(ledgerOptions, input, 'Ledger options')
-  return openAt(location, ledgerSpaces, options, async (backend) => {
-    await openSettings(backend, options.create)
-    return new Ledger(backend, options)
-  })
+  return openAt(
+    location,
+    ledgerSpaces,
+    options,
+    async (backend) => new Ledger(backend, options, await openSettings(backend, options.create)),
+  )
 }

@@ -1,5 +1,6 @@
 /**
- * What the ledger keeps, row by row. All its stored formats are in this file. Numbers are big endian; times are
+ * What the ledger keeps, row by row. Its stored formats are in this file and, of documents of the corpus job, in
+ * document-row.ts. Numbers are big endian; times are
  * milliseconds since 1970 in six bytes; texts are UTF-8. Every row starts with a byte whose high half is the row's
  * format (1).
  *
@@ -12,8 +13,10 @@
 import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/index.ts'
+import { documentCodec, type DocumentRow } from './document-row.ts'
 
 const FORMAT = 0x10
+const JOB_FORMAT = 0x20
 const FORMAT_MASK = 0xf0
 const LOW_MASK = 0x0f
 export const KEY = 16
@@ -44,10 +47,10 @@ class RowReader {
   readonly #what: string
   #at = 1
 
-  constructor(what: string, bytes: Bytes) {
+  constructor(what: string, bytes: Bytes, format: number = FORMAT) {
     this.#row = asBuffer(bytes)
     this.#what = what
-    if (((this.#row[0] ?? 0) & FORMAT_MASK) !== FORMAT) throw unreadable(what)
+    if (((this.#row[0] ?? 0) & FORMAT_MASK) !== format) throw unreadable(what)
   }
 
   get low(): number {
@@ -85,9 +88,9 @@ class RowWriter {
   readonly row: Buffer
   #at = 1
 
-  constructor(low: number, bytes: number) {
+  constructor(low: number, bytes: number, format: number = FORMAT) {
     this.row = Buffer.allocUnsafe(1 + bytes)
-    this.row[0] = FORMAT | low
+    this.row[0] = format | low
   }
 
   number(value: number, bytes: 1 | 2 | 4 | 6): this {
@@ -210,7 +213,7 @@ const runEntryCodec: Codec<RunEntry> = {
 
 /**
  * A run: `1s` started at (6) ended at (6, 0: not yet) shards (4, 0: none) config digest (2 + n) id (to the end); s is
- * its status.
+ * its status. Of the corpus job: `2s`, the same, but id (1 + n) job (to the end).
  */
 export interface RunRow {
   readonly id: string
@@ -219,26 +222,34 @@ export interface RunRow {
   readonly endedAt: number | undefined
   readonly shards: number
   readonly configDigest: string
+  /** Of a run of the corpus job: what the job keeps of it, as JSON. */
+  readonly job?: string
 }
 
 const runCodec: Codec<RunRow> = {
-  encode({ id, status, startedAt, endedAt, shards, configDigest }) {
-    const [idBytes, digestBytes] = [bytesOf(id), bytesOf(configDigest)]
-    const row = new RowWriter(RUN_STATUSES.indexOf(status), 18 + digestBytes + idBytes)
+  encode({ id, status, startedAt, endedAt, shards, configDigest, job }) {
+    const [idBytes, digestBytes, jobBytes] = [bytesOf(id), bytesOf(configDigest), bytesOf(job)]
+    const isJob = job !== undefined
+    const bytes = 18 + digestBytes + idBytes + (isJob ? 1 + jobBytes : 0)
+    const format = isJob ? JOB_FORMAT : FORMAT
+    const row = new RowWriter(RUN_STATUSES.indexOf(status), bytes, format)
     row
       .number(startedAt, 6)
       .number(endedAt ?? 0, 6)
       .number(shards, 4)
-    return row.text(configDigest, digestBytes, 2).text(id, idBytes, 0).row
+    row.text(configDigest, digestBytes, 2).text(id, idBytes, isJob ? 1 : 0)
+    return isJob ? row.text(job, jobBytes, 0).row : row.row
   },
   decode(bytes) {
-    const row = new RowReader('runs', bytes)
+    const isJob = ((bytes[0] ?? 0) & FORMAT_MASK) === JOB_FORMAT
+    const row = new RowReader('runs', bytes, isJob ? JOB_FORMAT : FORMAT)
     const startedAt = row.number(6)
     const endedAt = row.number(6) || undefined
     const shards = row.number(4)
     const configDigest = row.text(2)
-    const id = row.rest().toString()
-    return { id, status: row.one(RUN_STATUSES), startedAt, endedAt, shards, configDigest }
+    const id = isJob ? row.text(1) : row.rest().toString()
+    const run = { id, status: row.one(RUN_STATUSES), startedAt, endedAt, shards, configDigest }
+    return isJob ? { ...run, job: row.rest().toString() } : run
   },
 }
 
@@ -292,6 +303,10 @@ export const lines: Space<Line> = rows('ledger.lines', lineCodec, { ordered: tru
 export const bySource: Space<Bytes> = rows('ledger.bySource', nothing, { ordered: true })
 /** Run and document → RunEntry. Under sixteen zeros: lines of no run that a run replaced. */
 export const byRun: Space<RunEntry> = rows('ledger.byRun', runEntryCodec, { ordered: true })
+/** Document key (see documents.ts) → DocumentRow: lines that the corpus job owns. */
+export const documents: Space<DocumentRow> = rows('dedupe.documents', documentCodec, {
+  ordered: true,
+})
 /** Run → RunRow. */
 export const runs: Space<RunRow> = rows('ledger.runs', runCodec, { ordered: true })
 /** Run and number (4) → ShardRow. */
@@ -308,6 +323,7 @@ export const ledgerSpaces: readonly Space<unknown>[] = [
   lines,
   bySource,
   byRun,
+  documents,
   runs,
   shards,
   settings,

@@ -18,7 +18,7 @@ import {
   entriesOf,
   findRun,
   hex,
-  keyInFile,
+  keysInFile,
   listRuns,
   type Method,
   named,
@@ -265,8 +265,9 @@ function askedOf({ shards }: RunRow, ids: ReadonlySet<string>): Asked[] {
       // A file that is a document is called by its path.
       const own = shard.files ? (ids.has(path) ? [path] : []) : ids
       for (const id of own) {
-        const key = keyInFile(resolve(file), id)
-        if (key) asked.set(key.toString('hex'), { file: resolve(file), key })
+        for (const key of keysInFile(resolve(file), id)) {
+          asked.set(key.toString('hex'), { file: resolve(file), key })
+        }
       }
     }
   }

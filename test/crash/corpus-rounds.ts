@@ -27,7 +27,6 @@ import {
 } from '../../src/dedupe/rows.ts'
 import { decodeCentre } from '../../src/dedupe/decision/centre-row.ts'
 import { listRuns } from '../../src/dedupe/runs.ts'
-import { lines } from '../../src/ledger/rows.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { MAIN } from '../children/cli.ts'
 import { corpus, jsonl, writeFiles } from '../corpus-kit.ts'
@@ -233,18 +232,15 @@ function digestOf(name: string, bytes: Buffer): string {
 
 async function ledgerOf(backend: Backend): Promise<unknown> {
   const found: unknown[] = []
-  for await (const { value } of backend.scan(lines)) {
-    const { at: _at, ...line } = value
-    found.push(line)
-  }
   const ledger = await openLedger(backend)
+  for await (const { at: _at, ...line } of ledger.byRun('the-run')) found.push(line)
   return { found, counts: await ledger.counts(), run: await ledger.counts({ run: 'the-run' }) }
 }
 
 async function stateOf(backend: Backend): Promise<unknown> {
   const rows: unknown[] = []
   for await (const { key, value } of backend.scan(documents)) {
-    const { centre: bytes, ...row } = value
+    const { centre: bytes, at: _at, ...row } = value
     const centre = bytes && decodeCentre(bytes)
     // Rows of the indexes have ids that are made anew.
     const shelves = [centre?.near?.[0], centre?.simhash?.[0], centre?.form, centre?.chunks]

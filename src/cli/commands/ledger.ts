@@ -15,7 +15,7 @@ const CHUNK_LINES = 1000
 export async function run(invocation: Invocation): Promise<number> {
   const [what, ...rest] = invocation.operands
   if (what === 'get') {
-    if (rest.length === 0) throw usageFailure('Usage: prestige ledger get ID')
+    if (rest.length === 0) throw usageFailure('Usage: prestige ledger get ID [--source S]')
     return withLedger(invocation, (ledger) => get(ledger, invocation))
   }
   if (rest.length > 0 || (what !== 'list' && what !== 'stats')) {
@@ -51,12 +51,12 @@ async function withLedger(
 
 async function get(ledger: Ledger, invocation: Invocation): Promise<void> {
   const id = String(invocation.key(invocation.operand(1)))
-  const line = await ledger.get(id)
-  if (!line) {
+  const lines = await ledger.lines({ id, source: invocation.text('source') })
+  if (lines.length === 0) {
     throw new Failure('missing', 'KEY_NOT_FOUND', `The ledger has no line of "${shown(id)}".`)
   }
-  if (invocation.flag('json')) await printJson(line)
-  else await print(table(rowsOf(line), ['left', 'left']))
+  if (invocation.flag('json')) for (const line of lines) await printJson(line)
+  else await print(lines.map((line) => table(rowsOf(line), ['left', 'left'])).join('\n'))
 }
 
 function rowsOf(line: LedgerLine): string[][] {

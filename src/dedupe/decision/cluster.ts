@@ -5,7 +5,7 @@
 
 import { concat, equalBytes } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
-import { documentKey, takeBack } from '../../ledger/index.ts'
+import { putDocument } from '../../ledger/index.ts'
 import type { Named } from './decision.ts'
 import { fromHex, hex, named } from '../names.ts'
 import { clusters, type DocumentRow, documents, members } from '../rows.ts'
@@ -27,8 +27,7 @@ export function* leaveCluster(
   const [restored] = isSurvivor ? yield* read(cell(documents, fromHex(before))) : []
   if (restored) {
     const { supersededBy: _by, ...kept } = restored
-    scope.write(cell(documents, fromHex(before)), { ...kept, action: 'keep' })
-    yield* takeBack(scope, row.run, documentKey(restored.id))
+    putDocument(scope, fromHex(before), restored, { ...kept, action: 'keep', at: scope.now() })
   }
   if (size <= 1) scope.remove(place)
   else if (isSurvivor) {

@@ -7,16 +7,10 @@
 
 import { concat, equalBytes } from '../../platform/bytes.ts'
 import { cell, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
-import {
-  documentKey,
-  type PreparedLine,
-  recordOfRunning,
-  requireRunning,
-  supersedeLine,
-} from '../../ledger/index.ts'
+import { putDocument, requireRunning, type Writable } from '../../ledger/index.ts'
 import { keepCentre, removeCentre } from './centre.ts'
 import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
-import type { Decision, Method, Span } from './decision.ts'
+import { type Decision, isMethod, type Named, type Span } from './decision.ts'
 import { decodeCentre, encodeCentre } from './centre-row.ts'
 import type { Engine } from './engine.ts'
 import { find, type Found, type Match } from './find.ts'
@@ -31,7 +25,6 @@ import {
   members,
   type Rank,
 } from '../rows.ts'
-import type { Writable } from './document-row.ts'
 import { placeOf } from './identity.ts'
 
 export interface Context {
@@ -39,6 +32,8 @@ export interface Context {
   readonly run: string
   /** What is met twice in one session is repeated; in another, it is only reported again. A job is one. */
   readonly session: string
+  /** The state was begun with format 1: documents may be under older keys. */
+  readonly hasOldKeys: boolean
 }
 
 /** Of one attempt of a transaction: that the run goes on is required once. */
@@ -59,10 +54,10 @@ export function* decideDocument(
   progress: Progress,
 ): Transaction<Made> {
   const { engine, session, run } = context
-  const { key, old } = yield* placeOf(document, session)
+  const { key, old } = yield* placeOf(document, session, context.hasOldKeys)
   const place = cell(documents, key)
   if (old && equalBytes(old.digest, document.digest) && (yield* holds(old))) {
-    const known = yield* told(old)
+    const known = yield* knownDecision(old)
     if (old.session === session) return { key, decision: repeated(known) }
     scope.write(place, { ...old, session })
     return { key, decision: known }
@@ -75,42 +70,34 @@ export function* decideDocument(
   const orphaned = old?.centre ? yield* dissolve(scope, key) : 0
   if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
   const rank = rankOf(document, engine.config)
-  const decided = found.match
-    ? yield* join(scope, document, key, rank, found.match, context)
-    : yield* begin(scope, document, key, found, context)
-  const possibleMiss = found.possibleMiss && !found.match
-  scope.write(place, rowOf(document, decided, context, rank, orphaned, possibleMiss))
-  yield* recordOfRunning(scope, lineOf(document, decided.decision, run))
-  if (!possibleMiss && orphaned === 0) return { key, decision: decided.decision }
-  const also = { ...(possibleMiss && { possibleMiss }), ...(orphaned > 0 && { orphaned }) }
-  return { key, decision: { ...decided.decision, ...also } }
-}
-
-function rowOf(
-  document: PreparedDocument,
-  decided: Decided,
-  { run, session }: Context,
-  rank: Rank,
-  orphaned: number,
-  possibleMiss: boolean,
-): DocumentRow {
+  const { decision, row } = found.match
+    ? yield* join(scope, document, key, rank, found.match, engine)
+    : yield* begin(scope, document, key, found, engine)
+  if (found.match) {
+    scope.write(cell(members, concat(found.match.centre, key)), Buffer.from(run))
+  }
   const { id, source, digest, bytes, time, quality, type } = document
-  const row: Writable<DocumentRow> = {
+  const next: Writable<DocumentRow> = {
     id,
     source,
     run,
     session,
     digest,
     bytes,
+    at: scope.now(),
     rank,
-    ...decided.row,
+    action: decision.action,
+    ...row,
   }
-  if (time !== undefined) row.time = time
-  if (quality !== undefined) row.quality = quality
-  if (type !== undefined) row.type = type
-  if (orphaned > 0) row.orphaned = orphaned
-  if (possibleMiss) row.possibleMiss = true
-  return row
+  if (time !== undefined) next.time = time
+  if (quality !== undefined) next.quality = quality
+  if (type !== undefined) next.type = type
+  if (orphaned > 0) next.orphaned = decision.orphaned = orphaned
+  if (found.possibleMiss && !found.match) next.possibleMiss = decision.possibleMiss = true
+  // Joining may have changed the row that was there.
+  const [current] = old ? yield* read(place) : []
+  putDocument(scope, key, current, next)
+  return { key, decision }
 }
 
 /** Whether a decision still holds: a duplicate of a text that is no more is re-evaluated. */
@@ -131,33 +118,36 @@ function repeated(known: Decision): Decision {
 /** What it would be, without a trace. */
 export function* lookAt(document: PreparedDocument, engine: Engine): Transaction<Decision> {
   const found = yield* find(document, undefined, engine, undefined)
-  const { id, source } = document
   const { match } = found
   if (!match) return beginning(document, found)
-  const { method, centre, similarity, threshold } = match
-  const [cluster, row] = yield* read(cell(clusters, centre), cell(documents, centre))
-  const survivor = cluster && (yield* read(cell(documents, fromHex(cluster.survivor))))[0]
-  const representative = row && named(row)
-  const of = survivor ? named(survivor) : representative
-  const action = engine.config[method].action
-  const spans = found.spans.length > 0 && { spans: found.spans.map(spanOf) }
-  return {
-    id,
-    source,
-    action,
-    method,
-    ...(of && { of }),
-    ...(representative && { representative }),
-    similarity,
-    threshold,
-    cluster: hex(centre),
-    ...spans,
-  }
+  const { centreRow, survivorRow = centreRow } = yield* clusterOf(match.centre)
+  return decisionOf(document, engine.config[match.method].action, {
+    ...match,
+    of: survivorRow && named(survivorRow),
+    representative: centreRow && named(centreRow),
+    cluster: hex(match.centre),
+    spans: found.spans,
+  })
 }
 
+interface ClusterFound {
+  readonly cluster: ClusterRow | undefined
+  readonly survivor: Buffer
+  readonly centreRow: DocumentRow | undefined
+  readonly survivorRow: DocumentRow | undefined
+}
+
+function* clusterOf(centre: Buffer): Transaction<ClusterFound> {
+  const [cluster] = yield* read(cell(clusters, centre))
+  const survivor = cluster ? fromHex(cluster.survivor) : centre
+  const [centreRow, survivorRow] = yield* glance(cell(documents, centre), cell(documents, survivor))
+  return { cluster, survivor, centreRow, survivorRow }
+}
+
+/** What was decided, and what of it is in the row of the document. */
 interface Decided {
-  readonly decision: Decision
-  readonly row: Omit<DocumentRow, 'id' | 'source' | 'run' | 'session' | 'digest' | 'bytes' | 'rank'>
+  readonly decision: Writable<Decision>
+  readonly row: Partial<DocumentRow>
 }
 
 /** It is the centre of a cluster of its own. */
@@ -166,16 +156,15 @@ function* begin(
   document: PreparedDocument,
   key: Buffer,
   found: Found,
-  { engine }: Context,
+  engine: Engine,
 ): Transaction<Decided> {
   const decision = beginning(document, found)
   const centre = encodeCentre(yield* keepCentre(scope, engine, document, key, !found.like))
-  if (decision.action === 'keep') return { decision, row: { action: 'keep', centre } }
+  if (decision.action === 'keep') return { decision, row: { centre } }
   const spans = found.spans.map(({ start, end, key: other }) => [start, end, other] as const)
   return {
     decision,
     row: {
-      action: decision.action,
       centre,
       ...(decision.method && { method: decision.method }),
       ...(found.like && { like: found.like.key, similarity: found.like.similarity }),
@@ -184,28 +173,11 @@ function* begin(
   }
 }
 
-function beginning({ id, source }: PreparedDocument, { spans, like }: Found): Decision {
+function beginning(document: Named, { spans, like }: Found): Decision {
   const [first] = spans
-  if (like) {
-    const { of, similarity, threshold } = like
-    const passages = spans.length > 0 && { spans: spans.map(spanOf) }
-    return {
-      id,
-      source,
-      action: 'link',
-      method: 'semantic',
-      of,
-      similarity,
-      threshold,
-      ...passages,
-    }
-  }
-  if (!first) return { id, source, action: 'keep' }
-  return { id, source, action: 'link', method: 'chunk', of: first.of, spans: spans.map(spanOf) }
-}
-
-function spanOf({ start, end, of }: Span): Span {
-  return { start, end, of }
+  if (like) return decisionOf(document, 'link', { method: 'semantic', ...like, spans })
+  if (!first) return decisionOf(document, 'keep')
+  return decisionOf(document, 'link', { method: 'chunk', of: first.of, spans })
 }
 
 /** It belongs to a cluster: as its survivor if it is better than the one there is, else as a duplicate. */
@@ -215,16 +187,11 @@ function* join(
   key: Buffer,
   rank: Rank,
   match: Match,
-  { engine, run }: Context,
+  engine: Engine,
 ): Transaction<Decided> {
-  const { method, centre, similarity, threshold } = match
+  const { method, centre, similarity } = match
   const { action } = engine.config[method]
-  const place = cell(clusters, centre)
-  const [cluster] = yield* read(place)
-  const survivor = cluster ? fromHex(cluster.survivor) : centre
-  const [centreRow, survivorRow] = yield* glance(cell(documents, centre), cell(documents, survivor))
-  const representative = centreRow ? named(centreRow) : { id: hex(centre), source: '' }
-  const of = survivorRow ? named(survivorRow) : representative
+  const { cluster, survivor, centreRow, survivorRow } = yield* clusterOf(centre)
   const survivorRank = cluster?.rank ?? survivorRow?.rank ?? []
   const wins =
     action === 'drop' &&
@@ -232,88 +199,72 @@ function* join(
     (engine.prefer
       ? engine.prefer(rankedOf(document), rankedOf(survivorRow)) < 0
       : isBetter(rank, survivorRank))
-  const grown: ClusterRow = {
+  scope.write(cell(clusters, centre), {
     survivor: hex(wins ? key : survivor),
     rank: wins ? rank : survivorRank,
     size: (cluster?.size ?? 1) + 1,
-  }
-  scope.write(place, grown)
-  scope.write(cell(members, concat(centre, key)), Buffer.from(run))
-  const { id, source } = document
-  const why = { method, similarity, threshold, cluster: hex(centre) }
+  })
+  const name = hex(centre)
+  const representative = centreRow ? named(centreRow) : { id: name, source: '' }
+  const why = { ...match, cluster: name, representative }
   const centreDigest = centreRow && { centreDigest: centreRow.digest }
-  if (wins) {
-    scope.rely(cell(documents, survivor))
-    scope.write(cell(documents, survivor), {
-      ...survivorRow,
-      action: 'superseded',
-      supersededBy: hex(key),
-    })
-    yield* supersedeLine(scope, documentKey(survivorRow.id), { of: document.id, run })
-    const supersedes = [of]
-    return {
-      decision: { id, source, action: 'keep', representative, ...why, supersedes },
-      row: { action: 'keep', ...whyOf(why), ...centreDigest, supersedes: [hex(survivor)] },
-    }
-  }
+  const row = { method, similarity, cluster: name, ...centreDigest }
+  const of = survivorRow ? named(survivorRow) : representative
+  if (!wins) return { decision: decisionOf(document, action, { ...why, of }), row }
+  scope.rely(cell(documents, survivor))
+  putDocument(scope, survivor, survivorRow, {
+    ...survivorRow,
+    action: 'superseded',
+    at: scope.now(),
+    supersededBy: hex(key),
+  })
   return {
-    decision: { id, source, action, of, representative, ...why },
-    row: { action, ...whyOf(why), ...centreDigest },
+    decision: decisionOf(document, 'keep', { ...why, supersedes: [of] }),
+    row: { ...row, supersedes: [hex(survivor)] },
   }
-}
-
-/** The ledger's line: what became of the document, and because of which. */
-function lineOf({ id, source }: PreparedDocument, decision: Decision, run: string): PreparedLine {
-  const { action, of, method, similarity } = decision
-  const status = action === 'drop' ? 'duplicate' : 'accepted'
-  const why = { method, ...(similarity !== undefined && { similarity }) }
-  const detail = method && JSON.stringify(why)
-  // All names in it were checked when the document was prepared.
-  return { key: documentKey(id), id, source: source || undefined, run, status, of: of?.id, detail }
 }
 
 function rankedOf({ id, source, bytes, time, quality, type }: Ranked): Ranked {
   return { id, source, bytes, time, quality, type }
 }
 
-function whyOf({
-  method,
-  similarity,
-  cluster,
-}: Pick<Decided['row'], 'method' | 'similarity' | 'cluster'>) {
-  return {
-    ...(method !== undefined && { method }),
-    ...(similarity !== undefined && { similarity }),
-    ...(cluster !== undefined && { cluster }),
-  }
-}
-
-/** A decision that was made before, reported again. */
-export function* told(row: DocumentRow): Transaction<Decision> {
-  const { id, source, cluster, similarity } = row
-  const centre = cluster ? fromHex(cluster) : undefined
-  const clusterRow = centre && (yield* glance(cell(clusters, centre)))[0]
-  const survivorKey = row.supersededBy ?? clusterRow?.survivor ?? cluster
-  const [like] = row.like ? yield* glance(cell(documents, fromHex(row.like))) : []
-  const [survivor] = survivorKey ? yield* glance(cell(documents, fromHex(survivorKey))) : []
-  const [centreRow] = centre ? yield* glance(cell(documents, centre)) : []
+/** A decision that was made before, as its row has it. */
+function* knownDecision(row: DocumentRow): Transaction<Decision> {
+  const { cluster, like, supersededBy, method, similarity } = row
   const action = row.action === 'superseded' ? 'drop' : row.action
-  const isKept = action === 'keep'
-  return {
-    id,
-    source,
-    action,
-    ...(isMethod(row.method) && { method: row.method }),
-    ...(survivor && !isKept && { of: named(survivor) }),
-    ...(like && action === 'link' && { of: named(like) }),
-    ...(centreRow && { representative: named(centreRow) }),
-    ...(similarity !== undefined && { similarity }),
-    ...(cluster !== undefined && { cluster }),
-    isKnown: true,
-  }
+  const found = cluster === undefined ? undefined : yield* clusterOf(fromHex(cluster))
+  const ofKey = (action === 'link' && like) || supersededBy
+  const [other] = ofKey ? yield* glance(cell(documents, fromHex(ofKey))) : []
+  const of = other ?? found?.survivorRow
+  const decision = decisionOf(row, action, {
+    method: isMethod(method) ? method : undefined,
+    of: of && action !== 'keep' ? named(of) : undefined,
+    representative: found?.centreRow && named(found.centreRow),
+    similarity,
+    cluster,
+  })
+  return { ...decision, isKnown: true }
 }
 
-function isMethod(name: string | undefined): name is Method {
-  const names = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic']
-  return name !== undefined && names.includes(name)
+/** The one place where a decision is put together: what is not known of it is absent. */
+function decisionOf(
+  { id, source }: Named,
+  action: Decision['action'],
+  why: { readonly [K in keyof Decision]?: Decision[K] | undefined } = {},
+): Decision {
+  const { method, of, representative, similarity, threshold, cluster, spans, supersedes } = why
+  const decision: Writable<Decision> = { id, source, action }
+  if (method !== undefined) decision.method = method
+  if (of !== undefined) decision.of = of
+  if (representative !== undefined) decision.representative = representative
+  if (similarity !== undefined) decision.similarity = similarity
+  if (threshold !== undefined) decision.threshold = threshold
+  if (cluster !== undefined) decision.cluster = cluster
+  if (spans !== undefined && spans.length > 0) decision.spans = spans.map(spanOf)
+  if (supersedes !== undefined) decision.supersedes = supersedes
+  return decision
+}
+
+function spanOf({ start, end, of }: Span): Span {
+  return { start, end, of }
 }

@@ -1,7 +1,12 @@
-/** What the job decides about a document, and how it is reported. Types only. */
+/** What the job decides about a document, and how it is reported. */
 
 export type Action = 'keep' | 'drop' | 'link'
-export type Method = 'exact' | 'canonical' | 'simhash' | 'near' | 'chunk' | 'semantic'
+const METHODS = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic'] as const
+export type Method = (typeof METHODS)[number]
+
+export function isMethod(name: string | undefined): name is Method {
+  return METHODS.some((method) => method === name)
+}
 
 /** A document, as named in reports about others. */
 export interface Named {

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
-import type { Method, Named } from '../decision/decision.ts'
+import { isMethod, type Method, type Named } from '../decision/decision.ts'
 import { fromHex, named } from '../names.ts'
 import {
   type BatchEntry,
@@ -101,9 +101,4 @@ function* linksOf(row: DocumentRow): Transaction<Omit<Line, 'shard' | 'entry'>> 
     method: isMethod(method) ? method : undefined,
     similarity,
   }
-}
-
-function isMethod(name: string | undefined): name is Method {
-  const names = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic']
-  return name !== undefined && names.includes(name)
 }

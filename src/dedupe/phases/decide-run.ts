@@ -77,7 +77,6 @@ export interface DecideOptions {
 /** Returns when everything is decided about, by this worker or others. */
 export async function decideRun(state: State, run: RunRow, options: DecideOptions): Promise<void> {
   const { watcher, leases } = options
-  state.noteStarted(run.id)
   watcher.onShards?.(run.shards)
   watcher.onPhase?.('reading', run.id)
   const { orderIndependent } = run.config
@@ -128,7 +127,7 @@ async function readShards(
       if (held.isLost) continue
       const work = unlessLost(leases, held, async () => {
         await (orderIndependent
-          ? letWait(state, run, held, batch)
+          ? enqueuePending(state, run, held, batch)
           : decideBatch(state, held, batch, watcher))
         tellProgress(batch, watcher)
         if (batch.isLast) leases.lose(held)
@@ -265,7 +264,7 @@ function outOfStep(run: string): PrestigeError {
   return new PrestigeError('CONTENDED', message)
 }
 
-async function letWait(
+async function enqueuePending(
   { backend }: State,
   { config }: RunRow,
   held: Held,

@@ -8,23 +8,21 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-import { type Backend, glance, type Scope, type Transaction } from '../../backends/index.ts'
+import { type Backend, glance, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   checkLeaseOptions,
   type HeldShard,
   isFree,
   leaseOne,
-  openShards,
   releaseShard,
   renewShard,
   requireRunning,
   shardCell,
   type ShardLease,
   type ShardRow,
-  startRun,
 } from '../../ledger/index.ts'
-import { changeRun, isOpen } from '../runs.ts'
+import { editionOf } from '../runs.ts'
 import { endWorker, isGone, newWorker } from './worker-name.ts'
 
 export interface Timers {
@@ -97,22 +95,12 @@ export interface LeasedRun {
   readonly shards: readonly unknown[]
 }
 
-/** Whoever comes first makes what is leased; again is no change. Refused once the run has ended. */
-export async function openLeases(backend: Backend, run: LeasedRun): Promise<void> {
-  await backend.run(openOnce, run.id, editionOf(run), publishing(run.shards.length) + 1)
-}
-
-function* openOnce(scope: Scope, id: string, edition: string, count: number): Transaction<void> {
-  const open = yield* changeRun(scope, id, (head) =>
-    isOpen(head) && head.status !== 'undoing' && editionOf(head) === edition ? head : undefined,
-  )
-  if (!open) throw new PrestigeError('RUN_ENDED', `Run ${id} has ended.`)
-  yield* startRun(scope, { id, configDigest: edition })
-  yield* openShards(scope, id, count)
-}
-
-function editionOf({ number }: { readonly number: number }): string {
-  return String(number)
+/** Refused once the run has ended, also if another has its name now. */
+export function* requireSameRun(_scope: unknown, run: LeasedRun): Transaction<void> {
+  const { configDigest } = yield* requireRunning(run.id)
+  if (configDigest !== editionOf(run)) {
+    throw new PrestigeError('RUN_ENDED', `Run ${run.id} has ended.`)
+  }
 }
 
 /** The run goes on, and is the one that the lease is of: a name may be used again once a run was undone. */
@@ -219,8 +207,9 @@ export class Leases {
 
   /** For plans, which others never see: whatever others hold is free. */
   async takeAllBack(shards: number): Promise<void> {
-    for (let from = 0; from <= publishing(shards); from += LOOK_AT_ONCE) {
-      const rows = await this.#look(from, Math.min(LOOK_AT_ONCE, publishing(shards) + 1 - from))
+    const leased = publishing(shards) + 1
+    for (let from = 0; from < leased; from += LOOK_AT_ONCE) {
+      const rows = await this.#look(from, Math.min(LOOK_AT_ONCE, leased - from))
       for (const [at, row] of rows.entries()) {
         if (row?.state === 'leased') await this.#giveBack(this.#pieceOf(from + at, row))
       }

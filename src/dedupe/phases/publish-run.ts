@@ -8,9 +8,9 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import { type Backend, read, type Scope, type Transaction } from '../../backends/index.ts'
+import type { Backend, Scope, Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { finishRun, finishShard, noteProgress, runCell } from '../../ledger/index.ts'
+import { finishShard, noteProgress } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
 import { stopped, violations } from './guards.ts'
@@ -23,7 +23,6 @@ import { recordPath, showRecords } from '../output/records.ts'
 import {
   changeRun,
   keepFiles,
-  keepRun,
   readHead,
   type RunHead,
   type RunRow,
@@ -148,18 +147,7 @@ function* setStatus(scope: Scope, held: Held, status: RunStatus): Transaction<vo
 function* finish(scope: Scope, held: Held, run: RunRow): Transaction<void> {
   yield* requireGoingOn(held)
   yield* finishShard(scope, held, '')
-  yield* endRun(scope, run.id, 'finished')
-  yield* keepRun(scope, run)
-}
-
-/** The ledger takes no more lines of it. A run without a document was never there. */
-export function* endRun(
-  scope: Scope,
-  run: string,
-  status: 'finished' | 'undone',
-): Transaction<void> {
-  const [known] = yield* read(runCell(run))
-  if (known) yield* finishRun(scope, run, status)
+  yield* changeRun(scope, run.id, () => run)
 }
 
 export function hasEnded(error: unknown): boolean {

@@ -202,14 +202,15 @@ export class Counting {
 
   /** A decision that is kept in no row. */
   addDecision(decision: Decision, bytes: number): void {
-    const { of, representative: centre, method, similarity, spans, ...told } = decision
+    const { of, representative: centre, method, similarity, spans, ...rest } = decision
     const places = spans?.map(({ start, end }) => [start, end, ''] as const)
     const row = {
-      ...told,
+      ...rest,
       run: '',
       session: '',
       digest: EMPTY,
       bytes,
+      at: 0,
       rank: [],
       supersedes: [],
       ...(places && { spans: places }),

@@ -12,7 +12,7 @@ import {
   type Space,
   type Transaction,
 } from '../../backends/index.ts'
-import { documentKey, dropShards, runName, takeBack } from '../../ledger/index.ts'
+import { dropShards, removeDocument, runName } from '../../ledger/index.ts'
 import { removeCentre } from '../decision/centre.ts'
 import { isLeftBehind, leaveCluster } from '../decision/cluster.ts'
 import { decodeCentre } from '../decision/centre-row.ts'
@@ -93,8 +93,7 @@ function* undoDocuments(
     if (row.centre) yield* removeCentre(scope, engine, key, decodeCentre(row.centre))
     if (row.centre) scope.remove(cell(clusters, key))
     if (row.cluster) yield* leaveCluster(scope, fromHex(row.cluster), key, row)
-    scope.remove(cell(documents, key))
-    yield* takeBack(scope, run, documentKey(row.id))
+    removeDocument(scope, key, row)
     count++
   }
   return count

@@ -1,13 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { decodeCentre, encodeCentre } from './centre-row.ts'
 import { documentCodec, type DocumentRow } from './document-row.ts'
 
 const bytes16 = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes))
 const key = bytes16.map((bytes) => bytes.toString('hex'))
 const name = fc.string({ unit: 'grapheme', maxLength: 40 })
-const place = fc.tuple(bytes16, bytes16)
 const double = fc.double({ noNaN: true })
 const natural = fc.nat()
 
@@ -19,6 +17,7 @@ const anyRow = fc.record(
     session: name,
     digest: bytes16,
     bytes: fc.nat({ max: 2 ** 47 }),
+    at: fc.nat({ max: 2 ** 47 }),
     time: double,
     quality: double,
     // Any string at all, half of a surrogate pair included.
@@ -30,16 +29,14 @@ const anyRow = fc.record(
     cluster: key,
     centreDigest: bytes16,
     orphaned: natural,
-    centre: fc
-      .record({ form: bytes16, near: place, chunks: fc.array(bytes16) })
-      .map((centre) => encodeCentre(centre)),
+    centre: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
     spans: fc.array(fc.tuple(natural, natural, key)),
     like: key,
     supersededBy: key,
     supersedes: fc.array(key),
     possibleMiss: fc.constant(true as const),
   },
-  { requiredKeys: ['id', 'source', 'run', 'session', 'digest', 'bytes', 'rank', 'action'] },
+  { requiredKeys: ['id', 'source', 'run', 'session', 'digest', 'bytes', 'at', 'rank', 'action'] },
 )
 
 const KEY = 'ab'.repeat(16)
@@ -52,6 +49,7 @@ const ROW: DocumentRow = {
   session: 'r1',
   digest: DIGEST,
   bytes: 1234,
+  at: 1_700_000_000_000,
   rank: [0, -1.5],
   action: 'drop',
   method: 'near',
@@ -69,11 +67,12 @@ describe('the row of a document', () => {
     )
   })
 
-  it('is written as format 2 says', () => {
+  it('is written as format 3 says', () => {
     expect(Buffer.from(documentCodec.encode(ROW)).toString('hex')).toBe(
-      '2100f0' +
+      '3100f0' +
         '00112233445566778899aabbccddeeff' +
         '0000000004d2' +
+        '018bcfe56800' +
         '020000000000000000bff8000000000000' +
         `001d${Buffer.from('दस्तावेज़ 1').toString('hex')}` +
         '0477696b69' +
@@ -85,22 +84,10 @@ describe('the row of a document', () => {
     )
   })
 
-  it('of format 1 is still read', () => {
-    const { digest: _digest, centreDigest: _centreDigest, ...row } = ROW
-    const hex = DIGEST.toString('hex')
-    const centre = { form: KEY, near: [KEY, hex], semantic: [hex, hex], chunks: [hex] }
-    const json = JSON.stringify({ ...row, digest: hex, centreDigest: hex, centre })
-    const read = documentCodec.decode(Buffer.concat([Buffer.of(0x10), Buffer.from(json)]))
-    const { centre: bytes, ...rest } = read
-    expect(rest).toEqual(ROW)
-    const form = Buffer.from(KEY, 'hex')
-    expect(bytes && decodeCentre(bytes)).toEqual({
-      form,
-      near: [form, DIGEST],
-      simhash: undefined,
-      semantic: [DIGEST, DIGEST],
-      chunks: [DIGEST],
-    })
+  it('of format 2, which had no time, is still read', () => {
+    const row = Buffer.from(documentCodec.encode(ROW))
+    const old = Buffer.concat([Buffer.of(0x21), row.subarray(1, 25), row.subarray(31)])
+    expect(documentCodec.decode(old)).toEqual({ ...ROW, at: 0 })
   })
 
   it('that is damaged is an error, and no other document', () => {
@@ -108,7 +95,7 @@ describe('the row of a document', () => {
     for (let length = 0; length < row.length; length++) {
       expect(() => documentCodec.decode(row.subarray(0, length))).toThrow('cannot be read')
     }
-    for (const first of [0x00, 0x11, 0x24, 0x30]) {
+    for (const first of [0x00, 0x11, 0x24, 0x34, 0x40]) {
       const other = Buffer.from(row)
       other[0] = first
       expect(() => documentCodec.decode(other)).toThrow('cannot be read')

@@ -1,16 +1,16 @@
 /**
- * The row of a document, byte by byte. It is written once for every document there is, and read again whenever the
- * document is met or reported, so it is small and cheap to read. Numbers are big endian, texts UTF-8.
+ * The row of a document of the corpus job, byte by byte: what was decided about it, and so its line in the ledger. It
+ * is written once for every document there is, and read again whenever the document is met or reported, so it is
+ * small and cheap to read. Numbers are big endian, texts UTF-8.
  *
- * Format 2: `2a` flags (2) digest of the text (16) bytes (6) rank (1 + 8 each) id (2 + n) source (1 + n) run (1 + n), and
- * the fields that the flags announce, in their order; a is the action. Format 1, which is only read, was JSON.
+ * Format 3: `3a` flags (2) digest of the text (16) bytes (6) at (6) rank (1 + 8 each) id (2 + n) source (1 + n)
+ * run (1 + n), and the fields that the flags announce, in their order; a is the action. Format 2, which is only read,
+ * has no time.
  */
 
-import { asBuffer, type Bytes } from '../../platform/bytes.ts'
-import type { Codec } from '../../backends/index.ts'
-import { PrestigeError } from '../../platform/errors.ts'
-import { encodeCentre } from './centre-row.ts'
-import { fromHex } from '../names.ts'
+import { asBuffer, type Bytes } from '../platform/bytes.ts'
+import type { Codec } from '../backends/index.ts'
+import { PrestigeError } from '../platform/errors.ts'
 
 /** What decides who survives, as numbers of which more is better, in the order of the rules. */
 export type Rank = readonly number[]
@@ -24,6 +24,8 @@ export interface DocumentRow {
   /** Of its text. */
   readonly digest: Bytes
   readonly bytes: number
+  /** Milliseconds since 1970: since when it has this action. 0 in a row of format 2. */
+  readonly at: number
   readonly time?: number
   readonly quality?: number
   readonly type?: string
@@ -49,8 +51,8 @@ export interface DocumentRow {
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-const JSON_FORMAT = 0x10
-const FORMAT = 0x20
+const FORMAT_WITHOUT_TIME = 0x20
+const FORMAT = 0x30
 const FORMAT_MASK = 0xf0
 const KEY = 16
 const ACTIONS = ['keep', 'drop', 'link', 'superseded'] as const
@@ -73,12 +75,8 @@ const POSSIBLE_MISS = 16_384
 export const documentCodec: Codec<DocumentRow> = {
   encode: (row) => encodeRow(row),
   decode(bytes) {
-    const row = asBuffer(bytes)
     try {
-      const format = (row[0] ?? 0) & FORMAT_MASK
-      if (format === FORMAT) return new RowReader(row).document()
-      if (row[0] !== JSON_FORMAT) throw new TypeError('another format')
-      return fromJson(JSON.parse(row.toString('utf8', 1)) as JsonRow) // safe: format 1 was written by us alone
+      return new RowReader(asBuffer(bytes)).document()
     } catch (error) {
       const message = 'A row of the corpus job (documents) cannot be read.'
       throw new PrestigeError('CONTENT_CORRUPT', message, { cause: error })
@@ -151,6 +149,7 @@ function encodeRow(row: DocumentRow): Buffer {
   to.number(0, 2)
   to.bytes(row.digest)
   to.number(row.bytes, 6)
+  to.number(row.at, 6)
   to.number(row.rank.length, 1)
   for (const one of row.rank) to.double(one)
   to.text(row.id, 2)
@@ -280,11 +279,15 @@ class RowReader {
   }
 
   document(): DocumentRow {
-    const action = ACTIONS[this.#row.readUInt8(0) & ~FORMAT_MASK]
-    if (action === undefined) throw new TypeError('no such action')
+    const first = this.#row.readUInt8(0)
+    const format = first & FORMAT_MASK
+    const action = ACTIONS[first & ~FORMAT_MASK]
+    const isKnown = format === FORMAT || format === FORMAT_WITHOUT_TIME
+    if (!isKnown || action === undefined) throw new TypeError('another format')
     const flags = this.number(2)
     const digest = this.bytes(KEY)
     const bytes = this.number(6)
+    const at = format === FORMAT ? this.number(6) : 0
     const rank = this.#list(this.number(1), () => this.double())
     const id = this.text(2)
     const source = this.text(1)
@@ -293,7 +296,7 @@ class RowReader {
     // Most documents are like no other.
     if (flags === HAS_CENTRE) {
       const centre = this.bytes(this.number(4))
-      return { id, source, run, session, digest, bytes, rank, action, centre }
+      return { id, source, run, session, digest, bytes, at, rank, action, centre }
     }
     const row: Writable<DocumentRow> = {
       id,
@@ -302,6 +305,7 @@ class RowReader {
       session,
       digest,
       bytes,
+      at,
       rank,
       action,
     }
@@ -339,38 +343,4 @@ class RowReader {
     for (let at = 0; at < count; at++) list.push(one())
     return list
   }
-}
-
-/** As rows of format 1 have it: bytes in hex. */
-type JsonRow = Omit<DocumentRow, 'digest' | 'centreDigest' | 'centre'> & {
-  readonly digest: string
-  readonly centreDigest?: string
-  readonly centre?: {
-    readonly form: string
-    readonly near?: readonly [string, string]
-    readonly simhash?: readonly [string, string]
-    readonly semantic?: readonly [string, string]
-    readonly chunks?: readonly string[]
-  }
-}
-
-function fromJson({ digest, centreDigest, centre, ...row }: JsonRow): DocumentRow {
-  return {
-    ...row,
-    digest: fromHex(digest),
-    ...(centreDigest !== undefined && { centreDigest: fromHex(centreDigest) }),
-    ...(centre && {
-      centre: encodeCentre({
-        form: fromHex(centre.form),
-        near: placeFrom(centre.near),
-        simhash: placeFrom(centre.simhash),
-        semantic: placeFrom(centre.semantic),
-        chunks: (centre.chunks ?? []).map(fromHex),
-      }),
-    }),
-  }
-}
-
-function placeFrom(pair: readonly [string, string] | undefined): [Buffer, Buffer] | undefined {
-  return pair && [fromHex(pair[0]), fromHex(pair[1])]
 }
