@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
+import type { Body } from '../src/backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { type LedgerLine, openDedupe, openLedger } from '../src/index.ts'
 import { prestige } from './children/cli.ts'
@@ -195,6 +196,16 @@ function oldState(name: 'finished' | 'stopped'): MemoryEngine {
   return engine
 }
 
+/** Takes so many transactions. */
+class CutOff extends MemoryBackend {
+  left = Infinity
+
+  override run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
+    if (this.left-- > 0) return super.run(body, ...args)
+    return Promise.reject(new Error('cut off'))
+  }
+}
+
 describe('a state of format 1', () => {
   afterEach(() => rmSync(ROOT, { recursive: true, force: true }))
   const FIRST = ['a/1 superseded', 'a/2 duplicate', 'a/3 superseded', 'a/4 accepted']
@@ -231,6 +242,31 @@ describe('a state of format 1', () => {
     // Opened again, it is as it was.
     await openDedupe(backend, { asBefore: true })
     expect(await ledger.counts()).toMatchObject({ accepted: 5, total: 10 })
+  })
+
+  it('is upgraded by the next that opens it, when the first is cut off at any step', async () => {
+    let steps = 0
+    for (let left = 1; ; left++) {
+      const engine = oldState('finished')
+      const cutOff = new CutOff({}, engine)
+      cutOff.left = left
+      const isCutOff = await openDedupe(cutOff, { asBefore: true }).then(
+        () => false,
+        () => true,
+      )
+      if (!isCutOff) break
+      steps = left
+      const backend = new MemoryBackend({}, engine)
+      await openDedupe(backend, { asBefore: true })
+      const ledger = await openLedger(backend)
+      expect(await ledger.counts(), `step ${left}`).toMatchObject({ accepted: 5, total: 10 })
+      expect(await ledger.counts({ run: 'first' })).toMatchObject({ accepted: 2, total: 6 })
+      expect((await ledger.counts({ source: 'c' })).total).toBe(2)
+      expect(await all(ledger.byRun('first'))).toHaveLength(6)
+      expect(engine.space('ledger.lines').slice('', undefined, 10)).toEqual([])
+      expect(engine.space('ledger.byRun').slice('', undefined, 10)).toEqual([])
+    }
+    expect(steps).toBeGreaterThan(20)
   })
 
   it('knows its documents and files, and its runs can be undone', async () => {
