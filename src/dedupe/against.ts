@@ -18,7 +18,6 @@ import {
   type Shard,
 } from '../input/index.ts'
 import type { JobEvents } from './phases/decide-run.ts'
-import type { Decision } from './decision/decision.ts'
 import { stoppedCleaning, violations } from './phases/guards.ts'
 import { removeLeftovers } from './output/leftovers.ts'
 import { outputLines, requireNoLinks, requireOwnNames } from './output/output-names.ts'
@@ -141,7 +140,7 @@ async function lookThrough(
       for (const item of items.slice(from, from + AT_ONCE)) {
         if (!isReject(item)) documents.push(item)
         else if (strict) throw refusedReject(shard, item)
-        else await tellReject(found, shard, item)
+        else await writeReject(found, shard, item)
       }
       await lookAtAll(state, shard, documents, watcher, found)
     }
@@ -149,7 +148,7 @@ async function lookThrough(
   watcher.onShard?.(shard)
 }
 
-async function tellReject(found: Found, shard: Shard, reject: Reject): Promise<void> {
+async function writeReject(found: Found, shard: Shard, reject: Reject): Promise<void> {
   found.reasons.set(reject.reason, (found.reasons.get(reject.reason) ?? 0) + 1)
   const isRecorded = found.budget.allows(reject)
   found.rejected.addReject(shard.index, reject.reason, 1, isRecorded ? reject : undefined)
@@ -174,13 +173,9 @@ async function lookAtAll(
     watcher.onDecision?.(decision)
     if (decision.action !== 'drop') found.kept[shard.index]?.push(position)
     if (decision.action !== 'keep') {
-      await found.duplicates.write(`${JSON.stringify(told(decision, shard))}\n`)
+      await found.duplicates.write(`${JSON.stringify({ ...decision, file: shard.path })}\n`)
     }
   }
   const bytes = prepared.reduce((sum, document) => sum + document.bytes, 0)
   watcher.onProgress?.(prepared.length, bytes)
-}
-
-function told(decision: Decision, shard: Shard): object {
-  return { ...decision, file: shard.path }
 }

@@ -132,29 +132,29 @@ export class State {
     return this.#preparer.prepare(document, place)
   }
 
-  /** Decides about documents in their order, in one transaction. `also` is done in the same one. */
+  /** Decides about documents in their order, in one transaction. `inTransaction` is done in the same one. */
   async decide(
     prepared: readonly PreparedDocument[],
     { run, session }: { readonly run: string; readonly session: string },
-    also?: InTransaction,
+    inTransaction?: InTransaction,
   ): Promise<Decision[]> {
     const context: Context = { engine: this.engine, run, session, hasOldKeys: this.#hasOldKeys }
-    if (this.engine.meaning) return this.#decideInTurn(prepared, context, also)
-    return this.#decide(prepared, context, also)
+    if (this.engine.meaning) return this.#decideInTurn(prepared, context, inTransaction)
+    return this.#decide(prepared, context, inTransaction)
   }
 
   /** Texts are embedded ahead, but decided about in the order in which they came. */
   #decideInTurn(
     prepared: readonly PreparedDocument[],
     context: Context,
-    also: InTransaction | undefined,
+    inTransaction: InTransaction | undefined,
   ): Promise<Decision[]> {
     const before = this.#turn
     const ready = this.#withMeanings(prepared)
     ready.catch(() => {})
     const mine = (async () => {
       await before
-      return this.#decide(await ready, context, also)
+      return this.#decide(await ready, context, inTransaction)
     })()
     this.#turn = mine
     mine.catch(() => {
@@ -167,10 +167,10 @@ export class State {
   async #decide(
     prepared: readonly PreparedDocument[],
     context: Context,
-    also: InTransaction | undefined,
+    inTransaction: InTransaction | undefined,
   ): Promise<Decision[]> {
     try {
-      return await this.backend.run(decideAll, prepared, context, also)
+      return await this.backend.run(decideAll, prepared, context, inTransaction)
     } catch (error) {
       this.engine.invalidate()
       throw error
@@ -201,14 +201,14 @@ function* decideAll(
   scope: Scope,
   prepared: readonly PreparedDocument[],
   context: Context,
-  also: InTransaction | undefined,
+  inTransaction: InTransaction | undefined,
 ): Transaction<Decision[]> {
   const made: Made[] = []
   const progress = { isRunning: false }
   for (const document of prepared) {
     made.push(yield* decideDocument(scope, document, context, progress))
   }
-  if (also) yield* also(scope, made)
+  if (inTransaction) yield* inTransaction(scope, made)
   return made.map(({ decision }) => decision)
 }
 

@@ -126,10 +126,10 @@ export async function* duplicatesOf(
   outcome: Outcome,
 ): AsyncGenerator<DuplicateLine> {
   let last = -1
-  let told: ReadonlySet<number> = new Set()
+  let listed: ReadonlySet<number> = new Set()
   const wanted: Wanted = (shard, entries) => {
-    if (shard !== last) [last, told] = [shard, outcome.told(shard)]
-    return entries.filter(({ position }) => told.has(position))
+    if (shard !== last) [last, listed] = [shard, outcome.listed(shard)]
+    return entries.filter(({ position }) => listed.has(position))
   }
   for await (const page of linesOf(backend, run.id, wanted)) {
     for (const line of page) yield duplicateLine(line, run.shards[line.shard])

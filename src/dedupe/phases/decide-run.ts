@@ -20,7 +20,7 @@ import {
 import { BatchSize } from './batch-size.ts'
 import type { Made } from '../decision/decide-document.ts'
 import type { Decision } from '../decision/decision.ts'
-import { deciding, type Held, isLost, type Leases, requireGoingOn } from './leases.ts'
+import { deciding, type Held, type Leases, requireGoingOn } from './leases.ts'
 import type { PreparedDocument } from '../decision/prepare.ts'
 import { rankOf } from '../decision/rank.ts'
 import { keepRejects, SHARD_REJECTS_MAX } from './rejects.ts'
@@ -81,16 +81,18 @@ export async function decideRun(state: State, run: RunRow, options: DecideOption
   watcher.onPhase?.('reading', run.id)
   const { orderIndependent } = run.config
   // Where every step is a round trip, several shards at once; but in one row where the order counts.
-  const tell = tellingOf(run, watcher)
+  const onShardDone = oncePerShard(run, watcher)
   const lanes = orderIndependent && !state.backend.serial ? LANES : 1
-  await Promise.all(Array.from({ length: lanes }, () => readShards(state, run, options, tell)))
+  await Promise.all(
+    Array.from({ length: lanes }, () => readShards(state, run, options, onShardDone)),
+  )
   if (!orderIndependent) return
   for (;;) {
     const held = await leases.take(deciding(run.shards.length))
     if (held === 'done') return
     if (held === 'held') await leases.wait(watcher.signal)
     else {
-      await unlessLost(leases, held, async () => {
+      await leases.use(held, async () => {
         await decidePending(state, run, held, watcher)
         leases.lose(held)
       })
@@ -99,43 +101,39 @@ export async function decideRun(state: State, run: RunRow, options: DecideOption
   }
 }
 
-/** What is under way when a lease is lost is dropped, whatever came of it: whoever has it now does it. */
-async function unlessLost(leases: Leases, held: Held, work: () => Promise<void>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    if (isLost(error)) leases.lose(held)
-    else if (await leases.renew(held).catch(() => true)) throw error
-  }
-}
-
 /** Takes shard after shard, until all are done. */
 async function readShards(
   state: State,
   run: RunRow,
   options: DecideOptions,
-  tell: (shard: number) => void,
+  onShardDone: (shard: number) => void,
 ): Promise<void> {
   const { watcher, leases } = options
   const { orderIndependent } = run.config
   const underWayMax = state.backend.serial ? UNDER_WAY_MAX : 1
-  const under: Promise<void>[] = []
-  const settle = async () => (await Promise.all(under.splice(0))).length > 0
+  const under: Promise<unknown>[] = []
+  const waitForWork = async () => (await Promise.all(under.splice(0))).length > 0
   try {
-    for await (const { held, batch } of batchesLeft(state, run, options, settle, tell)) {
+    for await (const { held, batch } of batchesLeft(
+      state,
+      run,
+      options,
+      waitForWork,
+      onShardDone,
+    )) {
       watcher.signal?.throwIfAborted()
       if (held.isLost) continue
-      const work = unlessLost(leases, held, async () => {
+      const work = leases.use(held, async () => {
         await (orderIndependent
           ? enqueuePending(state, run, held, batch)
           : decideBatch(state, held, batch, watcher))
-        tellProgress(batch, watcher)
+        reportProgress(batch, watcher)
         if (batch.isLast) leases.lose(held)
       })
       work.catch(() => {})
       under.push(work)
       if (under.length >= underWayMax) await under.shift()
-      if (batch.isLast) tell(held.shard)
+      if (batch.isLast) onShardDone(held.shard)
     }
   } finally {
     await Promise.allSettled(under)
@@ -156,12 +154,12 @@ async function* batchesLeft(
   state: State,
   run: RunRow,
   { reading, watcher, strict, leases }: DecideOptions,
-  settle: () => Promise<boolean>,
-  tell: (shard: number) => void,
+  waitForWork: () => Promise<boolean>,
+  onShardDone: (shard: number) => void,
 ): AsyncGenerator<HeldBatch> {
   let isAllDone = false
   const next = async (): Promise<HeldWork | undefined> => {
-    const found = await leases.free(run.shards.length, tell)
+    const found = await leases.free(run.shards.length, onShardDone)
     isAllDone = found === 'all-done'
     const shard = typeof found === 'string' ? undefined : run.shards[found.shard]
     if (typeof found === 'string' || !shard) return undefined
@@ -181,7 +179,7 @@ async function* batchesLeft(
         }
       }
     }
-    const wasUnderWay = await settle()
+    const wasUnderWay = await waitForWork()
     if (isAllDone) return
     watcher.signal?.throwIfAborted()
     if (!wasUnderWay) await leases.wait(watcher.signal)
@@ -189,12 +187,12 @@ async function* batchesLeft(
 }
 
 /** Reports every shard once, whoever has read it to its end. */
-function tellingOf(run: RunRow, watcher: JobEvents): (index: number) => void {
-  const told = new Set<number>()
+function oncePerShard(run: RunRow, watcher: JobEvents): (index: number) => void {
+  const reported = new Set<number>()
   return (index) => {
     const shard = run.shards[index]
-    if (shard && !told.has(index)) watcher.onShard?.(shard)
-    told.add(index)
+    if (shard && !reported.has(index)) watcher.onShard?.(shard)
+    reported.add(index)
   }
 }
 
@@ -276,7 +274,7 @@ async function enqueuePending(
   for (const part of parts) await backend.run(wait, held, part, rank, valueBytesMax)
 }
 
-function tellProgress({ placed }: Batch, watcher: JobEvents): void {
+function reportProgress({ placed }: Batch, watcher: JobEvents): void {
   const bytes = placed.reduce((sum, { document }) => sum + document.bytes, 0)
   watcher.onProgress?.(placed.length, bytes)
 }

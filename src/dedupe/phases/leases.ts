@@ -75,7 +75,7 @@ const systemTimers: Timers = {
   },
 }
 
-export function isLost(error: unknown): boolean {
+function isLost(error: unknown): boolean {
   return error instanceof PrestigeError && error.code === 'CLAIM_LOST'
 }
 
@@ -183,6 +183,17 @@ export class Leases {
       this.lose(held)
     }
     return !held.isLost
+  }
+
+  /** Works under a lease. Once it is lost, whatever becomes of the work is dropped: whoever has it now does it. */
+  async use<T>(held: Held, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (isLost(error)) this.lose(held)
+      else if (await this.renew(held).catch(() => true)) throw error
+      return undefined
+    }
   }
 
   /** Its work is done, or another has it. */

@@ -10,13 +10,13 @@ import type { BatchEntry, DocumentRow } from '../rows.ts'
 export class Outcome {
   readonly rejected: RejectedShards = new RejectedShards()
   readonly #kept = new Map<number, number[]>()
-  readonly #told = new Map<number, number[]>()
+  readonly #listed = new Map<number, number[]>()
 
   readonly #superseding = new Map<number, number[]>()
 
   note(shard: number, { position, isRepeated }: BatchEntry, { action }: DocumentRow): void {
     if (!isRepeated && (action === 'keep' || action === 'link')) addTo(this.#kept, shard, position)
-    if (isRepeated || action !== 'keep') addTo(this.#told, shard, position)
+    if (isRepeated || action !== 'keep') addTo(this.#listed, shard, position)
   }
 
   /** It superseded a document of an earlier run. */
@@ -34,8 +34,8 @@ export class Outcome {
   }
 
   /** In no order. */
-  told(shard: number): ReadonlySet<number> {
-    return new Set(this.#told.get(shard))
+  listed(shard: number): ReadonlySet<number> {
+    return new Set(this.#listed.get(shard))
   }
 }
 

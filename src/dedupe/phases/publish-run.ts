@@ -15,7 +15,7 @@ import type { DedupeConfig } from '../config/config.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
 import { stopped, violations } from './guards.ts'
 import type { JobEvents } from './decide-run.ts'
-import { type Held, isLost, type Leases, publishing, requireGoingOn } from './leases.ts'
+import { type Held, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { Outcome } from './outcome.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
 import { publish } from '../output/publish.ts'
@@ -78,24 +78,21 @@ export async function publishRun(
     if (!head || head.status === 'finished' || head.status.startsWith('undo')) {
       return resultOf(backend, run.id)
     }
-    if (head.status === 'stopped') await tellStopped(backend, head)
+    if (head.status === 'stopped') await throwIfStopped(backend, head)
     const held = await leases.take(publishing(run.shards.length))
     if (typeof held === 'string') {
       await leases.wait(signal)
       continue
     }
-    try {
-      return await publishAs(backend, { ...run, ...head }, leases, held, options)
-    } catch (error) {
-      if (isLost(error)) leases.lose(held)
-      // What another has taken over may go wrong in any way: it took away what was being written.
-      else if (await leases.renew(held).catch(() => true)) throw error
-    }
+    const result = await leases.use(held, () =>
+      publishAs(backend, { ...run, ...head }, leases, held, options),
+    )
+    if (result) return result
   }
 }
 
 /** Another worker has found that a ceiling was passed. */
-async function tellStopped(backend: Backend, { id, config }: RunHead): Promise<void> {
+async function throwIfStopped(backend: Backend, { id, config }: RunHead): Promise<void> {
   const found = violations(await summarise(backend, id), config)
   if (found.length > 0) throw stopped(found, id)
 }
