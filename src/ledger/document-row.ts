@@ -11,6 +11,7 @@
 import { asBuffer, type Bytes } from '../platform/bytes.ts'
 import type { Codec } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { FORMAT_MASK, KEY, RowReader, RowWriter } from './row-bytes.ts'
 
 /** What decides who survives, as numbers of which more is better, in the order of the rules. */
 export type Rank = readonly number[]
@@ -53,8 +54,6 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 const FORMAT_WITHOUT_TIME = 0x20
 const FORMAT = 0x30
-const FORMAT_MASK = 0xf0
-const KEY = 16
 const ACTIONS = ['keep', 'drop', 'link', 'superseded'] as const
 const HAS_SESSION = 1
 const HAS_TIME = 2
@@ -76,71 +75,12 @@ export const documentCodec: Codec<DocumentRow> = {
   encode: (row) => encodeRow(row),
   decode(bytes) {
     try {
-      return new RowReader(asBuffer(bytes)).document()
+      return decodeRow(new RowReader(asBuffer(bytes)))
     } catch (error) {
       const message = 'A row of the corpus job (documents) cannot be read.'
       throw new PrestigeError('CONTENT_CORRUPT', message, { cause: error })
     }
   },
-}
-
-/** Rows are written here first: how long one is, is only known when it is whole. */
-let scratch: Buffer = Buffer.allocUnsafeSlow(4096)
-
-/** Writes a row from its beginning to its end. */
-class RowWriter {
-  #at = 0
-
-  number(value: number, bytes: 1 | 2 | 4 | 6): void {
-    this.#room(bytes)
-    scratch.writeUIntBE(value, this.#at, bytes)
-    this.#at += bytes
-  }
-
-  double(value: number): void {
-    this.#room(8)
-    scratch.writeDoubleBE(value, this.#at)
-    this.#at += 8
-  }
-
-  bytes(value: Bytes): void {
-    this.#room(value.byteLength)
-    scratch.set(value, this.#at)
-    this.#at += value.byteLength
-  }
-
-  key(hex: string): void {
-    this.#room(KEY)
-    if (hex.length !== 2 * KEY) throw new TypeError(`${hex} is no key`)
-    scratch.write(hex, this.#at, 'hex')
-    this.#at += KEY
-  }
-
-  text(value: string, lengthBytes: 1 | 2 | 4): void {
-    this.#room(lengthBytes + value.length * 3)
-    const length = scratch.write(value, this.#at + lengthBytes, 'utf8')
-    if (length >= 256 ** lengthBytes) throw new TypeError('a name is too long for its row')
-    scratch.writeUIntBE(length, this.#at, lengthBytes)
-    this.#at += lengthBytes + length
-  }
-
-  /** Two bytes that are known only later. */
-  patch(value: number, at: number): void {
-    scratch.writeUInt16BE(value, at)
-  }
-
-  whole(): Buffer {
-    const row = Buffer.allocUnsafe(this.#at)
-    scratch.copy(row, 0, 0, this.#at)
-    return row
-  }
-
-  #room(bytes: number): void {
-    if (this.#at + bytes <= scratch.byteLength) return
-    const larger = Buffer.allocUnsafeSlow(2 * (this.#at + bytes))
-    scratch.copy(larger, 0, 0, this.#at)
-    scratch = larger
-  }
 }
 
 function encodeRow(row: DocumentRow): Buffer {
@@ -238,109 +178,62 @@ function writeLinks(to: RowWriter, row: DocumentRow): number {
   return flags
 }
 
-/** Reads a row from its beginning to its end. Throws what Buffer throws where it is cut short. */
-class RowReader {
-  readonly #row: Buffer
-  #at = 1
-
-  constructor(row: Buffer) {
-    this.#row = row
+function decodeRow(from: RowReader): DocumentRow {
+  const { first } = from
+  const format = first & FORMAT_MASK
+  const action = ACTIONS[first & ~FORMAT_MASK]
+  const isKnown = format === FORMAT || format === FORMAT_WITHOUT_TIME
+  if (!isKnown || action === undefined) throw new TypeError('another format')
+  const flags = from.number(2)
+  const digest = from.bytes(KEY)
+  const bytes = from.number(6)
+  const at = format === FORMAT ? from.number(6) : 0
+  const rank = from.list(from.number(1), () => from.double())
+  const id = from.text(2)
+  const source = from.text(1)
+  const run = from.text(1)
+  const session = flags & HAS_SESSION ? from.text(2) : run
+  // Most documents are like no other.
+  if (flags === HAS_CENTRE) {
+    const centre = from.bytes(from.number(4))
+    return { id, source, run, session, digest, bytes, at, rank, action, centre }
   }
-
-  number(bytes: 1 | 2 | 4 | 6): number {
-    const value = this.#row.readUIntBE(this.#at, bytes)
-    this.#at += bytes
-    return value
+  const row: Writable<DocumentRow> = {
+    id,
+    source,
+    run,
+    session,
+    digest,
+    bytes,
+    at,
+    rank,
+    action,
   }
+  readWhatIs(from, row, flags)
+  readLinks(from, row, flags)
+  return row
+}
 
-  double(): number {
-    const value = this.#row.readDoubleBE(this.#at)
-    this.#at += 8
-    return value
-  }
+function readWhatIs(from: RowReader, row: Writable<DocumentRow>, flags: number): void {
+  if (flags & HAS_TIME) row.time = from.double()
+  if (flags & HAS_QUALITY) row.quality = from.double()
+  if (flags & HAS_TYPE) row.type = String(JSON.parse(from.text(4)))
+  if (flags & HAS_METHOD) row.method = from.text(1)
+  if (flags & HAS_SIMILARITY) row.similarity = from.double()
+}
 
-  bytes(count: number): Buffer {
-    const from = this.#at
-    this.#at += count
-    if (this.#at > this.#row.byteLength) throw new RangeError('cut short')
-    return this.#row.subarray(from, this.#at)
-  }
-
-  key(): string {
-    return this.bytes(KEY).toString('hex')
-  }
-
-  text(lengthBytes: 1 | 2 | 4): string {
-    const length = this.number(lengthBytes)
-    const from = this.#at
-    this.#at += length
-    if (this.#at > this.#row.byteLength) throw new RangeError('cut short')
-    return this.#row.toString('utf8', from, this.#at)
-  }
-
-  document(): DocumentRow {
-    const first = this.#row.readUInt8(0)
-    const format = first & FORMAT_MASK
-    const action = ACTIONS[first & ~FORMAT_MASK]
-    const isKnown = format === FORMAT || format === FORMAT_WITHOUT_TIME
-    if (!isKnown || action === undefined) throw new TypeError('another format')
-    const flags = this.number(2)
-    const digest = this.bytes(KEY)
-    const bytes = this.number(6)
-    const at = format === FORMAT ? this.number(6) : 0
-    const rank = this.#list(this.number(1), () => this.double())
-    const id = this.text(2)
-    const source = this.text(1)
-    const run = this.text(1)
-    const session = flags & HAS_SESSION ? this.text(2) : run
-    // Most documents are like no other.
-    if (flags === HAS_CENTRE) {
-      const centre = this.bytes(this.number(4))
-      return { id, source, run, session, digest, bytes, at, rank, action, centre }
-    }
-    const row: Writable<DocumentRow> = {
-      id,
-      source,
-      run,
-      session,
-      digest,
-      bytes,
-      at,
-      rank,
-      action,
-    }
-    this.#readWhatIs(row, flags)
-    this.#readLinks(row, flags)
-    return row
-  }
-
-  #readWhatIs(row: Writable<DocumentRow>, flags: number): void {
-    if (flags & HAS_TIME) row.time = this.double()
-    if (flags & HAS_QUALITY) row.quality = this.double()
-    if (flags & HAS_TYPE) row.type = String(JSON.parse(this.text(4)))
-    if (flags & HAS_METHOD) row.method = this.text(1)
-    if (flags & HAS_SIMILARITY) row.similarity = this.double()
-  }
-
-  #readLinks(row: Writable<DocumentRow>, flags: number): void {
-    if (flags & HAS_CLUSTER) row.cluster = this.key()
-    if (flags & HAS_CENTRE_DIGEST) row.centreDigest = this.bytes(KEY)
-    if (flags & HAS_ORPHANED) row.orphaned = this.number(6)
-    if (flags & HAS_CENTRE) row.centre = this.bytes(this.number(4))
-    if (flags & HAS_SPANS) row.spans = this.#list(this.number(4), () => this.#span())
-    if (flags & HAS_LIKE) row.like = this.key()
-    if (flags & IS_SUPERSEDED_BY) row.supersededBy = this.key()
-    if (flags & HAS_SUPERSEDED) row.supersedes = this.#list(this.number(2), () => this.key())
-    if (flags & POSSIBLE_MISS) row.possibleMiss = true
-  }
-
-  #span(): readonly [number, number, string] {
-    return [this.number(6), this.number(6), this.key()]
-  }
-
-  #list<T>(count: number, one: () => T): T[] {
-    const list: T[] = []
-    for (let at = 0; at < count; at++) list.push(one())
-    return list
-  }
+function readLinks(from: RowReader, row: Writable<DocumentRow>, flags: number): void {
+  if (flags & HAS_CLUSTER) row.cluster = from.key()
+  if (flags & HAS_CENTRE_DIGEST) row.centreDigest = from.bytes(KEY)
+  if (flags & HAS_ORPHANED) row.orphaned = from.number(6)
+  if (flags & HAS_CENTRE) row.centre = from.bytes(from.number(4))
+  if (flags & HAS_SPANS)
+    row.spans = from.list(
+      from.number(4),
+      () => [from.number(6), from.number(6), from.key()] as const,
+    )
+  if (flags & HAS_LIKE) row.like = from.key()
+  if (flags & IS_SUPERSEDED_BY) row.supersededBy = from.key()
+  if (flags & HAS_SUPERSEDED) row.supersedes = from.list(from.number(2), () => from.key())
+  if (flags & POSSIBLE_MISS) row.possibleMiss = true
 }

@@ -14,12 +14,13 @@ import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Codec, rows, type Space, tallies } from '../backends/index.ts'
 import { documentCodec, type DocumentRow } from './document-row.ts'
+import { FORMAT_MASK, KEY, RowReader, RowWriter } from './row-bytes.ts'
+
+export { KEY } from './row-bytes.ts'
 
 const FORMAT = 0x10
 const JOB_FORMAT = 0x20
-const FORMAT_MASK = 0xf0
 const LOW_MASK = 0x0f
-export const KEY = 16
 
 /** In the order of their numbers in a row. */
 export const STATUSES = [
@@ -37,81 +38,41 @@ export type FinalStatus = Exclude<LineStatus, 'claimed'>
 export const RUN_STATUSES = ['running', 'finished', 'failed', 'undone'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-function unreadable(what: string): PrestigeError {
-  return new PrestigeError('CONTENT_CORRUPT', `A row of the ledger (${what}) cannot be read.`)
+function unreadable(what: string, cause?: unknown): PrestigeError {
+  const message = `A row of the ledger (${what}) cannot be read.`
+  return new PrestigeError('CONTENT_CORRUPT', message, { cause })
 }
 
-/** Reads a row from its beginning to its end; what is cut short is corrupt. */
-class RowReader {
-  readonly #row: Buffer
-  readonly #what: string
-  #at = 1
-
-  constructor(what: string, bytes: Bytes, format: number = FORMAT) {
-    this.#row = asBuffer(bytes)
-    this.#what = what
-    if (((this.#row[0] ?? 0) & FORMAT_MASK) !== format) throw unreadable(what)
-  }
-
-  get low(): number {
-    return this.#row.readUInt8(0) & LOW_MASK
-  }
-
-  number(bytes: 1 | 2 | 4 | 6): number {
-    return this.bytes(bytes).readUIntBE(0, bytes)
-  }
-
-  bytes(count: number): Buffer {
-    const from = this.#at
-    this.#at += count
-    if (this.#at > this.#row.byteLength) throw unreadable(this.#what)
-    return this.#row.subarray(from, this.#at)
-  }
-
-  text(lengthBytes: 1 | 2): string {
-    return this.bytes(this.number(lengthBytes)).toString()
-  }
-
-  rest(): Buffer {
-    return this.#row.subarray(this.#at)
-  }
-
-  one<T>(values: readonly T[]): T {
-    const value = values[this.low]
-    if (value === undefined) throw unreadable(this.#what)
-    return value
+/** `formats`: what the high half of the first byte may be. */
+function codecOf<T>(
+  what: string,
+  encode: (value: T, to: RowWriter) => void,
+  decode: (from: RowReader) => T,
+  formats: readonly number[] = [FORMAT],
+): Codec<T> {
+  return {
+    encode(value) {
+      const to = new RowWriter()
+      encode(value, to)
+      return to.whole()
+    },
+    decode(bytes) {
+      try {
+        const from = new RowReader(asBuffer(bytes))
+        if (formats.includes(from.first & FORMAT_MASK)) return decode(from)
+      } catch (error) {
+        throw unreadable(what, error)
+      }
+      throw unreadable(what)
+    },
   }
 }
 
-/** Writes a row whose length is known. */
-class RowWriter {
-  readonly row: Buffer
-  #at = 1
-
-  constructor(low: number, bytes: number, format: number = FORMAT) {
-    this.row = Buffer.allocUnsafe(1 + bytes)
-    this.row[0] = format | low
-  }
-
-  number(value: number, bytes: 1 | 2 | 4 | 6): this {
-    this.row.writeUIntBE(value, this.#at, bytes)
-    this.#at += bytes
-    return this
-  }
-
-  bytes(value: Bytes): this {
-    this.row.set(value, this.#at)
-    this.#at += value.byteLength
-    return this
-  }
-
-  /** A text whose length in bytes was measured before. */
-  text(value: string, length: number, lengthBytes: 0 | 1 | 2): this {
-    if (lengthBytes > 0) this.number(length, lengthBytes as 1 | 2) // safe: it is not 0
-    this.row.write(value, this.#at, length, 'utf8')
-    this.#at += length
-    return this
-  }
+/** What the low half of the first byte says. */
+function valueIn<T>({ first }: RowReader, values: readonly T[]): T {
+  const value = values[first & LOW_MASK]
+  if (value === undefined) throw new TypeError('no such value')
+  return value
 }
 
 /**
@@ -139,56 +100,42 @@ export interface Line {
   readonly previous: Buffer | undefined
 }
 
-const bytesOf = (text: string | undefined) => (text === undefined ? 0 : Buffer.byteLength(text))
-
-export const lineCodec: Codec<Line> = {
-  encode(line) {
+export const lineCodec: Codec<Line> = codecOf(
+  'lines',
+  (line, to) => {
     const { leaseUntil, source, run, worker, of, detail, previous } = line
-    const [idBytes, sourceBytes, runBytes] = [bytesOf(line.id), bytesOf(source), bytesOf(run)]
-    const [workerBytes, ofBytes, detailBytes] = [bytesOf(worker), bytesOf(of), bytesOf(detail)]
-    let flags = 0
-    let bytes = 1 + 6 + 6 + 2 + idBytes
-    const has = (value: unknown, flag: number, length: number) => {
-      if (value === undefined) return
-      flags |= flag
-      bytes += length
-    }
-    has(source, 1, 1 + sourceBytes)
-    has(run, 2, 1 + runBytes)
-    has(worker, 4, 1 + workerBytes)
-    has(leaseUntil, 8, 6)
-    has(of, 16, 2 + ofBytes)
-    has(detail, 32, detailBytes)
-    has(previous, 64, KEY)
-    const row = new RowWriter(STATUSES.indexOf(line.status), bytes)
-    row.number(flags, 1).number(line.token, 6).number(line.at, 6)
-    if (leaseUntil !== undefined) row.number(leaseUntil, 6)
-    if (previous) row.bytes(previous)
-    row.text(line.id, idBytes, 2)
-    if (source !== undefined) row.text(source, sourceBytes, 1)
-    if (run !== undefined) row.text(run, runBytes, 1)
-    if (worker !== undefined) row.text(worker, workerBytes, 1)
-    if (of !== undefined) row.text(of, ofBytes, 2)
-    if (detail !== undefined) row.text(detail, detailBytes, 0)
-    return row.row
+    const has = (value: unknown, flag: number) => (value === undefined ? 0 : flag)
+    const names = has(source, 1) | has(run, 2) | has(worker, 4)
+    const others = has(leaseUntil, 8) | has(of, 16) | has(detail, 32) | has(previous, 64)
+    to.number(FORMAT | STATUSES.indexOf(line.status), 1)
+    to.number(names | others, 1)
+    to.number(line.token, 6)
+    to.number(line.at, 6)
+    if (leaseUntil !== undefined) to.number(leaseUntil, 6)
+    if (previous) to.bytes(previous)
+    to.text(line.id, 2)
+    if (source !== undefined) to.text(source, 1)
+    if (run !== undefined) to.text(run, 1)
+    if (worker !== undefined) to.text(worker, 1)
+    if (of !== undefined) to.text(of, 2)
+    if (detail !== undefined) to.lastText(detail)
   },
-  decode(bytes) {
-    const row = new RowReader('lines', bytes)
-    const flags = row.number(1)
-    const token = row.number(6)
-    const at = row.number(6)
-    const leaseUntil = flags & 8 ? row.number(6) : undefined
-    const previous = flags & 64 ? row.bytes(KEY) : undefined
-    const id = row.text(2)
-    const source = flags & 1 ? row.text(1) : undefined
-    const run = flags & 2 ? row.text(1) : undefined
-    const worker = flags & 4 ? row.text(1) : undefined
-    const of = flags & 16 ? row.text(2) : undefined
-    const detail = flags & 32 ? row.rest().toString() : undefined
-    const status = row.one(STATUSES)
+  (from) => {
+    const flags = from.number(1)
+    const token = from.number(6)
+    const at = from.number(6)
+    const leaseUntil = flags & 8 ? from.number(6) : undefined
+    const previous = flags & 64 ? from.bytes(KEY) : undefined
+    const id = from.text(2)
+    const source = flags & 1 ? from.text(1) : undefined
+    const run = flags & 2 ? from.text(1) : undefined
+    const worker = flags & 4 ? from.text(1) : undefined
+    const of = flags & 16 ? from.text(2) : undefined
+    const detail = flags & 32 ? from.rest().toString() : undefined
+    const status = valueIn(from, STATUSES)
     return { id, status, token, at, leaseUntil, source, run, worker, of, detail, previous }
   },
-}
+)
 
 /**
  * A run's row of a document: `10` the run's line is the one in force; `11` and a line: what it was when another
@@ -206,8 +153,9 @@ const runEntryCodec: Codec<RunEntry> = {
   encode: ({ replaced }) =>
     replaced ? concat(REPLACED_ROW, lineCodec.encode(replaced)) : IN_FORCE_ROW,
   decode(bytes) {
-    const row = new RowReader('by run', bytes)
-    return row.low & 1 ? { replaced: lineCodec.decode(row.rest()) } : IN_FORCE
+    const first = bytes[0] ?? 0
+    if ((first & FORMAT_MASK) !== FORMAT) throw unreadable('by run')
+    return first & 1 ? { replaced: lineCodec.decode(bytes.subarray(1)) } : IN_FORCE
   },
 }
 
@@ -226,32 +174,31 @@ export interface RunRow {
   readonly job?: string
 }
 
-const runCodec: Codec<RunRow> = {
-  encode({ id, status, startedAt, endedAt, shards, configDigest, job }) {
-    const [idBytes, digestBytes, jobBytes] = [bytesOf(id), bytesOf(configDigest), bytesOf(job)]
-    const isJob = job !== undefined
-    const bytes = 18 + digestBytes + idBytes + (isJob ? 1 + jobBytes : 0)
-    const format = isJob ? JOB_FORMAT : FORMAT
-    const row = new RowWriter(RUN_STATUSES.indexOf(status), bytes, format)
-    row
-      .number(startedAt, 6)
-      .number(endedAt ?? 0, 6)
-      .number(shards, 4)
-    row.text(configDigest, digestBytes, 2).text(id, idBytes, isJob ? 1 : 0)
-    return isJob ? row.text(job, jobBytes, 0).row : row.row
+const runCodec: Codec<RunRow> = codecOf(
+  'runs',
+  ({ id, status, startedAt, endedAt, shards, configDigest, job }, to) => {
+    to.number((job === undefined ? FORMAT : JOB_FORMAT) | RUN_STATUSES.indexOf(status), 1)
+    to.number(startedAt, 6)
+    to.number(endedAt ?? 0, 6)
+    to.number(shards, 4)
+    to.text(configDigest, 2)
+    if (job === undefined) return to.lastText(id)
+    to.text(id, 1)
+    to.lastText(job)
   },
-  decode(bytes) {
-    const isJob = ((bytes[0] ?? 0) & FORMAT_MASK) === JOB_FORMAT
-    const row = new RowReader('runs', bytes, isJob ? JOB_FORMAT : FORMAT)
-    const startedAt = row.number(6)
-    const endedAt = row.number(6) || undefined
-    const shards = row.number(4)
-    const configDigest = row.text(2)
-    const id = isJob ? row.text(1) : row.rest().toString()
-    const run = { id, status: row.one(RUN_STATUSES), startedAt, endedAt, shards, configDigest }
-    return isJob ? { ...run, job: row.rest().toString() } : run
+  (from) => {
+    const isJob = (from.first & FORMAT_MASK) === JOB_FORMAT
+    const startedAt = from.number(6)
+    const endedAt = from.number(6) || undefined
+    const shards = from.number(4)
+    const configDigest = from.text(2)
+    const id = isJob ? from.text(1) : from.rest().toString()
+    const status = valueIn(from, RUN_STATUSES)
+    const run = { id, status, startedAt, endedAt, shards, configDigest }
+    return isJob ? { ...run, job: from.rest().toString() } : run
   },
-}
+  [FORMAT, JOB_FORMAT],
+)
 
 /**
  * A shard of a run that was leased at least once: `1s` token (6) lease until (6) lease (6) worker (1 + n) value (JSON,
@@ -270,23 +217,25 @@ export interface ShardRow {
 export const SHARD_STATES = ['free', 'leased', 'done'] as const
 export type ShardState = (typeof SHARD_STATES)[number]
 
-const shardCodec: Codec<ShardRow> = {
-  encode({ state, token, leaseUntil, leaseMs, worker, value }) {
-    const [workerBytes, valueBytes] = [bytesOf(worker), bytesOf(value)]
-    const row = new RowWriter(SHARD_STATES.indexOf(state), 19 + workerBytes + valueBytes)
-    row.number(token, 6).number(leaseUntil, 6).number(leaseMs, 6)
-    return row.text(worker, workerBytes, 1).text(value, valueBytes, 0).row
+const shardCodec: Codec<ShardRow> = codecOf(
+  'shards',
+  ({ state, token, leaseUntil, leaseMs, worker, value }, to) => {
+    to.number(FORMAT | SHARD_STATES.indexOf(state), 1)
+    to.number(token, 6)
+    to.number(leaseUntil, 6)
+    to.number(leaseMs, 6)
+    to.text(worker, 1)
+    to.lastText(value)
   },
-  decode(bytes) {
-    const row = new RowReader('shards', bytes)
-    const token = row.number(6)
-    const leaseUntil = row.number(6)
-    const leaseMs = row.number(6)
-    const worker = row.text(1)
-    const value = row.rest().toString()
-    return { state: row.one(SHARD_STATES), token, leaseUntil, leaseMs, worker, value }
+  (from) => {
+    const token = from.number(6)
+    const leaseUntil = from.number(6)
+    const leaseMs = from.number(6)
+    const worker = from.text(1)
+    const value = from.rest().toString()
+    return { state: valueIn(from, SHARD_STATES), token, leaseUntil, leaseMs, worker, value }
   },
-}
+)
 
 /** `10`: the row's key says it all. */
 const nothing: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
