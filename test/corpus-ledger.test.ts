@@ -211,9 +211,7 @@ describe('a state of format 1', () => {
   const FIRST = ['a/1 superseded', 'a/2 duplicate', 'a/3 superseded', 'a/4 accepted']
 
   it('can be read as a ledger as it is', async () => {
-    await using ledger = await openLedger(new MemoryBackend({}, oldState('finished')), {
-      create: false,
-    })
+    await using ledger = await openLedger(new MemoryBackend({}, oldState('finished')))
     expect(await ledger.get('page')).toMatchObject({ status: 'accepted', source: 'crawl' })
     expect((await ledger.counts()).total).toBe(7)
     await expect(ledger.forgetRun('first')).rejects.toMatchObject({ code: 'READ_ONLY' })

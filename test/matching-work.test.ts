@@ -75,7 +75,7 @@ describe('a resolver', () => {
 
   it('reads no row at all of a candidate that it knows to be unlike', async () => {
     const watched = watch()
-    const all = { profile: 'words-3', slots: 64, bands: 64, rows: 1, similarityMin: 0.9 } as const
+    const all = { profile: 'words-3', slots: 64, bands: 64, rows: 1, threshold: 0.9 } as const
     await using resolver = await openResolver(watched.backend, { ...all, cacheMax: 0 })
     await resolver.resolve('g', A)
     // Some 0.87, so they are measured.

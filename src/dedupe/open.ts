@@ -26,15 +26,17 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
   readonly namespace?: string | undefined
   /** As for a store. Default of a directory: `fsync`. */
   readonly durability?: LocationOptions['durability']
-  /** What makes vectors of meaning, in place of `semantic.model`. */
+  /** What makes vectors of meaning, in place of `semantic.model`. Default: that model. */
   readonly embedder?: Embedder | undefined
-  /** Whether a missing directory is made (default), or an error. */
+  /** Create the state if it is missing; `false` makes that an error. Default: `true`. */
   readonly create?: boolean | undefined
-  /** How long one operation waits for other processes or for the server, in milliseconds. */
+  /** Milliseconds that one operation waits for other processes or the server. Default: 30,000; on Redis 10,000. */
   readonly timeoutMs?: number | undefined
+  /** Milliseconds since 1970. Default: the system's clock. */
   readonly clock?: (() => number) | undefined
+  /** So many random bytes. Default: the system's. */
   readonly random?: LocationOptions['random']
-  /** What is not said is as the last run of the state had it, instead of the defaults. */
+  /** Settings not given are those of the last run of the state, instead of the defaults. Default: `false`. */
   readonly asBefore?: boolean | undefined
 }
 

@@ -66,8 +66,24 @@ export function fingerprintOf(
   ])
   const files = shards.flatMap((shard) => shard.files ?? [])
   const small = files.map(({ path, fileBytes, modifiedMs }) => [path, fileBytes, modifiedMs])
-  const described = JSON.stringify([config, inputs, small, out, reading ?? {}])
+  const described = JSON.stringify([
+    renamed(config, 'threshold', 'similarityMin'),
+    inputs,
+    small,
+    out,
+    reading ?? {},
+  ])
   return createHash('sha256').update(described).digest('hex').slice(0, 32)
+}
+
+/** Thresholds had another name in states of format 1, by which fingerprints of runs are still made. */
+export function renamed<Config extends object>(config: Config, from: string, to: string): Config {
+  const entries = Object.entries(config).map(([name, value]: [string, unknown]) => {
+    const isSection = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return [name === from ? to : name, isSection ? renamed(value, from, to) : value]
+  })
+  // safe: only the name of a setting differs, and whoever asks for it wants that one
+  return Object.fromEntries(entries) as Config
 }
 
 export async function listRuns(backend: Backend): Promise<RunHead[]> {

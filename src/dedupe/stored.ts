@@ -2,7 +2,7 @@
 
 import { type Bytes, concat, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, type Cell, glance, read, type Transaction } from '../backends/index.ts'
-import { ledgerChecks, ledgerTallyChecks, runCell } from '../ledger/index.ts'
+import { documentTallyChecks, runCell } from '../ledger/index.ts'
 import {
   type PortableIndex,
   portableIndex,
@@ -127,7 +127,6 @@ export const storedState = {
   indexes: indexesOf,
   counts: countsOf,
   checks: [
-    ...ledgerChecks,
     { space: documents, check: checkDocument },
     { space: near.representatives, check: checkRepresentative },
     { space: simhash.representatives, check: checkRepresentative },
@@ -137,5 +136,5 @@ export const storedState = {
     { space: clusters, check: checkCluster },
     { space: members, check: checkMember },
   ],
-  tallyChecks: ledgerTallyChecks,
+  tallyChecks: documentTallyChecks,
 } as const

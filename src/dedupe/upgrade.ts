@@ -16,7 +16,7 @@ import {
   lookLine,
   runCell,
 } from '../ledger/index.ts'
-import { rowOf, type RunHead } from './runs.ts'
+import { renamed, rowOf, type RunHead } from './runs.ts'
 import { states } from './rows.ts'
 
 const RUNS = Buffer.from('run/')
@@ -53,6 +53,7 @@ function* upgradeRun(scope: Scope, key: Buffer): Transaction<void> {
   const head = found as RunHead | undefined // safe: format 1 had runs alone under this prefix
   if (!head) return
   const [run] = yield* read(runCell(head.id))
-  scope.write(runCell(head.id), rowOf(head, run?.shards ?? 0))
+  const config = renamed(head.config, 'similarityMin', 'threshold')
+  scope.write(runCell(head.id), rowOf({ ...head, config }, run?.shards ?? 0))
   scope.remove(place)
 }

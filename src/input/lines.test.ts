@@ -99,7 +99,7 @@ describe('JSONL', () => {
     ['{"text":', 'invalid-json', 'not JSON'],
     ['{"text":"a\u0000"}', 'nul-byte', 'byte 10'],
     ['{"other":1}', 'missing-field', 'its fields are: other'],
-    ['{"text":null}', 'missing-field', 'no field text'],
+    ['{"text":null}', 'missing-field', 'is null, not a string'],
     ['{"text":5}', 'wrong-type', 'the number 5'],
     ['[1]', 'wrong-type', 'an array'],
     ['null', 'wrong-type', 'null'],

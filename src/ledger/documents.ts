@@ -58,7 +58,7 @@ export function countDocument(scope: Scope, row: DocumentRow, delta: number): vo
   countOfRun(scope, row.run, status, delta)
 }
 
-function statusOf({ action }: DocumentRow): FinalStatus {
+export function statusOf({ action }: DocumentRow): FinalStatus {
   if (action === 'superseded') return action
   return action === 'drop' ? 'duplicate' : 'accepted'
 }

@@ -59,6 +59,6 @@ export {
   shardValue,
 } from './shards.ts'
 export { findSettings, writeJobSettings } from './settings.ts'
-export { ledgerChecks, ledgerTallyChecks, storedLedger } from './stored.ts'
+export { documentTallyChecks, storedLedger } from './stored.ts'
 export { dropLines, dropShards } from './undo.ts'
 export type { ClaimedWork, WithClaimResult } from './with-claim.ts'

@@ -14,7 +14,7 @@ import { runs, settings } from './rows.ts'
 
 /** Of a ledger by itself, and of the state of a corpus job. */
 const FORMAT_VERSION = 1
-const JOB_FORMAT_VERSION = 2
+export const JOB_FORMAT_VERSION = 2
 const SETTINGS = cell(settings, Buffer.from('ledger'))
 
 export interface LedgerSettings {

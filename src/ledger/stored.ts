@@ -2,15 +2,19 @@
 
 import { type Bytes, concat, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
+import type { DocumentRow } from './document-row.ts'
+import { statusOf } from './documents.ts'
 import { countsOf } from './listing.ts'
 import { runKey, runName, sourceName } from './names.ts'
 import {
   byRun,
   bySource,
+  documents,
   KEY,
   ledgerSpaces,
   ledgerTallies,
   type Line,
+  type LineStatus,
   lines,
   type RunEntry,
   runs,
@@ -18,8 +22,9 @@ import {
   STATUSES,
   tallyKey,
 } from './rows.ts'
+import { JOB_FORMAT_VERSION } from './settings.ts'
 
-const numberOf = ({ status }: Line) => STATUSES.indexOf(status)
+type StoredFormat = Readonly<Record<string, unknown>>
 
 function* checkLine(key: Buffer, line: Line): Transaction<string | undefined> {
   const { source, run, previous } = line
@@ -76,16 +81,31 @@ export const ledgerChecks = [
   { space: byRun, check: checkRunEntry },
 ] as const
 
+function talliesOf(status: LineStatus, source: string | undefined) {
+  const number = STATUSES.indexOf(status)
+  const all = [tallyKey('a', undefined, number), 1] as const
+  if (source === undefined) return [all]
+  return [all, [tallyKey('s', sourceName(source).key, number), 1] as const]
+}
+
+const owns = (tally: Buffer) => kindOfTally(tally) !== 'r'
+
 export const ledgerTallyChecks = [
   {
     space: lines,
     tallies: ledgerTallies,
-    counts: (_key: Buffer, line: Line) => {
-      const all = [tallyKey('a', undefined, numberOf(line)), 1] as const
-      if (line.source === undefined) return [all]
-      return [all, [tallyKey('s', sourceName(line.source).key, numberOf(line)), 1] as const]
-    },
-    owns: (tally: Buffer) => kindOfTally(tally) !== 'r',
+    counts: (_key: Buffer, { status, source }: Line) => talliesOf(status, source),
+    owns,
+  },
+] as const
+
+/** Of the state of a corpus job, whose documents are its lines. */
+export const documentTallyChecks = [
+  {
+    space: documents,
+    tallies: ledgerTallies,
+    counts: (_key: Buffer, row: DocumentRow) => talliesOf(statusOf(row), row.source || undefined),
+    owns,
   },
 ] as const
 
@@ -93,6 +113,7 @@ export const storedLedger = {
   kind: 'ledger',
   spaces: ledgerSpaces,
   settings: cell(settings, Buffer.from('ledger')),
+  isOwn: (value: StoredFormat): boolean => value['format'] !== JOB_FORMAT_VERSION,
   keptSettings: (value: object): string => JSON.stringify(value),
   indexes: async () => [],
   counts: countLines,

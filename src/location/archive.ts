@@ -20,8 +20,9 @@ import { plainSpaces, rawOf, tallySpaces } from './rows.ts'
 import type { KindName, StoredKind, StoredSettings } from './stored-kind.ts'
 
 export interface ArchiveLocationOptions {
+  /** Default: the unnamed namespace. */
   readonly namespace?: string | undefined
-  /** What to archive, where a namespace holds several things. */
+  /** What to archive, where a namespace holds several things. Default: the only one there is. */
   readonly kind?: KindName | undefined
 }
 

@@ -12,7 +12,7 @@ import type { KindName, StoredKind, StoredSettings } from './stored-kind.ts'
 /** All but stores, which have ways of their own. */
 export const storedKinds: readonly StoredKind[] = [storedResolver, storedLedger, storedState]
 
-const listed: readonly Pick<StoredKind, 'spaces' | 'settings' | 'counts'>[] = [
+const listed: readonly Pick<StoredKind, 'spaces' | 'settings' | 'isOwn' | 'counts'>[] = [
   storedStore,
   ...storedKinds,
 ]
@@ -34,10 +34,10 @@ export interface FoundKind {
 
 export async function kindsOn(backend: Backend): Promise<FoundKind[]> {
   const found: FoundKind[] = []
-  for (const [at, { settings, counts }] of listed.entries()) {
+  for (const [at, { settings, counts, isOwn }] of listed.entries()) {
     const kind = NAMES[at]
     const value = await settingsAt(backend, settings)
-    if (kind && value) found.push({ kind, settings: value, counts })
+    if (kind && value && (isOwn?.(value) ?? true)) found.push({ kind, settings: value, counts })
   }
   return found
 }
@@ -74,11 +74,10 @@ function damaged({ name }: Space<unknown>, cause?: unknown): PrestigeError {
   return new PrestigeError('CONTENT_CORRUPT', `The settings in ${name} cannot be read.`, { cause })
 }
 
-/** The one that is meant: by its name, or because it is the only one. The rows of a state hold those of a ledger. */
+/** The one that is meant: by its name, or because it is the only one. */
 export function chooseKind(found: readonly FoundKind[], wanted: KindName | undefined): FoundKind {
   const there = found.map(({ kind }) => kind)
-  const isWithin = (kind: KindName) => kind === 'ledger' && there.includes('state')
-  const chosen = found.filter(({ kind }) => (wanted ? kind === wanted : !isWithin(kind)))
+  const chosen = found.filter(({ kind }) => wanted === undefined || kind === wanted)
   const [only, another] = chosen
   if (only && !another) return only
   if (only) {

@@ -16,6 +16,7 @@ export interface Stored {
 }
 
 export interface ListLocationOptions {
+  /** Milliseconds to wait for other processes or the server. Default: 30,000; on Redis 10,000. */
   readonly timeoutMs?: number | undefined
 }
 

@@ -24,10 +24,13 @@ import { rawOf, tallySpaces } from './rows.ts'
 import type { StoredKind, StoredSettings } from './stored-kind.ts'
 
 export interface RestoreLocationOptions {
+  /** Default: the unnamed namespace. */
   readonly namespace?: string | undefined
+  /** As for a store. Default of a directory: `fsync`. */
   readonly durability?: 'fsync' | 'os' | undefined
+  /** Stops the import; the same archive can be imported again. Default: none. */
   readonly signal?: AbortSignal | undefined
-  /** Called with the bytes of every row. */
+  /** Called with the bytes of every row. Default: none. */
   readonly onRow?: ((bytes: number) => void) | undefined
 }
 

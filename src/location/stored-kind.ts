@@ -32,6 +32,8 @@ export interface StoredKind {
   readonly spaces: readonly Space<unknown>[]
   /** The row that says what it was written with: where it is, there is one. */
   readonly settings: Cell<unknown>
+  /** Whether these settings are of this kind, where another kind has such a row as well. */
+  readonly isOwn?: (settings: StoredSettings) => boolean
   /** Settings as the codec of their space takes them. */
   readonly keptSettings: (settings: StoredSettings) => unknown
   /** Indexes that differ between engines. */

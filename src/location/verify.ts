@@ -22,9 +22,11 @@ import { rawOf, tallySpaces } from './rows.ts'
 import type { KindName, RowCheck, StoredKind, StoredSettings } from './stored-kind.ts'
 
 export interface VerifyLocationOptions {
+  /** Default: the unnamed namespace. */
   readonly namespace?: string | undefined
+  /** Stops the verification. Default: none. */
   readonly signal?: AbortSignal | undefined
-  /** Called now and then with the rows and bytes read so far. */
+  /** Called now and then with the rows and bytes read so far. Default: none. */
   readonly onProgress?:
     | ((progress: { readonly rows: number; readonly bytes: number }) => void)
     | undefined
@@ -124,9 +126,10 @@ class Verification {
 
   /** Whether there is one. Settings that cannot be read are a problem of it. */
   async begin(): Promise<boolean> {
-    const { settings } = this.#kind
+    const { settings, isOwn } = this.#kind
     await this.#unlessUnreadable(settings.space, async () => {
-      this.#settings = await settingsAt(this.#backend, settings)
+      const found = await settingsAt(this.#backend, settings)
+      if (found && (isOwn?.(found) ?? true)) this.#settings = found
     })
     return this.#settings !== undefined || this.#problemCount > 0
   }

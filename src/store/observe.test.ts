@@ -165,7 +165,7 @@ describe('the time of a commit', () => {
         return texts.map(() => Float32Array.of(1, 0))
       },
     }
-    const semantic = { embedder, similarityMin: 0.9 }
+    const semantic = { embedder, threshold: 0.9 }
     await using store = await openStore('memory:', { dedup: 'semantic', semantic, metrics })
     await store.put('a', 'the quick brown fox')
     const [commitUs = Infinity] = metrics.histograms.get('prestige.put.commit_us') ?? []

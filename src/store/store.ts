@@ -13,13 +13,8 @@ import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { findEntry, findValue, type Reading } from './transactions/get.ts'
 import { cleanUp, runWithPrerequisites, sketchIfNew } from './transactions/prerequisites.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
-import {
-  type AtOnce,
-  type Items,
-  many,
-  type ManyOptions,
-  type ItemOutcome,
-} from '../platform/many.ts'
+import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
+import { many } from '../platform/many.ts'
 import { loadNear, nearOf } from './near/store-near.ts'
 import { type Notes, Observer } from './observe.ts'
 import type { CheckedStoreOptions } from './options.ts'
@@ -32,13 +27,8 @@ import {
   type PutOptions,
   type StoreValue,
 } from './prepare.ts'
-import {
-  isEnd,
-  type Prepared,
-  type PutEnd,
-  putValue,
-  type PutPrerequisite,
-} from './transactions/put.ts'
+import { isEnd, type Prepared, type PutEnd } from './transactions/put.ts'
+import { type PutPrerequisite, putValue } from './transactions/put.ts'
 import { notePut, noteSwept } from './put-notes.ts'
 import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'

@@ -9,9 +9,10 @@ import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
+import { ledgerCommands } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
-import { LOCATION, PROGRESS, QUIET, READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
+import { PROGRESS, QUIET, READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
 
 export { globalOptions, storeOptions } from './shared.ts'
 
@@ -369,35 +370,7 @@ export const commands = {
   ...semanticCommands,
   ...resolverCommands,
   ...corpusCommands,
-  ledger: {
-    operands: 'get ID | list | stats',
-    operandsMin: 1,
-    operandsMax: 2,
-    summary: 'Show which documents were processed, in which run, and the result.',
-    details: [
-      'get: the ledger lines of all documents with this id; the exit code is 3 if there is none.',
-      'list: the ledger lines of a source or of a run, in a fixed order.',
-      'stats: the number of ledger lines of each status, and all runs.',
-      'The location is that of a ledger, or the state of dedupe.',
-    ],
-    shared: LOCATION,
-    options: {
-      source: 'Only documents of this source.',
-      run: 'With list and stats: only this run.',
-      after: 'With list: only lines after the one of this document.',
-      limit: 'With list: maximum number of lines.',
-      escaped: 'Ids are given as they are printed: \\xHH is a byte, \\\\ a backslash.',
-    },
-    only: [
-      { of: ['run'], first: ['list', 'stats'] },
-      { of: ['after', 'limit'], first: ['list'] },
-    ],
-    examples: [
-      'prestige ledger get page-17',
-      'prestige ledger list --run nightly --json',
-      'prestige ledger stats --source web',
-    ],
-  },
+  ...ledgerCommands,
   ...dynamoCommands,
 } as const satisfies Readonly<Record<string, Command>>
 

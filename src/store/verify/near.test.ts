@@ -109,9 +109,11 @@ class Lab {
   async buckets(key: string): Promise<Buffer[]> {
     // Buckets cannot be listed; their keys are those of the group.
     const row = representativeOf(await this.get(rawNear.representatives, await this.place(key)))!
+    const { textNearSettings } = await import('../../match/index.ts')
+    const { slots, bands, rows } = textNearSettings({ similarityMin: 0.8, evidence: 'text' })
     const { MatchIndex } = await import('../../match/match-index.ts')
     const { TextScheme } = await import('../../match/scheme/text.ts')
-    const likeness = new TextScheme(128, { bands: 12, rows: 9 })
+    const likeness = new TextScheme(slots, { bands, rows })
     const index = new MatchIndex(storeNear, likeness, {
       serial: false,
       candidatesMax: 100,
