@@ -55,7 +55,7 @@ describe('a near store on the command line', () => {
   it('counts what is linked', async () => {
     const { text } = await run(['stats'])
     expect(text).toMatch(/near +\d+ +contents linked to a similar one/)
-    expect(text).toContain('canonical none, 80.0 % similar, fidelity own')
+    expect(text).toContain('canonical none, near from 80.0 %, fidelity own')
     expect((await run(['stats', '--json'])).json.near.links).toBeGreaterThan(0)
   })
 
@@ -153,7 +153,7 @@ describe('import', () => {
     await writeFile(join(tree, '4.txt'), textOf(6, 300))
     const other = { store: join(directory, 'imported') }
     const { text } = await run(['import', tree, '--dedup', 'near'], other)
-    expect(text).toMatch(/near +2 /)
+    expect(text).toMatch(/linked +2 /)
     expect(text).toContain('2 near duplicates\n')
     const lines = text.split('\n').filter((line) => line.includes(' like '))
     expect(lines.map((line) => line.trim().replace(/^[\d.]+ % +/, ''))).toEqual([

@@ -134,7 +134,7 @@ describe('resolve', () => {
     expect((await run(['resolve'], other)).code).toBe(0)
     const mismatch = await run(['resolve', '--threshold', '0.9'], other)
     expect(mismatch.code).toBe(2)
-    expect(mismatch.err).toContain('threshold is 0.6 there, and 0.9 here')
+    expect(mismatch.err).toContain('threshold is 0.6 there, and 0.9 was asked for')
     for (const bad of ['0', '1.5', 'x', '']) {
       expect((await run(['resolve', `--threshold=${bad}`], other)).code).toBe(2)
     }

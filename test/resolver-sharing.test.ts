@@ -57,7 +57,8 @@ function writer({ directory, file }: Shared, seed: number, lanes: number) {
 async function audited({ directory, texts }: Shared): Promise<Audit> {
   const backend = await openLmdb(directory, { spaces: resolverSpaces, durability: 'os' })
   const rowsOf = await rowsInBackend(backend)
-  const resolver = await openResolver(backend, OPTIONS)
+  const { durability: _ofTheBackend, ...options } = OPTIONS
+  const resolver = await openResolver(backend, options)
   const audit = new Audit(rowsOf, { settings: resolver.settings, groups: ['g'], inputs: texts })
   await resolver.close()
   return audit

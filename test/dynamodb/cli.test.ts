@@ -36,7 +36,7 @@ describe.skipIf(!dynamoIsHere())('the command line', () => {
     expect(missing.code).toBe(3)
     expect(missing.err).toContain(`prestige dynamodb create-tables '${store}'`)
     const made = await prestige('dynamodb', 'create-tables', store, '--shards', '4')
-    expect(made).toMatchObject({ code: 0, out: 'made: table test0-rows, 4 shards\n' })
+    expect(made).toMatchObject({ code: 0, out: 'created: table test0-rows, 4 shards\n' })
     const again = await prestige('dynamodb', 'create-tables', store, '--json')
     expect(JSON.parse(again.out)).toEqual({ table: 'test0-rows', created: false, shards: 4 })
     expect((await prestige('put', 'b', 'hello', '--store', store)).code).toBe(0)
