@@ -58,7 +58,7 @@ describe('a command that takes a location', () => {
     const mine = await prestige(['list', store])
     expect(mine.text).toBe('  store  format 2  1 key, 1 content, 1 B  namespace mine\n')
     expect((await prestige(['list', store, '--namespace', 'other'])).text).toBe(
-      'nothing is kept here\n',
+      'nothing is stored here\n',
     )
     const missing = await prestige(['list', join(directory, 'nowhere')])
     expect([missing.code, missing.text]).toEqual([3, ''])

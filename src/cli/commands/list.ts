@@ -17,7 +17,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const all = await listLocation(location)
   const found = all.filter((one) => namespace === undefined || one.namespace === namespace)
   if (invocation.flag('json')) await printJson(found)
-  else await print(found.length > 0 ? table(found.map(rowOf), LEFT) : 'nothing is kept here\n')
+  else await print(found.length > 0 ? table(found.map(rowOf), LEFT) : 'nothing is stored here\n')
   return 0
 }
 

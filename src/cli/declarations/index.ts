@@ -12,7 +12,8 @@ import { semanticCommands } from './semantic.ts'
 import { ledgerCommands } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
-import { PROGRESS, QUIET, READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
+import { LOCATION, PROGRESS, QUIET } from './shared.ts'
+import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
 
 export { globalOptions, storeOptions } from './shared.ts'
 
@@ -362,7 +363,7 @@ export const commands = {
       'Kind (store, resolver, ledger, or state of dedupe), format, counts and namespace of each.',
       'Without LOCATION, that of --store. On DynamoDB the whole table is read.',
     ],
-    shared: ['store'],
+    shared: LOCATION,
     options: {},
     examples: ['prestige list ./store', 'prestige list redis://127.0.0.1:6379 --json'],
   },
