@@ -66,13 +66,13 @@ function extras({
 }
 
 function methods({ droppedByMethod }: Summary): string {
-  const told = Object.entries(droppedByMethod).toSorted(([, one], [, other]) => other - one)
-  return told.map(([method, number]) => `${method} ${count(number)}`).join(', ')
+  const ordered = Object.entries(droppedByMethod).toSorted(([, one], [, other]) => other - one)
+  return ordered.map(([method, number]) => `${method} ${count(number)}`).join(', ')
 }
 
 function reasons({ rejected, rejectsByReason, rejectsUnrecorded }: Summary): string {
-  const told = Object.entries(rejectsByReason).toSorted(([, one], [, other]) => other - one)
-  const all = told.map(([reason, number]) => `${reason} ${count(number)}`).join(', ')
+  const ordered = Object.entries(rejectsByReason).toSorted(([, one], [, other]) => other - one)
+  const all = ordered.map(([reason, number]) => `${reason} ${count(number)}`).join(', ')
   if (rejectsUnrecorded === 0) return all
   return `${all}; rejects.jsonl has the first ${count(rejected - rejectsUnrecorded)}`
 }

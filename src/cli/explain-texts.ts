@@ -82,8 +82,8 @@ async function textIn(path: string, signal: AbortSignal): Promise<Buffer> {
 }
 
 function columnsOf(): number {
-  const told = process.stdout.columns ?? Number(process.env['COLUMNS'] ?? COLUMNS.unknown)
-  const columns = Number.isInteger(told) && told > 0 ? told : COLUMNS.unknown
+  const reported = process.stdout.columns ?? Number(process.env['COLUMNS'] ?? COLUMNS.unknown)
+  const columns = Number.isInteger(reported) && reported > 0 ? reported : COLUMNS.unknown
   return Math.min(COLUMNS.max, Math.max(COLUMNS.min, columns))
 }
 

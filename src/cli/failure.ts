@@ -50,7 +50,7 @@ export function fileFailure(path: string, error: unknown): Error {
   return code === undefined ? failure : Object.assign(failure, { code })
 }
 
-interface Told {
+interface ShownFailure {
   readonly code: string
   readonly message: string
   readonly exitCode: number
@@ -60,7 +60,7 @@ interface Told {
 export function reportFailure(error: unknown, asJson: boolean): number {
   // Whoever read our output has seen enough, as in `keys | head`.
   if (systemCode(error) === 'EPIPE') return 0
-  const { code, message: raw, exitCode } = toldOf(error)
+  const { code, message: raw, exitCode } = shownOf(error)
   const message = redactedDiagnostic(raw)
   const text = asJson
     ? JSON.stringify({ error: { code, message } })
@@ -70,7 +70,7 @@ export function reportFailure(error: unknown, asJson: boolean): number {
   return exitCode
 }
 
-function toldOf(error: unknown): Told {
+function shownOf(error: unknown): ShownFailure {
   const kind = kindOf(error)
   const code = systemCode(error)
   if (!(error instanceof Error) || code === undefined) return unexpected(error)
@@ -78,7 +78,7 @@ function toldOf(error: unknown): Told {
 }
 
 /** Neither ours nor the operating system's: a mistake in prestige, so the stack is worth more than the message. */
-function unexpected(error: unknown): Told {
+function unexpected(error: unknown): ShownFailure {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const message = `Something unexpected went wrong. Please report it.\n${detail}`
   return { code: 'UNEXPECTED', message, exitCode: EXIT_FAILED }

@@ -85,7 +85,7 @@ describe('bands', () => {
       .toMatchInlineSnapshot(`
       "13 bands of 7 rows use 91 of 128 slots.
       Of pairs as similar as 0.8 they find 95.3 %, of 0.85 99.34 %.
-      Of pairs as similar as 0.6 they also look at 30.9 %, in vain;
+      Of pairs as similar as 0.6 they also look at 30.9 % needlessly;
       over all similarities below 0.8 that is 19.6 % on average.
 
        100 % ┤                                        ●●●●●●●●●●●

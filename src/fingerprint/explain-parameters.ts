@@ -26,7 +26,7 @@ export function explainParameters(parameters: Explained): string {
   return [
     `${bands} bands of ${rows} rows use ${bands * rows} of ${slots} slots.`,
     `Of pairs as similar as ${threshold} they find ${at(threshold)}, of ${round(near)} ${at(near)}.`,
-    `Of pairs as similar as ${round(far)} they also look at ${at(far)}, in vain;`,
+    `Of pairs as similar as ${round(far)} they also look at ${at(far)} needlessly;`,
     `over all similarities below ${threshold} that is ${percent(falsePositiveArea(threshold, parameters) / threshold)} on average.`,
     '',
     ...plot(parameters),

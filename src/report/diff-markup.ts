@@ -49,7 +49,7 @@ class Rows {
 
 export function pairMarkup(pair: SamplePair, number: number): Markup {
   const { a, b, method, similarity, why, spans, notes } = pair
-  const told = similarity === undefined ? method : `${method}, similarity ${similarity.toFixed(3)}`
+  const how = similarity === undefined ? method : `${method}, similarity ${similarity.toFixed(3)}`
   const head = (side: 'A' | 'B', { id, source }: SamplePair['a']) =>
     html`<th scope="col">${nameMarkup(id)}<span>${side} · source ${nameMarkup(source)}</span></th>`
   const rows = spans ? rowsOf(spans) : []
@@ -66,7 +66,7 @@ export function pairMarkup(pair: SamplePair, number: number): Markup {
   const more = rows.length > ROWS_MAX ? ['There is more; it is not shown.'] : []
   return html`<article class="pair">
     <header>
-      <h3>Pair ${number}: ${told}</h3>
+      <h3>Pair ${number}: ${how}</h3>
       <p class="soft">${why}</p>
       ${[...notes, ...more].map((note) => html`<p class="soft" dir="auto">${note}</p>`)}
     </header>

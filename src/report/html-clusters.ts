@@ -47,11 +47,11 @@ export function closestSection({ closestCalls }: Report): Markup {
 
 export function passagesSection({ passages }: Report): Markup {
   if (passages.documents === 0) return html``
-  const told =
+  const summary =
     `${countOf(passages.documents, 'document')} share ${countOf(passages.spans, 'passage')} with others, ` +
     `${size(passages.bytes)} of canonical text.`
   return section('Shared passages', [
-    html`<p>${told}</p> `,
+    html`<p>${summary}</p> `,
     table(
       'Where the most is shared',
       ['Document', 'Source', 'Shares with', 'Its source', '#Passages', '#Bytes'],

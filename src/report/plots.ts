@@ -60,11 +60,11 @@ export function columnsPlot(
       y -= height
       return amount === 0 ? undefined : rect(kind, x + step * 0.1, y, step * 0.8, height)
     })
-    const told = bar.parts.map((part) => `${count(part.count)} ${part.kind}`).join(', ')
+    const caption = bar.parts.map((part) => `${count(part.count)} ${part.kind}`).join(', ')
     const above = sumOf(bar) > 0 && step >= 26 ? count(sumOf(bar)) : ''
     const middle = x + step / 2
     return html`<g
-      ><title>${bar.label}: ${told}</title>${rects}
+      ><title>${bar.label}: ${caption}</title>${rects}
       <text class="small" x="${fixed(middle)}" y="${fixed(y - 5)}" text-anchor="middle"
         >${above}</text
       >
@@ -108,9 +108,9 @@ export function rowsPlot(
       x += width
       return amount === 0 ? undefined : rect(kind, x - width, y, Math.max(width, 0.5), ROW - 8)
     })
-    const told = bar.parts.map((part) => `${count(part.count)} ${part.kind}`).join(', ')
+    const caption = bar.parts.map((part) => `${count(part.count)} ${part.kind}`).join(', ')
     return html`<g>
-      <title>${bar.label}: ${told}</title>
+      <title>${bar.label}: ${caption}</title>
       <text x="${LABELS - 10}" y="${y + 13}" text-anchor="end"
         >${shortened(bar.label, NAME_COLUMNS)}</text
       >${rects} <text class="small" x="${fixed(x + 7)}" y="${y + 13}">${count(sumOf(bar))}</text></g
@@ -172,12 +172,12 @@ export function namesOf({ sources, counts }: Matrix): string[] {
   return hasOthers ? [...sources, 'all others'] : [...sources]
 }
 
-function heatCell(amount: number, most: number, x: number, y: number, told: string): Markup {
+function heatCell(amount: number, most: number, x: number, y: number, caption: string): Markup {
   const share = amount === 0 ? 0 : 0.12 + 0.88 * Math.sqrt(amount / most)
   const ink = share > 0.6 ? 'small on-heat' : 'small'
   const label = amount === 0 ? '·' : compact(amount)
   return html`<g>
-    <title>${told}</title>
+    <title>${caption}</title>
     <rect
       class="heat-ground"
       x="${x + 1}"

@@ -44,7 +44,7 @@ export const reportOptions = v.strictObject({
       v.integer('must be a whole number'),
       v.minValue(1, 'must be from 1 to 1000'),
       v.maxValue(1000, 'must be from 1 to 1000'),
-      v.description('Sources that are told one by one; the others are summed up.'),
+      v.description('Sources that are listed one by one; the others are summed up.'),
     ),
     12,
   ),

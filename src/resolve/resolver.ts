@@ -146,7 +146,7 @@ export class Resolver {
       const seconds = (performance.now() - started) / 1000
       const { name } = subject.kind
       this.#instruments?.resolved(name, group, ended, remembered !== undefined, seconds)
-      return this.#told(subject, ended)
+      return this.#resolutionOf(subject, ended)
     } finally {
       this.#gate.leave()
     }
@@ -179,7 +179,7 @@ export class Resolver {
     return this.#gate.pass(async () => {
       const subject = this.#subject(group, value)
       const ended = await subject.lookUp(this.#backend)
-      return ended && this.#told(subject, ended)
+      return ended && this.#resolutionOf(subject, ended)
     })
   }
 
@@ -325,7 +325,10 @@ export class Resolver {
     this.#answers.keep(groupKey, id, { ...ended, status }, now, epoch)
   }
 
-  #told({ kind }: AnySubject, { id, status, similarity, representative }: Ended): Resolution {
+  #resolutionOf(
+    { kind }: AnySubject,
+    { id, status, similarity, representative }: Ended,
+  ): Resolution {
     return {
       id: publicId(id),
       status,

@@ -207,8 +207,8 @@ export class Committer {
 
   /** Those of whom it is not known keep their group, and whoever asks again asks for all of them. */
   #giveUp(group: Group, error: unknown): void {
-    const told = explained(error, this.#requests.location)
-    const isGuiltUnknown = !group.isOpen && !told.retryable && group.members.length > 1
+    const failure = explained(error, this.#requests.location)
+    const isGuiltUnknown = !group.isOpen && !failure.retryable && group.members.length > 1
     for (const member of group.members) {
       if (group.isOpen) this.#open.set(member.commit, { member, group })
       if (isGuiltUnknown) {
@@ -218,7 +218,7 @@ export class Committer {
       }
       const { settle } = member
       member.settle = undefined
-      settle?.reject(told)
+      settle?.reject(failure)
     }
   }
 

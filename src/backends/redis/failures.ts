@@ -29,9 +29,9 @@ export function replyCode(error: unknown): string {
 
 /** The client hangs the whole command on its errors, and a login is a command: only what was said is passed on. */
 export function plain(error: unknown): Error {
-  const told = error instanceof Error ? error.message : String(error)
+  const message = error instanceof Error ? error.message : String(error)
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  const plainError = new Error(told)
+  const plainError = new Error(message)
   return typeof code === 'string' ? Object.assign(plainError, { code }) : plainError
 }
 

@@ -118,8 +118,8 @@ function durabilityOf({ info, config }: Facts, waitReplicas: number): RedisDurab
   const replicas = Number(info.get('connected_slaves') ?? 0)
   const pauses = config.get('no-appendfsync-on-rewrite') === 'yes'
   const survivesPowerFailure = appendOnly === true && appendFsync === 'always' && !pauses
-  const told = { appendOnly, appendFsync, snapshots, replicas, waitReplicas, survivesPowerFailure }
-  return { ...told, text: textOf(told) }
+  const found = { appendOnly, appendFsync, snapshots, replicas, waitReplicas, survivesPowerFailure }
+  return { ...found, text: textOf(found) }
 }
 
 function fsyncOf(value: string | undefined): RedisDurability['appendFsync'] {

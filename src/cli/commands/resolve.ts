@@ -94,7 +94,7 @@ class Resolving {
     let output = ''
     for (const one of read) {
       this.#progress?.advance(one.line.bytes?.byteLength ?? 0)
-      output += 'reason' in one ? this.#refused(one) : this.#told(answers.next().value)
+      output += 'reason' in one ? this.#refused(one) : this.#answered(answers.next().value)
     }
     if (output !== '') await print(output)
   }
@@ -118,7 +118,7 @@ class Resolving {
   }
 
   /** A line the resolver cannot take is one problem; a resolver that cannot take anything is the end. */
-  #told(answer: Answer | undefined): string {
+  #answered(answer: Answer | undefined): string {
     if (!answer) return ''
     const { item, outcome } = answer
     if (outcome === 'unknown') {

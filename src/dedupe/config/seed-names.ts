@@ -65,9 +65,9 @@ export function seedNames(values: Raw, tell: Tell): Raw {
   let read: Raw = {}
   for (const [name, value] of flattened(said)) {
     const rule = RULES[name]
-    const told = (warning: string) => tell(`global_fingerprints.${name}: ${warning}`)
-    if (rule) read = mergeRaw(read, rule(value, told) ?? {})
-    else told('has no counterpart and no effect.')
+    const warn = (warning: string) => tell(`global_fingerprints.${name}: ${warning}`)
+    if (rule) read = mergeRaw(read, rule(value, warn) ?? {})
+    else warn('has no counterpart and no effect.')
   }
   return mergeRaw({ ...keepOf(said), ...read }, others)
 }

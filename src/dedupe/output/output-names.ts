@@ -159,7 +159,7 @@ function parsed(line: string, path: string): OutputLine {
   }
   throw new PrestigeError(
     'TARGET_NOT_EMPTY',
-    `${path} does not list the outputs of a run, so it cannot be told which of them may be replaced. Write to another directory: -o OTHER.`,
+    `${path} does not list the outputs of a run, so it cannot be determined which of them may be replaced. Write to another directory: -o OTHER.`,
   )
 }
 

@@ -10,6 +10,6 @@ export function refusedReject(
   const file = path ?? shard.path
   return new PrestigeError(
     'INPUT_REJECTED',
-    `${file}, line ${line} is no document (${reason}): ${message} Nothing was kept. Without strict it would be told in rejects.jsonl, and the rest taken.`,
+    `${file}, line ${line} is no document (${reason}): ${message} Nothing was kept. Without strict it is listed in rejects.jsonl, and the rest is processed.`,
   )
 }

@@ -306,8 +306,16 @@ function pointKey(
 ): void {
   const isSame = old !== undefined && equalBytes(old.id, id)
   // A key that is put again keeps its story: its content is no duplicate of itself.
-  const told = isSame ? old.outcome : outcome
-  const entry = Entry.of({ id, digest, putAt: scope.now(), bytes, expiresAt, outcome: told, exact })
+  const recorded = isSame ? old.outcome : outcome
+  const entry = Entry.of({
+    id,
+    digest,
+    putAt: scope.now(),
+    bytes,
+    expiresAt,
+    outcome: recorded,
+    exact,
+  })
   scope.write(cell(entries, key), entry)
   const reference = sharesNear ? referenceOf(near, meant) : EMPTY
   if (!isSame || reference.byteLength > 0) scope.write(cell(refs, refKey(id, key)), reference)

@@ -130,7 +130,7 @@ async function examinePointer(walk: Walk, key: Buffer, { entry, known }: Scene):
   }
   const isListed = own?.digest && knownOf(await walk.look(raw.digests, own.digest))
   if (isListed && equalBytes(isListed.id, entry.id)) {
-    const message = `Key ${keyName(key)} points at a content that does not have its digest, and nothing tells which is right. Delete the key and put its value again.`
+    const message = `Key ${keyName(key)} points at a content that does not have its digest, and it cannot be determined which is right. Delete the key and put its value again.`
     return walk.found('entry-doubtful', message, [key])
   }
   const message = `The content of key ${keyName(key)} is gone. The value is lost unless it is put again.`

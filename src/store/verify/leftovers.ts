@@ -90,7 +90,7 @@ export async function walkSimilarities(walk: Walk): Promise<void> {
   for await (const { key, value } of walk.scan(raw.refs)) {
     if (value.byteLength === 0 || isPossibleSimilarity(value, walk.how)) continue
     if (!(await walk.backend.read(() => isSameReference(key, value)))) continue
-    const message = `${rowName(raw.refs, key)} tells a similarity that nobody can have measured.`
+    const message = `${rowName(raw.refs, key)} has a similarity that nobody can have measured.`
     await walk.found('ref-wrong', message, [key.subarray(ID_BYTES)], () =>
       walk.backend.run(clearReference, key, value),
     )

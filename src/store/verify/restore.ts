@@ -50,7 +50,9 @@ async function restoreEntry(walk: Walk, trace: Trace): Promise<void> {
     return isRestored || walk.backend.run(pointNowhere, key)
   })
   const isLost = isWritten && !isRestored
-  const loss = isLost ? ' Its content could not be told: it is lost unless it is put again.' : ''
+  const loss = isLost
+    ? ' Its content could not be determined: it is lost unless it is put again.'
+    : ''
   const message = `${rowName(raw.entries, key)} cannot be read.${loss}`
   walk.findings.add({ kind: 'row-unreadable', message, keys: [key], repaired: isRestored })
 }
