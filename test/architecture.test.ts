@@ -173,7 +173,7 @@ describe('the architecture', () => {
 
   it('knows one longest value, in the library and before it is loaded', async () => {
     const { VALUE_BYTES_MAX } = await import('../src/store/index.ts')
-    const cli = await import('../src/cli/limits.ts')
+    const cli = await import('../src/cli/call/limits.ts')
     expect(cli.VALUE_BYTES_MAX).toBe(VALUE_BYTES_MAX)
   })
 

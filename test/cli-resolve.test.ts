@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { LineCutter } from '../src/cli/lines.ts'
+import { LineCutter } from '../src/cli/files/lines.ts'
 import { inProcess as prestige, type Run, type RunOptions, shell } from './children/cli.ts'
 
 let directory: string

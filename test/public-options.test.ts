@@ -3,7 +3,7 @@
 import type * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 
-import { readInvocation } from '../src/cli/arguments.ts'
+import { readInvocation } from '../src/cli/call/arguments.ts'
 import type { compareOptions, tuneOptions } from '../src/compare/options.ts'
 import type { dedupeSchema } from '../src/dedupe/config/config.ts'
 import type { DedupeConfig, DedupeSettings } from '../src/dedupe/config/options.ts'

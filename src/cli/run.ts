@@ -6,7 +6,7 @@
  */
 
 import type { CommandName } from './declarations/index.ts'
-import type { Invocation } from './invocation.ts'
+import type { Invocation } from './call/invocation.ts'
 
 interface CommandModule {
   /** Resolves with the exit code. */
@@ -48,15 +48,15 @@ async function dispatch(args: readonly string[]): Promise<number> {
   const beforeTerminator = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined)
   const asksHelp = beforeTerminator.some((arg) => arg === '--help' || arg === '-h')
   if (asksHelp || args.length === 0 || args[0] === 'help') {
-    const { help } = await import('./help.ts')
+    const { help } = await import('./call/help.ts')
     return help(beforeTerminator)
   }
   const isVersion = args.length === 1 && (args[0] === '-v' || args[0] === 'version')
   if (isVersion || beforeTerminator.includes('--version')) {
-    const { printVersion } = await import('./version.ts')
+    const { printVersion } = await import('./call/version.ts')
     return printVersion()
   }
-  const { readInvocation } = await import('./arguments.ts')
+  const { readInvocation } = await import('./call/arguments.ts')
   return untilStopped(async (signal, stoppedCode) => {
     const invocation = readInvocation(args, signal)
     const command = await load[invocation.command]()
@@ -95,7 +95,7 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args)
   } catch (error) {
-    const { reportFailure } = await import('./failure.ts')
+    const { reportFailure } = await import('./call/failure.ts')
     return reportFailure(error, args.includes('--json'))
   }
 }

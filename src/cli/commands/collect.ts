@@ -1,7 +1,7 @@
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
-import { countOf, size } from '../units.ts'
-import { withStore } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
+import { countOf, size } from '../print/units.ts'
+import { withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const collected = await withStore(invocation, { create: false }, (store) => store.collect())

@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs'
 import { writeNamed } from '../../platform/atomic-file.ts'
 import { configYaml, readJobConfig } from '../../dedupe/index.ts'
 import { harmless } from '../../platform/harmless.ts'
-import { fileLayer } from '../dedupe-settings.ts'
-import { Failure, usageFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
+import { fileLayer } from '../dedupe/dedupe-settings.ts'
+import { Failure, usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [what, file] = invocation.operands

@@ -1,9 +1,9 @@
 /** `count`: at once from the tallies where they are exact; keys that can have expired are looked at. */
 
 import type { Store } from '../../index.ts'
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
-import { READING, withStore } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
+import { READING, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const keys = await withStore(invocation, READING, (store) => countKeys(store, invocation))

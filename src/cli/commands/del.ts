@@ -1,9 +1,9 @@
 /** `del KEY...`: afterwards none of the keys is there, which is no failure if one never was. */
 
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { print, printJson } from '../output.ts'
-import { withStore } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { print, printJson } from '../print/output.ts'
+import { withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const keys = invocation.operands.map((typed) => Buffer.from(invocation.key(typed)))

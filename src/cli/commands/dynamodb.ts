@@ -1,9 +1,9 @@
 /** `dynamodb create-tables LOCATION` makes the table of a location, or says what would be made. */
 
 import { createTables, tablesTemplate } from '../../backends/dynamodb/index.ts'
-import { usageFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
+import { usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [what, location] = invocation.operands

@@ -1,19 +1,19 @@
 /** `explain KEY`: why a key points where it points. Two operands are texts: explain-texts.ts. */
 
 import type { Explanation } from '../../index.ts'
-import { keyMissing } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { print, printJson } from '../output.ts'
-import { refusal } from '../refusal.ts'
-import { sameness } from '../sameness.ts'
-import { table } from '../table.ts'
-import { percent, size, time } from '../units.ts'
-import { READING, withStore } from '../with-store.ts'
+import { keyMissing } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { print, printJson } from '../print/output.ts'
+import { refusal } from '../print/refusal.ts'
+import { sameness } from '../print/sameness.ts'
+import { table } from '../print/table.ts'
+import { percent, size, time } from '../print/units.ts'
+import { READING, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   if (invocation.operands.length === 2) {
-    const { explainTexts } = await import('../explain-texts.ts')
+    const { explainTexts } = await import('../texts/explain-texts.ts')
     return explainTexts(invocation)
   }
   return explainKey(invocation)

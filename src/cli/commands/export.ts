@@ -10,7 +10,7 @@ import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { Store } from '../../index.ts'
-import { ahead } from '../ahead.ts'
+import { ahead } from '../files/ahead.ts'
 import {
   EXIT_CORRUPT,
   EXIT_FAILED,
@@ -20,15 +20,15 @@ import {
   reasonOf,
   systemCode,
   usageFailure,
-} from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { paint, print, printJson } from '../output.ts'
-import { Notices, Progress } from '../progress.ts'
-import { DirectoryCheck, unsafeReason } from '../safe-path.ts'
-import { countOf, duration, rate, size } from '../units.ts'
-import { READING, existingLocationOf, withStore } from '../with-store.ts'
-import { FileWriter } from '../write-files.ts'
+} from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { paint, print, printJson } from '../print/output.ts'
+import { Notices, Progress } from '../print/progress.ts'
+import { DirectoryCheck, unsafeReason } from '../files/safe-path.ts'
+import { countOf, duration, rate, size } from '../print/units.ts'
+import { READING, existingLocationOf, withStore } from '../call/with-store.ts'
+import { FileWriter } from '../files/write-files.ts'
 
 const UNSAFE_NAMED_MAX = 10
 const NOTICES_TOLD_MAX = 20
@@ -37,7 +37,8 @@ const WRITES_BYTES_MAX = 32 * 1024 * 1024
 const PROBLEMS_KEPT_MAX = 1000
 
 export async function run(invocation: Invocation): Promise<number> {
-  if (invocation.flag('archive')) return (await import('../archive.ts')).exportArchive(invocation)
+  if (invocation.flag('archive'))
+    return (await import('../files/archive.ts')).exportArchive(invocation)
   if (invocation.text('kind') !== undefined) throw usageFailure('--kind is for --archive.')
   const directory = invocation.operand(0)
   await requireEmpty(directory, invocation.flag('overwrite'))

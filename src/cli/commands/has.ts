@@ -1,7 +1,7 @@
-import { EXIT_MISSING } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
-import { READING, withStore } from '../with-store.ts'
+import { EXIT_MISSING } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
+import { READING, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))

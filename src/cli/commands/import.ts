@@ -8,23 +8,31 @@ import { lstat, realpath, stat } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 
 import type { PutItem, Store } from '../../index.ts'
-import { ahead } from '../ahead.ts'
-import { EXIT_FAILED, fileFailure, kindOf, reasonOf, systemCode, usageFailure } from '../failure.ts'
-import { ImportReport } from '../import-report.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { print, printJson } from '../output.ts'
-import { Notices, Progress } from '../progress.ts'
-import { type FileRead, readFiles } from '../read-files.ts'
-import { type Found, walk } from '../walk.ts'
-import { locationOf, withStore } from '../with-store.ts'
+import { ahead } from '../files/ahead.ts'
+import {
+  EXIT_FAILED,
+  fileFailure,
+  kindOf,
+  reasonOf,
+  systemCode,
+  usageFailure,
+} from '../call/failure.ts'
+import { ImportReport } from '../import/import-report.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { print, printJson } from '../print/output.ts'
+import { Notices, Progress } from '../print/progress.ts'
+import { type FileRead, readFiles } from '../files/read-files.ts'
+import { type Found, walk } from '../files/walk.ts'
+import { locationOf, withStore } from '../call/with-store.ts'
 
 const NOTICES_TOLD_MAX = 20
 const COUNTED_AT_ONCE = 16
 const HEAD_START_MS = 1000
 
 export async function run(invocation: Invocation): Promise<number> {
-  if (invocation.flag('archive')) return (await import('../archive.ts')).importArchive(invocation)
+  if (invocation.flag('archive'))
+    return (await import('../files/archive.ts')).importArchive(invocation)
   const root = await rootOf(invocation.operand(0))
   const report = new ImportReport(Date.now())
   const progress = Progress.of(invocation, 'file')

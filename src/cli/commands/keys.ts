@@ -1,10 +1,10 @@
 /** `keys`: one a line in a reversible notation, as bytes with NULs, or as JSON lines. */
 
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { usageFailure } from '../failure.ts'
-import { jsonOf, print } from '../output.ts'
-import { READING, withStore } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { usageFailure } from '../call/failure.ts'
+import { jsonOf, print } from '../print/output.ts'
+import { READING, withStore } from '../call/with-store.ts'
 
 const CHUNK_BYTES = 64 * 1024
 

@@ -2,13 +2,13 @@
 
 import type { Ledger, LedgerLine, LedgerRun } from '../../index.ts'
 import type { LineCounts, RunLine } from '../../ledger/index.ts'
-import { Failure, usageFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { jsonOf, print, printJson } from '../output.ts'
-import { table } from '../table.ts'
-import { count, time } from '../units.ts'
-import { existingLocationOf } from '../with-store.ts'
+import { Failure, usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { jsonOf, print, printJson } from '../print/output.ts'
+import { table } from '../print/table.ts'
+import { count, time } from '../print/units.ts'
+import { existingLocationOf } from '../call/with-store.ts'
 
 const CHUNK_LINES = 1000
 

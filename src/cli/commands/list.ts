@@ -1,13 +1,13 @@
 /** `list [LOCATION]`: what is kept there, in all namespaces. */
 
 import type { Stored } from '../../location/index.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { stateWithin } from '../location.ts'
-import { print, printJson } from '../output.ts'
-import { table } from '../table.ts'
-import { countOf, size } from '../units.ts'
-import { existingLocationOf } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { stateWithin } from '../call/location.ts'
+import { print, printJson } from '../print/output.ts'
+import { table } from '../print/table.ts'
+import { countOf, size } from '../print/units.ts'
+import { existingLocationOf } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [typed] = invocation.operands

@@ -1,10 +1,10 @@
 /** `members ID`: all that was resolved to an id, the representative first. */
 
-import { Failure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { jsonOf, print } from '../output.ts'
-import { time } from '../units.ts'
-import { groupOf, withResolver } from '../with-resolver.ts'
+import { Failure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { jsonOf, print } from '../print/output.ts'
+import { time } from '../print/units.ts'
+import { groupOf, withResolver } from '../call/with-resolver.ts'
 import { shareText } from './resolve.ts'
 
 const LINES_AT_ONCE = 1000

@@ -1,9 +1,9 @@
 /** `models`: which embedding models there are, and whether their files are intact. */
 
 import { type ModelReport, modelReports } from '../../semantic/index.ts'
-import type { Invocation } from '../invocation.ts'
-import { paint, print, printJson } from '../output.ts'
-import { table } from '../table.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { paint, print, printJson } from '../print/output.ts'
+import { table } from '../print/table.ts'
 
 const NO_MODEL = 3
 

@@ -1,14 +1,14 @@
 /** `put KEY [VALUE]`: the value from the arguments, a file or stdin. */
 
 import type { Receipt } from '../../index.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { paint, print, printJson } from '../output.ts'
-import { refusal } from '../refusal.ts'
-import { sameness } from '../sameness.ts'
-import { readDuration, size, time } from '../units.ts'
-import { valueOf } from '../value-given.ts'
-import { locationOf, withStore } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { paint, print, printJson } from '../print/output.ts'
+import { refusal } from '../print/refusal.ts'
+import { sameness } from '../print/sameness.ts'
+import { readDuration, size, time } from '../print/units.ts'
+import { valueOf } from '../call/value-given.ts'
+import { locationOf, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))

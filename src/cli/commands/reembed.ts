@@ -1,9 +1,9 @@
 /** `reembed`: another model for a store that compares meanings. */
 
-import type { Invocation } from '../invocation.ts'
-import { print, printJson, tell } from '../output.ts'
-import { count } from '../units.ts'
-import { existingLocationOf } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson, tell } from '../print/output.ts'
+import { count } from '../print/units.ts'
+import { existingLocationOf } from '../call/with-store.ts'
 
 const PROGRESS_MS = 1000
 

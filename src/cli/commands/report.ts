@@ -1,10 +1,10 @@
 /** `report [RUN]`: results of a run of dedupe, in the terminal, as JSON or as one page. */
 
-import { stateOf } from '../dedupe-settings.ts'
-import { keyMissing, usageFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
-import { reportOfRun, writePage } from '../run-report.ts'
+import { stateOf } from '../dedupe/dedupe-settings.ts'
+import { keyMissing, usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
+import { reportOfRun, writePage } from '../dedupe/run-report.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { openDedupe } = await import('../../dedupe/index.ts')

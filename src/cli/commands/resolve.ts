@@ -7,15 +7,21 @@
 import { prestigeError } from '../../platform/errors.ts'
 import { harmless, harmlessLines } from '../../platform/harmless.ts'
 import type { Resolution, ResolveOutcome, Resolver } from '../../index.ts'
-import { EXIT_FAILED, systemCode, usageFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { type BadLine, itemOf, type LineItem, type Reading, readingOf } from '../line-item.ts'
-import { bytesOf, type Line, lineBatches } from '../lines.ts'
-import { jsonOf, paint, print, tell } from '../output.ts'
-import { Progress } from '../progress.ts'
-import { ResolveSums } from '../resolve-sums.ts'
-import { locationOf } from '../with-store.ts'
-import { groupOf, withResolver } from '../with-resolver.ts'
+import { EXIT_FAILED, systemCode, usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import {
+  type BadLine,
+  itemOf,
+  type LineItem,
+  type Reading,
+  readingOf,
+} from '../resolve/line-item.ts'
+import { bytesOf, type Line, lineBatches } from '../files/lines.ts'
+import { jsonOf, paint, print, tell } from '../print/output.ts'
+import { Progress } from '../print/progress.ts'
+import { ResolveSums } from '../resolve/resolve-sums.ts'
+import { locationOf } from '../call/with-store.ts'
+import { groupOf, withResolver } from '../call/with-resolver.ts'
 
 /** What belongs to one line, never to all. */
 const OF_THE_LINE = new Set(['INVALID_VALUE', 'INVALID_KEY', 'UNREADABLE_VALUE'])
@@ -25,7 +31,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { operands: files } = invocation
   if (invocation.flag('stats')) {
     if (files.length > 0) throw usageFailure('--stats reads no lines: leave the files out.')
-    const { printGroupStats } = await import('../group-stats.ts')
+    const { printGroupStats } = await import('../resolve/group-stats.ts')
     return printGroupStats(invocation)
   }
   const reading = readingOf(invocation, groupOf(invocation))

@@ -1,11 +1,11 @@
 /** `runs`: the runs of a state, the oldest first. */
 
-import { stateOf } from '../dedupe-settings.ts'
+import { stateOf } from '../dedupe/dedupe-settings.ts'
 import type { RunInfo } from '../../dedupe/index.ts'
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
-import { table } from '../table.ts'
-import { countOf, time } from '../units.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
+import { table } from '../print/table.ts'
+import { countOf, time } from '../print/units.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { openDedupe } = await import('../../dedupe/index.ts')

@@ -1,14 +1,14 @@
 /** `similar [TEXT]`: what in the store is like a text. */
 
 import type { Similar } from '../../index.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { print, printJson } from '../output.ts'
-import { vetoText } from '../refusal.ts'
-import { table } from '../table.ts'
-import { percent, size, time } from '../units.ts'
-import { valueOf } from '../value-given.ts'
-import { locationOf, withStore } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { print, printJson } from '../print/output.ts'
+import { vetoText } from '../print/refusal.ts'
+import { table } from '../print/table.ts'
+import { percent, size, time } from '../print/units.ts'
+import { valueOf } from '../call/value-given.ts'
+import { locationOf, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const limit = invocation.wholeNumber('limit')

@@ -1,9 +1,9 @@
 import type { StoreStats, StoreSettings } from '../../index.ts'
-import type { Invocation } from '../invocation.ts'
-import { print, printJson } from '../output.ts'
-import { table } from '../table.ts'
-import { count, percent, ratio, size } from '../units.ts'
-import { READING, withStore } from '../with-store.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { print, printJson } from '../print/output.ts'
+import { table } from '../print/table.ts'
+import { count, percent, ratio, size } from '../print/units.ts'
+import { READING, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [stats, settings] = await withStore(

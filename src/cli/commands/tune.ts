@@ -11,13 +11,13 @@ import {
   type TuneOptions,
 } from '../../compare/index.ts'
 import { writeNamed } from '../../platform/atomic-file.ts'
-import { usageFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { labelledPairs, readFields } from '../labelled-pairs.ts'
-import { paint, print, printJson } from '../output.ts'
-import { readFileWhole, readStdin } from '../read-input.ts'
-import { table } from '../table.ts'
-import { count } from '../units.ts'
+import { usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { labelledPairs, readFields } from '../texts/labelled-pairs.ts'
+import { paint, print, printJson } from '../print/output.ts'
+import { readFileWhole, readStdin } from '../files/read-input.ts'
+import { table } from '../print/table.ts'
+import { count } from '../print/units.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const path = invocation.text('pairs')
@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const source = path === '-' ? 'stdin' : path
   const pairs = stoppable(labelledPairs(bytes, source, fields), signal)
   if (invocation.flag('semantic')) {
-    const { tuneMeanings } = await import('../tune-semantic.ts')
+    const { tuneMeanings } = await import('../texts/tune-semantic.ts')
     return tuneMeanings(invocation, pairs, options)
   }
   const tuning = tune(pairs, options)

@@ -4,14 +4,14 @@ import { rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 import { harmless } from '../../platform/harmless.ts'
-import { stateOf } from '../dedupe-settings.ts'
+import { stateOf } from '../dedupe/dedupe-settings.ts'
 import type { Undone } from '../../dedupe/index.ts'
 import type { Deduper } from '../../index.ts'
-import { fileFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { unsaidDurability } from '../location.ts'
-import { print, printJson } from '../output.ts'
-import { countOf } from '../units.ts'
+import { fileFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { unsaidDurability } from '../call/location.ts'
+import { print, printJson } from '../print/output.ts'
+import { countOf } from '../print/units.ts'
 
 interface UndoneRun extends Undone {
   readonly out: string

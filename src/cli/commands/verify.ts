@@ -6,13 +6,13 @@
 import type { VerifyReport } from '../../index.ts'
 import type { LocationReport } from '../../location/index.ts'
 import type { Lost, Problem } from '../../store/index.ts'
-import { EXIT_CORRUPT, Failure, systemCode, usageFailure } from '../failure.ts'
-import type { Invocation } from '../invocation.ts'
-import { notationOf } from '../key-notation.ts'
-import { paint, print, printJson } from '../output.ts'
-import { Progress } from '../progress.ts'
-import { countOf, size } from '../units.ts'
-import { choice, existingLocationOf, storeInput } from '../with-store.ts'
+import { EXIT_CORRUPT, Failure, systemCode, usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { notationOf } from '../print/key-notation.ts'
+import { paint, print, printJson } from '../print/output.ts'
+import { Progress } from '../print/progress.ts'
+import { countOf, size } from '../print/units.ts'
+import { choice, existingLocationOf, storeInput } from '../call/with-store.ts'
 
 const KEYS_NAMED_MAX = 5
 

@@ -1,0 +1,57 @@
+/** Reads a file or stdin whole, up to a limit, and stops when the user wants to stop. */
+
+import type { Readable } from 'node:stream'
+
+import { Failure, fileFailure } from '../call/failure.ts'
+import { VALUE_BYTES_MAX } from '../call/limits.ts'
+import { openStream } from './open-stream.ts'
+import { tell } from '../print/output.ts'
+import { size } from '../print/units.ts'
+
+export async function readFileWhole(
+  path: string,
+  signal: AbortSignal,
+  bytesMax: number = VALUE_BYTES_MAX,
+): Promise<Buffer> {
+  try {
+    return await readAll(await openStream(path), signal, bytesMax)
+  } catch (error) {
+    if (error instanceof Failure || signal.aborted) throw error
+    throw fileFailure(path, error)
+  }
+}
+
+/** `what` is printed at a terminal, where the user would otherwise not know that input is expected. */
+export function readStdin(
+  signal: AbortSignal,
+  what: string = 'The value',
+  bytesMax: number = VALUE_BYTES_MAX,
+): Promise<Buffer> {
+  if (process.stdin.isTTY) tell(`${what} is read from the terminal; end it with Ctrl-D.\n`)
+  return readAll(process.stdin, signal, bytesMax)
+}
+
+async function readAll(stream: Readable, signal: AbortSignal, bytesMax: number): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  const stop = () => stream.destroy()
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop)
+  try {
+    for await (const part of stream) {
+      parts.push(part)
+      bytes += part.length
+      if (bytes > bytesMax) throw tooLong(bytesMax)
+    }
+  } finally {
+    signal.removeEventListener('abort', stop)
+    signal.throwIfAborted()
+  }
+  return Buffer.concat(parts)
+}
+
+function tooLong(bytesMax: number): Failure {
+  const what = bytesMax === VALUE_BYTES_MAX ? 'A value' : 'What is compared'
+  const message = `${what} has at most ${size(bytesMax)}. Cut it into pieces.`
+  return new Failure('invalid', 'INVALID_VALUE', message)
+}
