@@ -7,7 +7,7 @@ import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
-import { type Evidence, hex, type KeyOutcome, readableKey, type Receipt } from '../receipt.ts'
+import { type Evidence, hex, type KeyOutcome, PutOrigin, type Receipt } from '../receipt.ts'
 import type { NearHit, NearInput, NearValue, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
 import { forgetReference, type Gc, type Keeping, release } from './release.ts'
@@ -356,11 +356,7 @@ function receiptOf(
           key,
           content: outcome,
           contentId,
-          of: {
-            content: known ? contentId : hex(of.id),
-            firstKey: readableKey(of.firstKey),
-            storedAt: of.storedAt,
-          },
+          of: new PutOrigin(known ? contentId : hex(of.id), of.firstKey, of.storedAt),
           ...methodOf(prepared, scene, outcome),
           bytes,
           bytesSaved: known ? bytes : 0,
