@@ -107,7 +107,8 @@ export class PutOrigin implements ContentOrigin {
   }
 
   toJSON(): object {
-    return { ...this, firstKey: keyInJson.call(this.firstKey) }
+    const { content, firstKey, storedAt } = this
+    return { content, firstKey: keyInJson.call(firstKey), storedAt }
   }
 }
 
