@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { commands } from '../src/cli/declarations/index.ts'
-import { prestige, type Run, type RunOptions } from './children/cli.ts'
+import { inProcess as prestige, type Run, type RunOptions } from './children/cli.ts'
 import { corpus, jsonl, writeFiles } from './corpus-kit.ts'
 import { redisClient, redisIsHere, type RedisServer, startRedis } from './servers/redis.ts'
 
