@@ -9,9 +9,4 @@
  */
 
 export { canonicalNames, canonicalProfile } from './canonical-profile.ts'
-export type {
-  CanonicalFunction,
-  CanonicalInput,
-  CanonicalName,
-  CanonicalProfile,
-} from './canonical-profile.ts'
+export type { CanonicalInput, CanonicalName, CanonicalProfile } from './canonical-profile.ts'

@@ -145,7 +145,7 @@ describe('two texts', () => {
     }
   })
 
-  it('are the same in canonical form unless told otherwise', () => {
+  it('are compared in canonical form by default', () => {
     expect(compareTexts('Cafe\u0301  ＡＢＣ', 'caf\u00e9 abc').similarity).toBe(1)
     expect(compareTexts('Café abc', 'café abc', { canonical: 'none' }).similarity).toBeLessThan(1)
   })

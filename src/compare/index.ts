@@ -6,14 +6,13 @@
  */
 
 export { alignTexts } from './align.ts'
-export type { Alignment, Span } from './align.ts'
+export type { Span } from './align.ts'
 export { compareTexts } from './compare-texts.ts'
 export type { Comparison } from './compare-texts.ts'
-export type { AlignOptions, CompareOptions, TuneOptions } from './options.ts'
-export { chooseThreshold, scoreThresholds, tune } from './tune.ts'
+export type { CompareOptions, TuneOptions } from './options.ts'
+export { scoreThresholds, tune } from './tune.ts'
 export type {
   Goal,
-  HistogramBin,
   LabelledPair,
   MeasuredPair,
   TextTuning,

@@ -205,7 +205,7 @@ describe('labelled pairs', () => {
       .split(/\r?\n/)
       .filter((line) => line !== '')
 
-  it.runIf(runsData)('of articles are told apart without a mistake', () => {
+  it.runIf(runsData)('of articles are separated without a mistake', () => {
     const articles = linesOf('articles/articles_100.train').map((line) => ({
       id: line.slice(0, line.indexOf(' ')),
       text: line.slice(line.indexOf(' ') + 1),

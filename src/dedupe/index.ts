@@ -1,15 +1,13 @@
 /** The corpus job: documents in; kept, dropped and linked documents out. */
 
-export type { AgainstResult } from './against.ts'
 export { configYaml } from './config/config-text.ts'
 export type { DedupeConfig, KeepRule } from './config/config.ts'
 export { type JobConfig, type Layer, environmentLayer, readJobConfig } from './config/job-config.ts'
-export type { Action, Decision, Method, Named } from './decision/decision.ts'
+export type { Decision, Method, Named } from './decision/decision.ts'
 export { keysInFile } from './decision/identity.ts'
 export { DIGEST_BYTES, type DocumentLike } from './decision/prepare.ts'
-export type { Prefer, Ranked } from './decision/rank.ts'
-export type { DedupeStreamOptions, Deduper, Job, PlanJob, RunInfo } from './deduper.ts'
-export type { JobResult, Manifest, PlanResult, Undone } from './job.ts'
+export type { DedupeStreamOptions, Deduper, Job, RunInfo } from './deduper.ts'
+export type { JobResult, Undone } from './job.ts'
 export { hex, named } from './names.ts'
 export { type DedupeOptions, dedupe, openDedupe } from './open.ts'
 export { entriesOf } from './output/lines.ts'
@@ -18,7 +16,7 @@ export { isShown, recordPath, REPORTS, showRecords } from './output/records.ts'
 export type { PairCounts } from './phases/bounded.ts'
 export { type ClusterSample, sizesOf } from './phases/cluster-sizes.ts'
 export type { JobEvents } from './phases/decide-run.ts'
-export type { WorkerOptions, Timers } from './phases/leases.ts'
+export type { WorkerOptions } from './phases/leases.ts'
 export {
   type PairSample,
   type PassageSample,

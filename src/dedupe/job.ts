@@ -59,7 +59,7 @@ export interface JobOptions {
   readonly sharing?: WorkerOptions | undefined
 }
 
-export type { JobResult, Manifest } from './phases/publish-run.ts'
+export type { JobResult } from './phases/publish-run.ts'
 
 export interface PlanResult {
   readonly status: 'planned' | 'nothing'

@@ -6,7 +6,7 @@ const ascending = (slots: readonly number[]) => slots.toSorted((a, b) => a - b)
 const keys = (...values: number[]) => Uint32Array.from(values)
 
 describe('chained tables', () => {
-  it('leave a slot that was taken out where it is, even if all chains are made anew', () => {
+  it('leave a slot that was taken out where it is, even if all chains are rebuilt', () => {
     const tables = new ChainedTables(2)
     for (let slot = 0; slot < 3; slot++) tables.put(slot, keys(7, slot))
     tables.unlink(1)

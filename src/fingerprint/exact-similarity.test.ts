@@ -21,9 +21,9 @@ describe('a similarity that must be at least so much', () => {
       // What is asked for may be just what it is, and just more.
       for (const wanted of [asked, exact, exact + 1e-9]) {
         if (wanted <= 0 || wanted > 1) continue
-        const told = jaccardFrom(wanted, first, second)
-        if (exact >= wanted) expect(told).toBe(exact)
-        else expect(told).toBeLessThan(wanted)
+        const measured = jaccardFrom(wanted, first, second)
+        if (exact >= wanted) expect(measured).toBe(exact)
+        else expect(measured).toBeLessThan(wanted)
       }
     })
     fc.assert(property, { numRuns: 2000 })

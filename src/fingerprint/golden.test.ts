@@ -26,7 +26,7 @@ async function inAnotherProcess(
 }
 
 describe('the golden fingerprints', () => {
-  // A difference is a change of format: raise ALGORITHMS in hash-version.ts, then write the file anew
+  // A difference is a change of format: raise ALGORITHMS in hash-version.ts, then write the file again
   // with UPDATE_GOLDEN=1.
   it('are what they have always been', () => {
     const now: unknown = JSON.parse(JSON.stringify(goldenFingerprints()))

@@ -22,7 +22,7 @@ export {
   sketchWithHashes,
   lentSketch,
 } from './similarity-sketch.ts'
-export type { SimilaritySketch, SketchOptions, SketchWithHashes } from './similarity-sketch.ts'
+export type { SimilaritySketch, SketchOptions } from './similarity-sketch.ts'
 export {
   bitCount,
   containment,
@@ -60,9 +60,7 @@ export type { FingerprintManyOptions, Texts } from './fingerprint-many.ts'
 
 export { GroupedTables, NearTables, VectorTables } from './grouped-tables.ts'
 export { NearTable } from './near-table.ts'
-export type { NearTableOptions } from './near-table.ts'
 export { chooseVectorBands, vectorBandKeys, VectorTable } from './vector-table.ts'
-export type { VectorTableOptions } from './vector-table.ts'
 export type { FullBucket } from './chained-tables.ts'
 export type {
   Candidate,

@@ -31,7 +31,7 @@ describe('CSV', () => {
     ])
   })
 
-  it('takes quotes as text where it is told so', async () => {
+  it('takes quotes as text where the option says so', async () => {
     const { documents } = await readOne('a.tsv', 'text\n"Ah", she said\n', {}, { hasQuotes: false })
     expect(documents[0]?.text).toBe('"Ah", she said')
   })

@@ -32,7 +32,7 @@ describe('listing', () => {
     expect(shards.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
   })
 
-  it('names files below what all inputs have in common, or below the root it is told', async () => {
+  it('names files below what all inputs have in common, or below the root that is given', async () => {
     const directory = directoryWith({ 'a/x.jsonl': '', 'b/x.jsonl': '', 'b/c/y.jsonl': '' })
     const paths = async (patterns: string[], root?: string) => {
       const { shards } = await listShards(patterns, root === undefined ? {} : { root })

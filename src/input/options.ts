@@ -141,6 +141,5 @@ export const writingOptions = v.strictObject({
 
 export type ListingOptions = v.InferOutput<typeof listingOptions>
 export type ReadingOptions = v.InferOutput<typeof readingOptions>
-export type FieldNames = v.InferOutput<typeof fields>
 export type WritingInput = v.InferInput<typeof writingOptions>
 export type WritingOptions = v.InferOutput<typeof writingOptions>

@@ -35,5 +35,3 @@ export const ledgerOptions = v.strictObject({
     ),
   ),
 })
-
-export type CheckedLedgerOptions = v.InferOutput<typeof ledgerOptions>

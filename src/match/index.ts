@@ -7,7 +7,6 @@ export {
   type Hit,
   type Kept,
   Matcher,
-  type MatchPolicy,
   type Searched,
   type Wanted,
 } from './matcher.ts'
@@ -24,10 +23,8 @@ export {
 } from './link-graph.ts'
 export { type PortableIndex, portableIndex, portableRows } from './portable.ts'
 export {
-  type Bucket,
   type Head,
   type JournalRow,
-  type NearSpaces,
   nearSpaces,
   rawCodec,
   type Representative,
@@ -38,7 +35,7 @@ export {
 export { BitLayout } from './scheme/bits.ts'
 export type { Probe, SignatureScheme } from './scheme/scheme.ts'
 export { type SimHashProbe, SimHashScheme } from './scheme/simhash.ts'
-export { type ProbedText, probeText, type TextProbe, TextScheme } from './scheme/text.ts'
+export { probeText, type TextProbe, TextScheme } from './scheme/text.ts'
 export {
   levelCosine,
   readVector,

@@ -407,7 +407,7 @@ describe('a snapshot that does not fit', () => {
     expect(await other.keepSnapshot(world.backend, 0)).toBe(true)
   })
 
-  it('is kept anew only when an eighth has changed, and leaves nothing of the old one', async () => {
+  it('is written again only when an eighth has changed, and leaves nothing of the old one', async () => {
     const world = await filled()
     expect(await world.writer.keepSnapshot(world.backend, 10)).toBe(true)
     const rows = await world.rowsKept()

@@ -174,7 +174,7 @@ async function perform(world: World, views: readonly Index[], past: Rows[], one:
       for (const inner of one.steps) await perform(world, views, [], inner)
       await world.find(index, 0, 'writer')
       world.bringBack(before)
-      // Whoever drove it is told that it failed.
+      // Whoever drove it gets the failure.
       index.invalidate()
     }
   }

@@ -82,13 +82,13 @@ describe('resolvers on one directory', () => {
       { length: 300 },
       (_, at) => `text number ${(at * 7919) % 40} of a few that come again${'!'.repeat(at % 3)}`,
     )
-    const told = await Promise.all(
+    const resolved = await Promise.all(
       texts.map((text, at) => (at % 2 ? first : second).resolve('group', text)),
     )
     const third = await open()
     for (const [at, text] of texts.entries()) {
       for (const resolver of [first, second, third]) {
-        expect((await resolver.lookup('group', text))?.id).toBe(told[at]!.id)
+        expect((await resolver.lookup('group', text))?.id).toBe(resolved[at]!.id)
       }
     }
     await Promise.all([first.close(), second.close(), third.close()])

@@ -42,17 +42,17 @@ describe('many at once', () => {
   it('holds a bounded number and weight of items', async () => {
     await using store = await openStore('memory:')
     let taken = 0
-    let told = 0
+    let ended = 0
     let most = 0
     async function* heavy() {
       for (let at = 0; at < 40; at++) {
         taken++
-        most = Math.max(most, taken - told)
+        most = Math.max(most, taken - ended)
         yield { key: `k${at}`, value: Buffer.alloc(4 * 1024 * 1024, at) }
       }
     }
-    for await (const outcome of store.putMany(heavy())) if (outcome.ok) told++
-    expect(told).toBe(40)
+    for await (const outcome of store.putMany(heavy())) if (outcome.ok) ended++
+    expect(ended).toBe(40)
     expect(most).toBeLessThan(12)
   })
 
@@ -60,21 +60,21 @@ describe('many at once', () => {
     await using store = await openStore('memory:')
     await store.put('heavy', Buffer.alloc(8 * 1024 * 1024))
     let taken = 0
-    let told = 0
+    let ended = 0
     let most = 0
     async function* keys() {
       for (let at = 0; at < 60; at++) {
         taken++
-        most = Math.max(most, taken - told)
+        most = Math.max(most, taken - ended)
         yield 'heavy'
       }
     }
-    for await (const outcome of store.getMany(keys())) if (outcome.ok) told++
-    expect(told).toBe(60)
+    for await (const outcome of store.getMany(keys())) if (outcome.ok) ended++
+    expect(ended).toBe(60)
     expect(most).toBeLessThan(20)
   })
 
-  it('stops when it is told to, after what was begun has ended', async () => {
+  it('stops when the signal aborts, after what was begun has ended', async () => {
     await using store = await openStore('memory:')
     const stop = new AbortController()
     const outcomes: ItemOutcome<Receipt>[] = []
@@ -139,16 +139,16 @@ describe('many at once', () => {
 
   it('tells what was stored before its source broke', async () => {
     await using store = await openStore('memory:')
-    const told: string[] = []
+    const ended: string[] = []
     async function* broken() {
       yield* items(100)
       throw new Error('the source broke')
     }
     const running = (async () => {
-      for await (const { key } of store.putMany(broken())) told.push(String(key))
+      for await (const { key } of store.putMany(broken())) ended.push(String(key))
     })()
     await expect(running).rejects.toThrow('the source broke')
-    expect(told).toHaveLength(100)
+    expect(ended).toHaveLength(100)
   })
 
   it('stops at once when its source is silent', async () => {
@@ -158,14 +158,14 @@ describe('many at once', () => {
       yield { key: 'a', value: 'v' }
       await new Promise(() => {})
     }
-    const told: string[] = []
+    const ended: string[] = []
     const running = (async () => {
       for await (const { key } of store.putMany(silent(), { signal: stop.signal }))
-        told.push(String(key))
+        ended.push(String(key))
     })()
     setTimeout(() => stop.abort(new Error('enough')), 20)
     await expect(running).rejects.toThrow('enough')
-    expect(told).toEqual(['a'])
+    expect(ended).toEqual(['a'])
   })
 
   it('lets the last item of a key win, however long the others take', async () => {

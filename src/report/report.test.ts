@@ -178,13 +178,13 @@ describe('sample pairs', () => {
     expect(samples).toHaveLength(4)
     for (const { a, b, spans = [], notes } of samples) {
       expect(notes).toEqual([])
-      const told = [a, b].map(({ id }) => placed.find((line) => line.id === id)?.text)
-      expect(spans.map((span) => ('a' in span ? span.a : '')).join('')).toBe(told[0])
-      expect(spans.map((span) => ('b' in span ? span.b : '')).join('')).toBe(told[1])
+      const texts = [a, b].map(({ id }) => placed.find((line) => line.id === id)?.text)
+      expect(spans.map((span) => ('a' in span ? span.a : '')).join('')).toBe(texts[0])
+      expect(spans.map((span) => ('b' in span ? span.b : '')).join('')).toBe(texts[1])
     }
   })
 
-  it('begin to read anew where that is less than to read on', () => {
+  it('start reading again where that is less than reading on', () => {
     const positions = [3, 10, 11, 100, 105, 4000, 4400, 9000]
     expect(stretchesOf(positions, { format: 'jsonl', compression: 'none' })).toEqual([
       [3],
@@ -208,18 +208,18 @@ describe('sample pairs', () => {
 
   it('say when an input is gone, has changed, or is read in another way', async () => {
     const { backend, report, directory } = await reported()
-    const told = async (options: ReadingInput = reading) =>
+    const texts = async (options: ReadingInput = reading) =>
       (await samplePairs(backend, report, options)).map(({ spans, notes }) => [spans, notes.join()])
-    for (const [spans, note] of await told({ fields: { source: 'source', text: 'id' } })) {
+    for (const [spans, note] of await texts({ fields: { source: 'source', text: 'id' } })) {
       expect([spans, note]).toEqual([undefined, expect.stringContaining('cannot be shown')])
     }
     const file = join(directory, 'corpus.jsonl')
     writeFileSync(file, '{"id":"web/1","text":"other"}\n')
-    for (const [spans, note] of await told()) {
+    for (const [spans, note] of await texts()) {
       expect([spans, note]).toEqual([undefined, expect.stringContaining('cannot be shown')])
     }
     rmSync(file)
-    for (const [spans, note] of await told()) {
+    for (const [spans, note] of await texts()) {
       expect([spans, note]).toEqual([undefined, expect.stringContaining('cannot be shown')])
       expect(note).not.toContain(directory)
     }

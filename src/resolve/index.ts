@@ -1,7 +1,6 @@
 /** The resolver: text or vector in, a stable id out. */
 
-export { approximateThreshold } from './approximate-threshold.ts'
-export type { PairExplanation, VectorComparison } from './explain.ts'
+export type { PairExplanation } from './explain.ts'
 export type { ClusterMember, RepresentativeInfo } from './members.ts'
 export { openResolver } from './open.ts'
 export { type ResolverOptions, type VectorOptions, resolverOptionsFrom } from './options.ts'
@@ -16,5 +15,4 @@ export type {
 export { resolverSpaces } from './rows.ts'
 export { type ShownSettings as ResolverSettings } from './settings.ts'
 export { storedResolver } from './stored.ts'
-export type { Cluster, GroupStats, StatsOptions } from './stats.ts'
-export type { Vector } from './subject.ts'
+export type { GroupStats } from './stats.ts'

@@ -85,7 +85,7 @@ describe('texts', () => {
     ],
     ['emoji', '🎩🐇✨🎩🐇✨🪄🎭🃏🔮🎪🎟️🎫🎬🎨', '🎩🐇✨🎩🐇✨🪄🎭🃏🔮🎪🎟️🎫🎬🎨🎤'],
   ]
-  it.each(pairs)('in %s are told apart, and their near duplicates found', async (_, one, other) => {
+  it.each(pairs)('in %s are separated, and their near duplicates found', async (_, one, other) => {
     await using resolver = await memory({ threshold: 0.7 })
     const { id } = await resolver.resolve('g', one)
     expect(await resolver.resolve('g', other)).toMatchObject({ id, status: 'match' })
@@ -247,7 +247,7 @@ describe('evidence', () => {
     expect(Math.abs(found.similarity - similarity)).toBeLessThan(
       evidence === 'sketch' ? 0.1 : 1e-12,
     )
-    const told = await resolver.representative('g', first.id)
-    expect(told?.text).toBe(evidence === 'text' ? one : undefined)
+    const representative = await resolver.representative('g', first.id)
+    expect(representative?.text).toBe(evidence === 'text' ? one : undefined)
   })
 })

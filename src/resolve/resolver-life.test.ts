@@ -206,7 +206,7 @@ describe.each(engines)('a cluster with a time to live on %s', (engine) => {
     expect(await place.audit(resolver, 'g')).toEqual([])
   })
 
-  it('is matched no more when it has expired, and its inputs are resolved anew', async () => {
+  it('is matched no more when it has expired, and its inputs are resolved again', async () => {
     await using resolver = await place.open(options)
     const first = await resolver.resolve('g', WORDS)
     await resolver.resolve('g', NEAR)

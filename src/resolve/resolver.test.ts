@@ -199,11 +199,11 @@ describe.each(engines)('a resolver on %s', (engine) => {
     const items = values.map((value) => ({ group: 'g', value }))
     const wrong = { group: 'g', value: null as unknown as string }
     const outcomes = await resolver.resolveMany([...items, wrong])
-    const told = outcomes.map((one) =>
+    const results = outcomes.map((one) =>
       one.ok ? one.result.status : Reflect.get(one.error, 'code'),
     )
     const bad = 'INVALID_VALUE'
-    expect(told).toEqual(['new', 'match', bad, 'exact', bad, 'new', bad])
+    expect(results).toEqual(['new', 'match', bad, 'exact', bad, 'new', bad])
     async function* source() {
       yield* items
     }

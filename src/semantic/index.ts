@@ -9,7 +9,6 @@
  */
 
 export { openEmbedder, type SentenceEmbedder } from './embedding/open-embedder.ts'
-export { requireEmbedder, requireVector } from './embedding/embedder.ts'
 export type { Embedder, EmbedOptions } from './embedding/embedder.ts'
 export type { EmbedderOptions } from './embedding/options.ts'
 export { MODEL_DEFAULT } from './embedding/models.ts'
@@ -20,7 +19,7 @@ export { documentOf, documentSimilarity, embedDocuments, vectorCosine } from './
 export type { DocumentVectors } from './document.ts'
 
 export { CachedEmbedder, cachedEmbedder } from './embedding/embedding-cache.ts'
-export { decodeVector, encodeVector, semanticSpaces } from './embedding/embedding-rows.ts'
+export { decodeVector, encodeVector } from './embedding/embedding-rows.ts'
 
 export { guardNames, veto, vetoesOf } from './guards/veto.ts'
 export type { GuardOptions, GuardName, Guards, Veto } from './guards/veto.ts'
@@ -28,17 +27,11 @@ export { readingOf } from './guards/reading.ts'
 export type { Reading } from './guards/reading.ts'
 
 export { openVectorIndex, openVectorView, VectorView } from './vectors/vector-view.ts'
-export type {
-  StoredVector,
-  VectorChange,
-  VectorSource,
-  ViewOptions,
-} from './vectors/vector-view.ts'
+export type { StoredVector, VectorChange, VectorSource } from './vectors/vector-view.ts'
 export { loadIndex, saveIndex } from './vectors/index-file.ts'
-export type { LoadedIndex, SavableIndex, Standing, Unusable } from './vectors/index-file.ts'
+export type { SavableIndex } from './vectors/index-file.ts'
 export { readIndexOptions } from './vectors/options.ts'
-export type { IndexOptions, CheckedIndexOptions } from './vectors/options.ts'
-export { ScanIndex } from './vectors/scan-index.ts'
+export type { IndexOptions } from './vectors/options.ts'
 export type { SearchOptions, VectorIndex, VectorMatch } from './vectors/vector-index.ts'
 
 export { readGuards, tuneSemantic } from './tune.ts'

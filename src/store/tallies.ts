@@ -40,7 +40,3 @@ export function* readCounts(_scope: ReadScope): Transaction<Counts> {
   const [keys = 0, keysWithExpiry = 0, valueBytes = 0, contents = 0, contentBytes = 0] = found
   return { keys, keysWithExpiry, valueBytes, contents, contentBytes }
 }
-
-export function* correctCounts(scope: Scope, change: Partial<Counts>): Transaction<void> {
-  count(scope, change)
-}

@@ -449,7 +449,7 @@ const ways: Record<string, Way> = {
       return end.result
     }),
   },
-  'a cell is read anew whenever it is asked for': {
+  'a cell is read again whenever it is asked for': {
     caughtBy: ['answers a cell the same way throughout a body'],
     damage: inReads(async (inner, body) => {
       const { end } = await byHand(inner, body as (scope: Scope) => Transaction<never>, false)

@@ -109,7 +109,7 @@ describe('a draft', () => {
     expect(one.additions).toEqual([])
   })
 
-  it('remembers what it is told to rely on besides', () => {
+  it('remembers what else it relies on', () => {
     for (const one of [draft(), new ReadDraft(5)]) {
       one.rely()
       expect(one.relied).toEqual([])

@@ -295,7 +295,7 @@ describe('opening', () => {
     expect(existsSync(join(directory, 'data.mdb'))).toBe(true)
   })
 
-  it('makes nothing where it is told not to', async () => {
+  it('creates nothing with create: false', async () => {
     const parent = await temporaryDirectory()
     const missing = open(join(parent, 'missing'), { create: false })
     await expect(missing).rejects.toMatchObject({ code: 'STORE_NOT_FOUND', kind: 'missing' })
@@ -305,7 +305,7 @@ describe('opening', () => {
     expect(await readdir(parent, { recursive: true })).toEqual(['empty'])
   })
 
-  it('opens what is there where it is told to make nothing', async () => {
+  it('opens what is there with create: false', async () => {
     const directory = await temporaryDirectory()
     const backend = await open(directory)
     await backend.run(write, 'a')

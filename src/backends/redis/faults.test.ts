@@ -245,7 +245,7 @@ describe.runIf(redisIsHere())('a server that is killed', () => {
     await always.stop()
   }, 60_000)
 
-  it('is told by name when its memory is full, and nothing is half written', async () => {
+  it('is an error by name when its memory is full, and nothing is half written', async () => {
     const small = await startRedis({ args: ['--maxmemory', '3mb'] })
     const backend = await openRedis(small.url, { spaces })
     const write = (at: number) =>

@@ -23,7 +23,6 @@ function script(source: string): Script {
  * Groups of a plan: operation, number of the key, whether it is ordered, how many cells (two bytes). Of `begin`, the
  * number says whether the commit frees memory, and the cells are its groups.
  */
-export const GROUP_BYTES = 5
 export const OPERATION = {
   begin: 0,
   checkRows: 1,

@@ -73,7 +73,7 @@ describe('names', () => {
     expect(messageOf({ threshold: 1 })).toContain('Did you mean near.threshold?')
   })
 
-  it('of the other spelling are understood, and what has no counterpart is told', () => {
+  it('of the other spelling are understood, and what has no counterpart gives a warning', () => {
     const { config, warnings } = read({
       global_fingerprints: {
         enabled: true,

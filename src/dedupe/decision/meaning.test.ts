@@ -1,4 +1,4 @@
-/** The step of the cascade that compares meanings: what is linked, told, kept, and taken back. */
+/** The step of the cascade that compares meanings: what is linked, reported, kept, and undone. */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -31,12 +31,12 @@ describe('documents that wait', () => {
     const waiting = { document: document(id, `${id} and a few words more`), shard: 7, position: at }
     return { waiting, key: pendingKey('run', [at], waiting.document, 7, at) }
   })
-  const told = ['नमस्ते 7 0', '今天天气 7 1', 'one 7 2']
+  const texts = ['नमस्ते 7 0', '今天天气 7 1', 'one 7 2']
 
   it.each([64, 700, 1_000_000])('are whole again after being cut to %i bytes', async (max) => {
     const rows = docs.flatMap(({ key, waiting }) => encodeWaiting(key, waiting, max))
     expect(rows.every(({ value }) => value.byteLength <= max)).toBe(true)
-    expect(await decoded(rows)).toEqual(told)
+    expect(await decoded(rows)).toEqual(texts)
   })
 
   it('are not taken for whole when a part is missing', async () => {

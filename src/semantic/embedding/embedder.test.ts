@@ -134,7 +134,7 @@ describe('tuning by meaning', () => {
     expect(svg).not.toContain('bands')
   })
 
-  it('does without guards if told to', async () => {
+  it('uses no guards with guards: false', async () => {
     const tuning = await tuneSemantic(pairs, letters, { guards: false })
     expect(tuning.chosen.falsePositives).toBe(1)
     expect(tuning.vetoes.numbers).toEqual({ duplicates: 0, different: 0 })

@@ -153,7 +153,7 @@ describe('all-MiniLM-L6-v2', { timeout: 300_000 }, () => {
     expect(turns).toBeGreaterThan(20)
   })
 
-  it('stops when it is told to, and goes on with others', async () => {
+  it('stops when the signal aborts, and goes on with others', async () => {
     const stop = new AbortController()
     const long = embedder.embed(
       Array.from({ length: 400 }, (_, at) => `Sentence number ${at} of many`),

@@ -221,7 +221,7 @@ describe('a scan', () => {
     expect((await searched)[0]!.id).toEqual(idOf(9000))
   })
 
-  it('stops when it is told to', async () => {
+  it('stops when the signal aborts', async () => {
     const index = new ScanIndex({ dimensions: 8 })
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(index.search(new Float32Array(8).fill(1), 1, { signal })).rejects.toThrow('enough')

@@ -1,4 +1,4 @@
-/** Near mode of the store: what is linked, to what, how it is told, and what becomes of it. */
+/** Near mode of the store: what is linked, to what, how it is reported, and what happens to it. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -99,7 +99,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
     expect(await store.explain('a')).not.toHaveProperty('similarity')
   })
 
-  it('decides anew about what was linked when a representative goes', async () => {
+  it('re-evaluates what was linked when a representative goes', async () => {
     const store = await openHere()
     await store.put('a', A)
     await store.put('b', A_ONE)

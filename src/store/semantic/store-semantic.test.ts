@@ -1,4 +1,4 @@
-/** Semantic mode of the store: what is linked, to what, how it is told, and what becomes of it. */
+/** Semantic mode of the store: what is linked, to what, how it is reported, and what happens to it. */
 
 import { mkdtemp, readdir, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -93,7 +93,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a semantic store on %s'
     await expectSound(store)
   })
 
-  it('decides anew about what was linked when its representative goes', async () => {
+  it('re-evaluates what was linked when its representative goes', async () => {
     const store = await openHere()
     await store.put('a', A)
     await store.put('b', A_ONE)

@@ -66,7 +66,7 @@ describe('the index of representatives', () => {
     expect(await expectAll()).toBe(index)
   })
 
-  it('is told all that is new in one read, where that is little', async () => {
+  it('gets all that is new in one read, where that is little', async () => {
     const { backend, view, put, expectAll } = openWorld()
     await put(0)
     await expectAll()
@@ -84,7 +84,7 @@ describe('the index of representatives', () => {
     await expectAll()
   })
 
-  it('is made anew where the journal is another, or does not reach back', async () => {
+  it('is rebuilt where the journal is another, or does not reach back', async () => {
     const { backend, view, put, vectors, expectAll } = openWorld()
     for (let at = 0; at < 5; at++) await put(at)
     const first = await expectAll()
@@ -104,7 +104,7 @@ describe('the index of representatives', () => {
     expect(await expectAll()).not.toBe(second)
   })
 
-  it('is made anew where the journal has a gap, or ends before what it knows', async () => {
+  it('is rebuilt where the journal has a gap, or ends before what it knows', async () => {
     const { backend, put, vectors, expectAll } = openWorld()
     for (let at = 0; at < 3; at++) await put(at)
     const first = await expectAll()

@@ -499,9 +499,9 @@ describe.each(ENGINES)('in a store on %s', (engine) => {
       expect((await first.verify()).problems).toEqual([])
       await damage(lab)
       const store = await openStore(await lab.connect(), { near: { bucketMax: 20 } })
-      const told = await store.verify()
-      expect(new Set(told.problems.map(({ kind }) => kind))).toEqual(new Set(kinds))
-      expect(told.isSound).toBe(false)
+      const report = await store.verify()
+      expect(new Set(report.problems.map(({ kind }) => kind))).toEqual(new Set(kinds))
+      expect(report.isSound).toBe(false)
       const mended = await store.verify({ repair: true })
       const isLoss = one.lost !== undefined
       expect(mended.isSound).toBe(!isLoss)

@@ -884,14 +884,14 @@ describe('a verification', () => {
   it('tells its progress now and then, and at its end', async () => {
     await using store = await openStore('memory:')
     for (let at = 0; at < 3000; at++) await store.put(`key-${at}`, `value ${at}`)
-    const told: { rows: number; bytes: number }[] = []
+    const reports: { rows: number; bytes: number }[] = []
     const started = performance.now()
-    await store.verify({ onProgress: (progress) => told.push(progress) })
+    await store.verify({ onProgress: (progress) => reports.push(progress) })
     const passed = performance.now() - started
-    expect(told.length).toBeLessThanOrEqual(2 + passed / 100)
-    expect(told.at(-1)?.rows).toBeGreaterThanOrEqual(4 * 3000)
-    expect(told.at(-1)?.bytes).toBeGreaterThan(3000 * 100)
-    expect(told).toEqual(told.toSorted((one, other) => one.rows - other.rows))
+    expect(reports.length).toBeLessThanOrEqual(2 + passed / 100)
+    expect(reports.at(-1)?.rows).toBeGreaterThanOrEqual(4 * 3000)
+    expect(reports.at(-1)?.bytes).toBeGreaterThan(3000 * 100)
+    expect(reports).toEqual(reports.toSorted((one, other) => one.rows - other.rows))
   })
 
   it.each(['memory', 'lmdb'] as const)(

@@ -214,7 +214,7 @@ describe('a store with a changed byte', () => {
       const reading = await readAll(directory, random)
       const { problems } = await checkStructure(directory)
       const what = `byte ${at}: ${JSON.stringify({ reading, problems })}`
-      // A key that changed without leaving its place cannot be told from another key.
+      // A key that changed without leaving its place cannot be distinguished from another key.
       const isKey = isLeafPage(page)
       expect(reading.missing.length, what).toBeLessThanOrEqual(isKey ? 1 : 0)
       expect(reading.foreign.length, what).toBeLessThanOrEqual(isKey ? 1 : 0)
