@@ -26,7 +26,10 @@ export interface ArchiveLocationOptions {
   readonly kind?: KindName | undefined
 }
 
-/** Fails with CONTENDED, before the end of the archive, if something was written meanwhile. Of a store it does not. */
+/**
+ * Nobody should write meanwhile: it fails with CONTENDED, before the end of the archive, if something was added or
+ * removed. Of a store it does not.
+ */
 export async function* archiveLocation(
   location: Location,
   { namespace, kind }: ArchiveLocationOptions = {},
@@ -87,7 +90,7 @@ async function* writeKind(
   yield archive.end({ rows })
 }
 
-/** Every tally: whatever is written changes one of them. */
+/** Every tally: whoever adds or removes documents, members or lines changes one of them. A lease or a claim does not. */
 async function marksOf(
   backend: Backend,
   kind: StoredKind,
