@@ -15,16 +15,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
+import { openEmbedder, type SentenceEmbedder, vectorCosine } from '../src/semantic/index.ts'
 import {
   type GuardName,
   guardNames,
-  openEmbedder,
   readGuards,
   readingOf,
-  type SentenceEmbedder,
-  vectorCosine,
   vetoesOf,
-} from '../src/semantic/index.ts'
+} from '../src/compare/index.ts'
 import { type LabelledPair, readMrpc, readStsb, spearman } from '../test/texts/labelled-pairs.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))

@@ -29,7 +29,7 @@ import type {
 import type { ledgerOptions } from '../src/ledger/options.ts'
 import type { resolverOptions } from '../src/resolve/options.ts'
 import type { EmbedderOptions, embedderOptions } from '../src/semantic/embedding/options.ts'
-import type { GuardOptions, guardOptions } from '../src/semantic/guards/veto.ts'
+import type { GuardOptions, guardOptions } from '../src/compare/guards/veto.ts'
 import type { IndexOptions, indexOptions } from '../src/semantic/vectors/options.ts'
 import type { storeOptions } from '../src/store/options.ts'
 import type { semanticOptions } from '../src/store/semantic/options.ts'

@@ -9,23 +9,20 @@ export {
   cachedEmbedder,
   documentSimilarity,
   embedDocuments,
-  guardNames,
   MODEL_DEFAULT,
   modelReports,
   openEmbedder,
   openVectorIndex,
   tuneSemantic,
   vectorCosine,
-  veto,
 } from '../semantic/index.ts'
+export { guardNames, veto } from '../compare/index.ts'
 export type {
   CachedEmbedder,
   DocumentVectors,
   Embedder,
   EmbedderOptions,
   EmbedOptions,
-  GuardName,
-  GuardOptions,
   IndexOptions,
   ModelReport,
   RuntimeName,
@@ -36,7 +33,7 @@ export type {
   SentenceEmbedder,
   VectorIndex,
   VectorMatch,
-  Veto,
   VetoCount,
 } from '../semantic/index.ts'
+export type { GuardName, GuardOptions, Veto } from '../compare/index.ts'
 export { thresholdSvg } from '../compare/index.ts'

@@ -14,7 +14,7 @@ import { cachedEmbedder } from './embedding/embedding-cache.ts'
 import { openEmbedder, type SentenceEmbedder } from './embedding/open-embedder.ts'
 import { tuneSemantic } from './tune.ts'
 import { vectorCosine } from './document.ts'
-import { veto } from './guards/veto.ts'
+import { veto } from '../compare/index.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DATA = process.env['PRESTIGE_DATA'] ?? join(ROOT, '../shared/data')

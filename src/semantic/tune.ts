@@ -6,16 +6,18 @@
  * threshold that fits all models and all texts, which is why none is a default.
  */
 
-import { readOptions } from '../platform/options.ts'
 import {
+  type GuardName,
+  guardNames,
+  type GuardOptions,
   type MeasuredPair,
   scoreThresholds,
   type ThresholdTuning,
+  veto,
   type Wanted,
 } from '../compare/index.ts'
 import { documentSimilarity, embedDocuments } from './document.ts'
 import type { Embedder } from './embedding/embedder.ts'
-import { type GuardOptions, type GuardName, guardNames, guardOptions, veto } from './guards/veto.ts'
 
 export interface SemanticPair {
   readonly a: string
@@ -84,11 +86,4 @@ async function similaritiesOf(
     const [first, second] = [documents[at * 2], documents[at * 2 + 1]]
     return first && second ? documentSimilarity(first, second) : 0
   })
-}
-
-/** Reads which guards are asked, once, at the edge. */
-export function readGuards(input: GuardOptions | false = {}): Readonly<Record<GuardName, boolean>> {
-  if (input !== false) return readOptions(guardOptions, input, 'Which guards to ask')
-  // safe: a key for every guard.
-  return Object.fromEntries(guardNames.map((name) => [name, false])) as Record<GuardName, boolean>
 }

@@ -28,12 +28,9 @@ import {
   type Embedder,
   embedDocuments,
   encodeVector,
-  readGuards,
-  type Reading,
-  readingOf,
   StoreEmbedder,
-  vetoesOf,
 } from '../../semantic/index.ts'
+import { readGuards, type Reading, readingOf, vetoesOf } from '../../compare/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { isOther, keyCodec, MEANING_BANDING, MEANING_BITS } from './engine.ts'
 import type { PreparedDocument } from './prepare.ts'

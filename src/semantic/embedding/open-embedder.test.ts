@@ -11,7 +11,7 @@ import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { documentSimilarity, embedDocuments, vectorCosine } from '../document.ts'
-import { veto } from '../guards/veto.ts'
+import { veto } from '../../compare/index.ts'
 import { locateModel, packageDirectory } from './locate.ts'
 import { openEmbedder, type SentenceEmbedder } from './open-embedder.ts'
 import { embedderOptions } from './options.ts'

@@ -8,14 +8,8 @@
 
 import { latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import {
-  Deadline,
-  type Guards,
-  type Reading,
-  readingOf,
-  type Veto,
-  vetoesOf,
-} from '../../semantic/index.ts'
+import { Deadline } from '../../semantic/index.ts'
+import { type Guards, type Reading, readingOf, type Veto, vetoesOf } from '../../compare/index.ts'
 import type { Notes } from '../observe.ts'
 import type { CheckedSemanticOptions } from './options.ts'
 

@@ -12,10 +12,10 @@ import { given, readOptions, share, type WithDefaults } from '../../platform/opt
 import {
   CALLBACK_TIMEOUT_MS,
   type Embedder,
-  type GuardOptions,
   type IndexOptions,
   readIndexOptions,
 } from '../../semantic/index.ts'
+import { type GuardOptions } from '../../compare/index.ts'
 
 /** Says whether two texts mean the same. What it throws means no. */
 export type Judge = (

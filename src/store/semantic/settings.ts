@@ -8,7 +8,8 @@
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Difference, differencesOf } from '../../platform/settings.ts'
-import { MODEL_DEFAULT, readGuards, StoreEmbedder } from '../../semantic/index.ts'
+import { MODEL_DEFAULT, StoreEmbedder } from '../../semantic/index.ts'
+import { readGuards } from '../../compare/index.ts'
 import {
   readSemantic,
   requireThreshold,

@@ -22,9 +22,9 @@ import {
   documentSimilarity,
   type DocumentVectors,
   embedDocuments,
-  type Guards,
   type StoreEmbedder,
 } from '../../semantic/index.ts'
+import { type Guards } from '../../compare/index.ts'
 import { decodeReference, semanticPending } from './rows.ts'
 import type { Notes } from '../observe.ts'
 import { Arbiter, type Asking, type SemanticVeto } from './arbiter.ts'

@@ -108,6 +108,13 @@ export function veto(a: string, b: string, options: GuardOptions = {}): Veto[] {
   return a === b ? [] : vetoesOf(readingOf(a), readingOf(b), read)
 }
 
+/** Reads which guards are asked, once, at the edge. */
+export function readGuards(input: GuardOptions | false = {}): Guards {
+  if (input !== false) return readOptions(guardOptions, input, 'Which guards to ask')
+  // safe: a key for every guard.
+  return Object.fromEntries(guardNames.map((name) => [name, false])) as Record<GuardName, boolean>
+}
+
 /** The same for texts that were read before, once for many comparisons. */
 export function vetoesOf(first: Reading, second: Reading, options: Guards): Veto[] {
   return guardNames.flatMap((guard) => {

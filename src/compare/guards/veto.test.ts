@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { numbersOf } from './numbers.ts'
-import { readGuards } from '../tune.ts'
+import { readGuards } from './veto.ts'
 import { readingOf } from './reading.ts'
 import { type GuardName, guardNames, veto, vetoesOf } from './veto.ts'
 
