@@ -31,6 +31,8 @@ import {
   type TextInput,
 } from '../fingerprint/index.ts'
 import { readOptions } from '../platform/options.ts'
+import { type Reading, readingOf } from './guards/reading.ts'
+import { readGuards, type Veto, vetoesOf } from './guards/veto.ts'
 import { compareOptions, type CompareOptions } from './options.ts'
 import { shingleTexts } from './shingle-texts.ts'
 
@@ -45,8 +47,10 @@ export interface Comparison {
   readonly similarity: number
   readonly containment: { readonly aInB: number; readonly bInA: number }
   readonly threshold: number
-  /** The exact similarity is at least the threshold. */
+  /** The exact similarity is at least the threshold, and no guard keeps the two apart. */
   readonly isDuplicate: boolean
+  /** What keeps the two apart, however similar they are. */
+  readonly vetoes: readonly Veto[]
   readonly banding: Banding
   /** Numbers of the bands in which the sketches are equal, from 0. One is enough to be found. */
   readonly sharedBands: readonly number[]
@@ -61,7 +65,7 @@ export interface Comparison {
 }
 
 export function compareTexts(a: TextInput, b: TextInput, options: CompareOptions = {}): Comparison {
-  const { slots, threshold, shinglesMax, ...wanted } = readOptions(
+  const { slots, threshold, shinglesMax, guards, ...wanted } = readOptions(
     compareOptions,
     options,
     'How texts are compared',
@@ -76,6 +80,8 @@ export function compareTexts(a: TextInput, b: TextInput, options: CompareOptions
   const hashesA = shingleHashes(first, profile)
   const hashesB = shingleHashes(second, profile)
   const similarity = jaccard(hashesA, hashesB)
+  const isSameForm = Buffer.compare(first, second) === 0
+  const vetoes = isSameForm ? [] : vetoesOf(readingIn(a), readingIn(b), readGuards(guards))
   return {
     profile,
     hashVersion: hashVersion(),
@@ -84,7 +90,8 @@ export function compareTexts(a: TextInput, b: TextInput, options: CompareOptions
     similarity,
     containment: { aInB: containment(hashesA, hashesB), bInA: containment(hashesB, hashesA) },
     threshold,
-    isDuplicate: similarity >= threshold,
+    isDuplicate: similarity >= threshold && vetoes.length === 0,
+    vetoes,
     banding,
     sharedBands: sharedBandsOf(own, other, banding),
     collisionProbability: collisionProbability(similarity, banding.bands, banding.rows),
@@ -104,6 +111,10 @@ export function canonicalText(text: TextInput, canonical: CanonicalInput): Uint8
   requireText(text)
   const bytes = typeof text === 'string' ? Buffer.from(text) : text
   return canonicalProfile(canonical).canonicalise(bytes)
+}
+
+function readingIn(text: TextInput): Reading {
+  return readingOf(typeof text === 'string' ? text : Buffer.from(text).toString())
 }
 
 /** One shape for both: by `auto`, that of the longer text, in whichever order they are given. */

@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import type { CanonicalInput } from '../canonical/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import { given } from '../platform/options.ts'
+import type { GuardOptions } from './guards/veto.ts'
 
 const isShare = (value: unknown) => typeof value === 'number' && value > 0 && value <= 1
 const isCount = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value)
@@ -40,6 +41,8 @@ export interface CompareOptions {
   readonly rows?: number | undefined
   /** Minimum Jaccard similarity of duplicates: above 0, up to 1. Default: 0.8. */
   readonly threshold?: number | undefined
+  /** What keeps similar texts apart. `false`: nothing does. Default: all guards. */
+  readonly guards?: GuardOptions | false | undefined
   /** The most shingles of a kind that are listed. Default: 10. */
   readonly shinglesMax?: number | undefined
 }
@@ -73,6 +76,12 @@ export const compareOptions = v.strictObject({
   bands: v.optional(whole(1)),
   rows: v.optional(whole(1)),
   threshold: v.optional(share(), 0.8),
+  guards: v.optional(
+    given<GuardOptions | false>(
+      (value) => value === false || (typeof value === 'object' && value !== null),
+      'guards, or false',
+    ),
+  ),
   shinglesMax: v.optional(whole(0), 10),
 }) satisfies v.GenericSchema<CompareOptions>
 

@@ -9,6 +9,8 @@ import { type Backend, cell, read, type Scope, type Transaction } from '../backe
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { findSettings, writeJobSettings } from '../ledger/index.ts'
+import type { ShingleProfile } from '../fingerprint/index.ts'
+import { recordedGuards, type TextNearSettings } from '../match/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
@@ -40,9 +42,7 @@ export async function lastConfig(backend: Backend): Promise<DedupeConfig | undef
 
 /** Only a state that is there may be opened. */
 export async function requireState(backend: Backend): Promise<void> {
-  const found = await backend.read(function* () {
-    return (yield* read(SETTINGS))[0]
-  })
+  const found = await backend.read(findState)
   if (found !== undefined) return
   throw new PrestigeError(
     'STORE_NOT_FOUND',
@@ -84,7 +84,7 @@ export class State {
     config: DedupeConfig,
     { prefer, embedder, compares = true }: StateOptions = {},
   ): Promise<State> {
-    const state = new State(backend, config, prefer)
+    const state = new State(backend, await withRecorded(backend, config), prefer)
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
@@ -107,13 +107,14 @@ export class State {
   async #load(compares: boolean): Promise<void> {
     const { backend, engine } = this
     const wanted = settingsOf(engine)
-    await upgrade(backend)
     const found = await backend.run(keepSettings, wanted)
     requireFormat('state', found['format'], [FORMAT_VERSION])
     this.#hasOldKeys = found['firstFormat'] === 1
     // A state without meanings has no such setting.
-    const comparable = ({ semantic = false, ...others }: Settings): Settings =>
-      compares ? { ...others, semantic } : others
+    const comparable = ({ semantic = false, ...others }: Settings): Settings => {
+      const all = { ...others, near: withGuards(others['near']) }
+      return compares ? { ...all, semantic } : all
+    }
     requireSame(
       'state',
       differencesOf(comparable(found), comparable(wanted)),
@@ -212,13 +213,45 @@ function* decideAll(
   return made.map(({ decision }) => decision)
 }
 
+/** What was not said is as the state has it: defaults may have been others when it was made. */
+async function withRecorded(backend: Backend, config: DedupeConfig): Promise<DedupeConfig> {
+  await upgrade(backend)
+  const found = await backend.read(findState)
+  if (!found) return config
+  const { near, simhash } = config
+  // safe: settingsOf wrote them
+  const recorded = found as { near?: TextNearSettings | false; simhash?: ShingleProfile | false }
+  const { profile, evidence } = recorded.near || {}
+  return {
+    ...config,
+    near: {
+      ...near,
+      profile: near.profile ?? profile,
+      evidence: near.evidence ?? evidence,
+      guards: near.guards ?? (recorded.near ? recordedGuards(recorded.near) : undefined),
+    },
+    simhash: { ...simhash, profile: simhash.profile ?? (recorded.simhash || undefined) },
+  }
+}
+
+/** States from before there were guards have none. */
+function withGuards(near: unknown): unknown {
+  // safe: settingsOf wrote them
+  return near && { ...near, guards: recordedGuards(near) }
+}
+
+function* findState(): Transaction<Settings | undefined> {
+  // safe: only keepSettings and an upgrade write the row
+  return (yield* read(SETTINGS))[0] as Settings | undefined
+}
+
 function settingsOf({ config, settings, meaning }: Engine): Settings {
   const { canonical, simhash, chunks, near } = config
   return {
     format: FORMAT_VERSION,
     canonical: canonical.profile,
     near: near.enabled && settings,
-    simhash: simhash.enabled && simhash.profile,
+    simhash: simhash.enabled && (simhash.profile ?? 'auto'),
     chunks: chunks.enabled && chunks.bytes,
     // Absent where meanings are not compared, as in states from before they were.
     semantic: meaning?.identity,
@@ -237,9 +270,7 @@ function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {
 
 /** States of format 1 are brought to format 2, whole or, after a crash, by whoever opens the state next. */
 async function upgrade(backend: Backend): Promise<void> {
-  const settings = await backend.read(function* () {
-    return (yield* read(SETTINGS))[0] as Settings | undefined // safe: as in keepSettings
-  })
+  const settings = await backend.read(findState)
   if (!settings || (settings['format'] !== 1 && !settings['isUpgrading'])) return
   // First of all: from here on, older versions refuse the state.
   const next = { ...settings, format: 2, firstFormat: 1 }

@@ -45,9 +45,18 @@ export interface DocumentRow {
   readonly spans?: readonly (readonly [start: number, end: number, of: string])[]
   /** Key of the document it means the same as, in hex. */
   readonly like?: string
+  /** Why it is not the same as that document, although the two are similar. */
+  readonly vetoes?: readonly RowVeto[]
   readonly supersededBy?: string
   readonly supersedes?: readonly string[]
   readonly possibleMiss?: true
+}
+
+/** What differs between two documents, and in what. */
+export interface RowVeto {
+  readonly guard: string
+  readonly a: readonly string[]
+  readonly b: readonly string[]
 }
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
@@ -70,6 +79,10 @@ const HAS_LIKE = 2048
 const IS_SUPERSEDED_BY = 4096
 const HAS_SUPERSEDED = 8192
 const POSSIBLE_MISS = 16_384
+const HAS_VETOES = 32_768
+/** Of each side of a veto, so many texts of so many characters are kept. */
+const VETO_TEXTS_MAX = 8
+const VETO_TEXT_MAX = 100
 
 export const documentCodec: Codec<DocumentRow> = {
   encode: (row) => encodeRow(row),
@@ -135,6 +148,7 @@ function writeWhatIs(to: RowWriter, row: DocumentRow): number {
 /** What it has to do with others. */
 function writeLinks(to: RowWriter, row: DocumentRow): number {
   const { cluster, centreDigest, orphaned, centre, spans, like, supersededBy, supersedes } = row
+  const { vetoes } = row
   let flags = row.possibleMiss ? POSSIBLE_MISS : 0
   if (cluster !== undefined) {
     flags |= HAS_CLUSTER
@@ -175,7 +189,17 @@ function writeLinks(to: RowWriter, row: DocumentRow): number {
     to.number(supersedes.length, 2)
     for (const one of supersedes) to.key(one)
   }
+  if (vetoes !== undefined) {
+    flags |= HAS_VETOES
+    to.text(JSON.stringify(vetoes.map(shortened)), 4)
+  }
   return flags
+}
+
+function shortened({ guard, a, b }: RowVeto): RowVeto {
+  const some = (texts: readonly string[]) =>
+    texts.slice(0, VETO_TEXTS_MAX).map((text) => text.slice(0, VETO_TEXT_MAX).toWellFormed())
+  return { guard, a: some(a), b: some(b) }
 }
 
 function decodeRow(from: RowReader): DocumentRow {
@@ -235,5 +259,7 @@ function readLinks(from: RowReader, row: Writable<DocumentRow>, flags: number): 
   if (flags & HAS_LIKE) row.like = from.key()
   if (flags & IS_SUPERSEDED_BY) row.supersededBy = from.key()
   if (flags & HAS_SUPERSEDED) row.supersedes = from.list(from.number(2), () => from.key())
+  // safe: only encodeRow writes it
+  if (flags & HAS_VETOES) row.vetoes = JSON.parse(from.text(4)) as RowVeto[]
   if (flags & POSSIBLE_MISS) row.possibleMiss = true
 }

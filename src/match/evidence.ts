@@ -1,11 +1,14 @@
 /**
  * What is kept of a representative to measure others by: its text, the sorted hashes of its shingles, or a
- * sketch of 512 slots. The first two measure exactly; with the last, similarities are estimates, and say so.
+ * sketch of 512 slots. The first two measure exactly; with the last, similarities are estimates, and say so. Only
+ * by a text can guards and judges say why two texts that are similar are not the same.
  *
- * `10` canonical text; `11` shingle hashes (4 each, little endian); `12` slots (2 each, little endian).
+ * `10` canonical text (only read: version 1 kept it); `11` shingle hashes (4 each, little endian); `12` slots (2 each,
+ * little endian); `13` the text as it was given.
  */
 
-import { type Bytes, concat, type Slab } from '../platform/bytes.ts'
+import { asBuffer, type Bytes, concat, type Slab } from '../platform/bytes.ts'
+import { type Reading, readingOf } from '../compare/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   equalSlots,
@@ -21,12 +24,26 @@ export type EvidenceKind = 'text' | 'hashes' | 'sketch'
 const TEXT = 0x10
 const HASHES = 0x11
 const SKETCH = 0x12
+const ORIGINAL = 0x13
 const SKETCH_SLOTS = 512
+/** Bytes of memory that the reading of a text takes for each byte of it, about. */
+const READING_WEIGHT = 20
 /** Sets of fewer shingles are the same only if they are equal: one shingle more or less would be most of it. */
 const SMALL_SET = 4
 
-export function evidenceOf(kind: EvidenceKind, text: Bytes, profile: ShingleProfile): Buffer {
-  return Measured.ofText(text, profile).evidence(kind)
+/** The canonical form of a text, where it is needed: most texts are compared with nothing. */
+export type Canonicalise = (text: Bytes) => Bytes
+
+/** The same for texts in canonical form. */
+export const alreadyCanonical: Canonicalise = (text) => text
+
+/** A sketch of a text in canonical form. */
+export function sketchEvidence(text: Bytes, profile: ShingleProfile): Buffer {
+  return Measured.ofText(text, alreadyCanonical, profile).evidence('sketch')
+}
+
+export function textEvidence(original: Bytes): Buffer {
+  return concat(Buffer.of(ORIGINAL), original)
 }
 
 /** Where the hashes of the shingles are known already. In memory of its own, or of a slab. */
@@ -43,37 +60,70 @@ export class Measured {
   readonly #profile: ShingleProfile
   readonly #kind: number
   readonly #body: Bytes
+  readonly #canonicalise: Canonicalise
+  #form: Bytes | undefined
   #hashes: Uint32Array | undefined
   #slots: Uint16Array | undefined
+  #reading: Reading | undefined
 
-  private constructor(kind: number, body: Bytes, profile: ShingleProfile, hashes?: Uint32Array) {
+  private constructor(
+    kind: number,
+    body: Bytes,
+    canonicalise: Canonicalise,
+    profile: ShingleProfile,
+  ) {
     this.#kind = kind
     this.#body = body
+    this.#canonicalise = canonicalise
     this.#profile = profile
-    this.#hashes = hashes
   }
 
-  /** `hashes`: those of its shingles, where they are known already. */
-  static ofText(text: Bytes, profile: ShingleProfile, hashes?: Uint32Array): Measured {
-    return new Measured(TEXT, text, profile, hashes)
+  /** Of a text as it was given. What is known of it already need not be computed again. */
+  static ofText(
+    original: Bytes,
+    canonicalise: Canonicalise,
+    profile: ShingleProfile,
+    known: { readonly form?: Bytes; readonly hashes?: Uint32Array | undefined } = {},
+  ): Measured {
+    const measured = new Measured(ORIGINAL, original, canonicalise, profile)
+    measured.#form = known.form
+    measured.#hashes = known.hashes
+    return measured
   }
 
-  static ofEvidence(evidence: Bytes, profile: ShingleProfile): Measured {
+  static ofEvidence(
+    evidence: Bytes,
+    canonicalise: Canonicalise,
+    profile: ShingleProfile,
+  ): Measured {
     const kind = evidence[0] ?? 0
-    if (kind === TEXT || kind === HASHES || kind === SKETCH) {
-      return new Measured(kind, evidence.subarray(1), profile)
+    if (kind === TEXT || kind === HASHES || kind === SKETCH || kind === ORIGINAL) {
+      const how = kind === TEXT ? alreadyCanonical : canonicalise
+      return new Measured(kind, evidence.subarray(1), how, profile)
     }
     throw new PrestigeError('CONTENT_CORRUPT', 'The evidence of a representative cannot be read.')
   }
 
-  /** The canonical text, where it is kept. */
+  /** The text as it was given, or, where that is all there is, in canonical form. */
   get text(): Bytes | undefined {
-    return this.#kind === TEXT ? this.#body : undefined
+    return this.#kind === ORIGINAL || this.#kind === TEXT ? this.#body : undefined
+  }
+
+  /** Its canonical form, where its text is kept. */
+  get form(): Bytes | undefined {
+    if (this.text === undefined) return undefined
+    return (this.#form ??= this.#canonicalise(this.#body))
+  }
+
+  /** What guards compare, where its text is kept. */
+  get reading(): Reading | undefined {
+    if (this.text === undefined) return undefined
+    return (this.#reading ??= readingOf(asBuffer(this.#body).toString()))
   }
 
   /** What is kept of a text. */
   evidence(kind: EvidenceKind): Buffer {
-    if (kind === 'text') return concat(Buffer.of(TEXT), this.#body)
+    if (kind === 'text') return textEvidence(this.#body)
     if (kind === 'hashes') return evidenceOfHashes(this.hashes())
     return concat(Buffer.of(SKETCH), littleEndian(this.#sketch(), 2))
   }
@@ -85,7 +135,10 @@ export class Measured {
 
   /** Bytes it holds on to. */
   get weight(): number {
-    return this.#body.byteLength + (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
+    const reading = this.#reading ? READING_WEIGHT * this.#body.byteLength : 0
+    const form = this.#form?.byteLength ?? 0
+    const hashes = (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
+    return this.#body.byteLength + form + hashes + reading
   }
 
   /** Exactly, where it is at least `least`; below that, any smaller value may be returned. */
@@ -101,8 +154,10 @@ export class Measured {
   }
 
   hashes(): Uint32Array {
-    this.#hashes ??=
-      this.#kind === TEXT ? shingleHashes(this.#body, this.#profile) : uint32s(this.#body)
+    if (this.#hashes === undefined) {
+      const { form } = this
+      this.#hashes = form ? shingleHashes(form, this.#profile) : uint32s(this.#body)
+    }
     return this.#hashes
   }
 
@@ -110,7 +165,7 @@ export class Measured {
     this.#slots ??=
       this.#kind === SKETCH
         ? uint16s(this.#body)
-        : sketchOf(this.#body, { profile: this.#profile, slots: SKETCH_SLOTS }).slots
+        : sketchOf(this.form ?? this.#body, { profile: this.#profile, slots: SKETCH_SLOTS }).slots
     return this.#slots
   }
 }

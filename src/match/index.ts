@@ -1,12 +1,21 @@
 /** Finds what a text or a vector is similar to: signatures, candidates, exact measuring. */
 
-export { type EvidenceKind, evidenceOf, evidenceOfHashes, Measured } from './evidence.ts'
+export {
+  type Canonicalise,
+  type EvidenceKind,
+  evidenceOfHashes,
+  Measured,
+  sketchEvidence,
+  textEvidence,
+} from './evidence.ts'
+export { guardedJudgement, type Verdict } from './judgement.ts'
 export { type IndexOptions, MatchIndex } from './match-index.ts'
 export {
   type Candidate,
   type Hit,
   type Kept,
   Matcher,
+  type Measurement,
   type Searched,
   type Wanted,
 } from './matcher.ts'
@@ -44,5 +53,10 @@ export {
   type VectorProbe,
   VectorScheme,
 } from './scheme/vector.ts'
-export { partitionKey, type TextNearSettings, textNearSettings } from './settings.ts'
+export {
+  partitionKey,
+  recordedGuards,
+  type TextNearSettings,
+  textNearSettings,
+} from './settings.ts'
 export { HEAD_KEY } from './view.ts'

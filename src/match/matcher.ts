@@ -19,6 +19,7 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import { EvidenceCache } from './evidence-cache.ts'
+import type { Judgement, Verdict } from './judgement.ts'
 import type { MatchIndex } from './match-index.ts'
 import type { Representative } from './rows.ts'
 import type { Probe, SignatureScheme } from './scheme/scheme.ts'
@@ -37,9 +38,14 @@ export interface Candidate<P extends AnyProbe, Payload> extends Kept<Payload> {
   readonly estimate: number
 }
 
-export interface Hit<P extends AnyProbe, Payload> extends Candidate<P, Payload> {
+/** What was found out about a candidate. */
+export interface Measurement {
   readonly similarity: number
+  /** Of one that is similar enough, where more than similarity decides. */
+  readonly verdict?: Verdict | undefined
 }
+
+export interface Hit<P extends AnyProbe, Payload> extends Candidate<P, Payload>, Measurement {}
 
 export interface MatchPolicy<P extends AnyProbe, Payload> {
   /** What is at least so similar is a hit. */
@@ -49,6 +55,8 @@ export interface MatchPolicy<P extends AnyProbe, Payload> {
    * are all there is, and estimates are exact.
    */
   readEvidence?(candidate: Candidate<P, Payload>): Transaction<P['own'] | undefined>
+  /** What decides about those that are similar enough. Default: similarity alone. */
+  readonly judgement?: Judgement<P['own']> | undefined
 }
 
 /** What is asked of one search, where it differs from the policy. */
@@ -58,15 +66,19 @@ export interface Wanted<P extends AnyProbe, Payload> {
   readonly hitsMax?: number | undefined
   /** Whether a candidate may be a hit: it may have expired. */
   counts?(candidate: Candidate<P, Payload>): boolean
-  /** Similarities that an earlier search for the same probes has measured, by candidate. This one adds its own. */
-  readonly measured?: Map<string, number> | undefined
+  /** What an earlier search for the same probes has found out, by candidate. This one adds its own. */
+  readonly measured?: Map<string, Measurement> | undefined
+  /** Those that are similar but not the same are hits as well, with their verdicts. */
+  readonly takesRefused?: boolean | undefined
   /** Whether evidence that is not in memory is too much to be read now. */
   defers?(candidate: Candidate<P, Payload>): boolean
 }
 
 export interface Searched<P extends AnyProbe, Payload> {
-  /** What is similar enough among those measured, the best first. */
+  /** What is the same among those measured, the most similar first. */
   readonly hits: readonly Hit<P, Payload>[]
+  /** The most similar of those that are not the same although they are similar enough. */
+  readonly refused: Hit<P, Payload> | undefined
   readonly candidates: number
   readonly compared: number
   /** Candidates that were not measured because of `defers`. */
@@ -119,13 +131,14 @@ export class Matcher<P extends AnyProbe, Payload> {
     }
     if (probes.length > 1) ranked.sort((one, other) => other.estimate - one.estimate)
     const hits: Hit<P, Payload>[] = []
+    let refused: Hit<P, Payload> | undefined
     let least = similarityMin
     let compared = 0
     let deferred = 0
     for (const { probe, id, estimate } of ranked) {
       if (this.#scheme.similarityMax(estimate) < least) break
-      let similarity = this.#fromMemory(probe, id, similarityMin, wanted.measured)
-      if (similarity !== undefined && similarity < similarityMin) {
+      let found = this.#fromMemory(probe, id, similarityMin, wanted.measured)
+      if (found && found.similarity < similarityMin) {
         compared++
         continue
       }
@@ -133,22 +146,27 @@ export class Matcher<P extends AnyProbe, Payload> {
       if (!row) continue
       const candidate = { probe, id, estimate, row, payload: this.#payloads.decode(row.payload) }
       if (wanted.counts && !wanted.counts(candidate)) continue
-      if (similarity === undefined && wanted.defers?.(candidate)) {
+      if (!found && wanted.defers?.(candidate)) {
         deferred++
         continue
       }
-      similarity ??= yield* this.#measure(candidate, similarityMin, wanted.measured)
+      found ??= yield* this.#measure(candidate, similarityMin, wanted.measured)
       compared++
-      if (similarity === undefined || similarity < similarityMin) continue
-      hits.push({ probe, id, estimate, row, payload: candidate.payload, similarity })
-      if (hits.length > 1)
-        hits.sort((one, other) => other.similarity - one.similarity || one.id.compare(other.id))
+      if (!found || found.similarity < similarityMin) continue
+      const { similarity, verdict } = found
+      const hit = { probe, id, estimate, row, payload: candidate.payload, similarity, verdict }
+      if (verdict?.isSame === false && !wanted.takesRefused) {
+        if (!refused || byRank(hit, refused) < 0) refused = hit
+        continue
+      }
+      hits.push(hit)
+      if (hits.length > 1) hits.sort(byRank)
       least = hits[hitsMax - 1]?.similarity ?? similarityMin
     }
-    return { hits, candidates: ranked.length, compared, deferred, passedOver, relied }
+    return { hits, refused, candidates: ranked.length, compared, deferred, passedOver, relied }
   }
 
-  /** How similar two representatives are that one probe has found; `undefined`: one cannot be measured. */
+  /** The similarity of two representatives that one probe has found; `undefined`: they are not the same. */
   *between(
     first: Candidate<P, Payload>,
     second: Candidate<P, Payload>,
@@ -156,7 +174,8 @@ export class Matcher<P extends AnyProbe, Payload> {
     const one = yield* this.#evidence(first)
     const other = yield* this.#evidence(second)
     if (one === undefined || other === undefined) return undefined
-    return this.#scheme.similarity(one, other, this.similarityMin)
+    const { similarity, verdict } = this.#compare(one, other, this.similarityMin)
+    return similarity >= this.similarityMin && verdict?.isSame !== false ? similarity : undefined
   }
 
   /** What a hit relies on: the row that goes when the representative does. */
@@ -205,28 +224,34 @@ export class Matcher<P extends AnyProbe, Payload> {
     probe: P,
     id: Buffer,
     least: number,
-    measured: ReadonlyMap<string, number> | undefined,
-  ): number | undefined {
+    measured: ReadonlyMap<string, Measurement> | undefined,
+  ): Measurement | undefined {
     const known = this.#cache?.get(id)
     if (known === undefined) return measured?.get(latin1(id))
-    return this.#scheme.similarity(probe.own, known, least)
+    return this.#compare(probe.own, known, least)
+  }
+
+  #compare(own: P['own'], other: P['own'], least: number): Measurement {
+    const similarity = this.#scheme.similarity(own, other, least)
+    const { judgement } = this.#policy
+    if (!judgement || similarity < least) return { similarity }
+    return { similarity, verdict: judgement(own, other) }
   }
 
   *#measure(
     candidate: Candidate<P, Payload>,
     least: number,
-    measured: Map<string, number> | undefined,
-  ): Transaction<number | undefined> {
-    if (!this.#policy.readEvidence) return candidate.estimate
+    measured: Map<string, Measurement> | undefined,
+  ): Transaction<Measurement | undefined> {
+    if (!this.#policy.readEvidence) return { similarity: candidate.estimate }
     const evidence = yield* this.#policy.readEvidence(candidate)
     const { id, probe } = candidate
-    const similarity =
-      evidence === undefined ? undefined : this.#scheme.similarity(probe.own, evidence, least)
-    measured?.set(latin1(id), similarity ?? 0)
+    const found = evidence === undefined ? undefined : this.#compare(probe.own, evidence, least)
+    measured?.set(latin1(id), found ?? { similarity: 0 })
     if (evidence === undefined) return undefined
     // Only now is it known what it weighs.
     this.#cache?.keep(id, evidence, this.#scheme.weight(evidence))
-    return similarity
+    return found
   }
 
   *#evidence(candidate: Candidate<P, Payload>): Transaction<P['own'] | undefined> {
@@ -238,4 +263,9 @@ export class Matcher<P extends AnyProbe, Payload> {
   #bytesOf(payload: Payload): Buffer {
     return asBuffer(this.#payloads.encode(payload))
   }
+}
+
+/** The most similar first, of equals the oldest. */
+function byRank(one: Hit<AnyProbe, unknown>, other: Hit<AnyProbe, unknown>): number {
+  return other.similarity - one.similarity || one.id.compare(other.id)
 }

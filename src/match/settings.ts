@@ -11,6 +11,7 @@ import {
   profilesOf,
   type ShingleProfile,
 } from '../fingerprint/index.ts'
+import { type GuardOptions, type Guards, readGuards } from '../compare/index.ts'
 import type { EvidenceKind } from './evidence.ts'
 
 export interface TextNearSettings {
@@ -22,6 +23,8 @@ export interface TextNearSettings {
   readonly rows: number
   readonly evidence: EvidenceKind
   readonly hashVersion: string
+  /** What keeps similar texts apart. `false`, or absent as in version 1: similarity alone decides. */
+  readonly guards?: Guards | false | undefined
 }
 
 export interface TextNearWanted {
@@ -31,6 +34,8 @@ export interface TextNearWanted {
   readonly bands?: number | undefined
   readonly rows?: number | undefined
   readonly evidence: EvidenceKind
+  /** Default: all that are on by default, where the evidence is the text. */
+  readonly guards?: GuardOptions | false | undefined
 }
 
 /** At low thresholds 128 slots leave too few rows a band to be selective. */
@@ -58,7 +63,20 @@ export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
   void new NearTable({ slots, bands, rows }) // refuses what no table can have, before anything is kept
   // One spelling of one profile: `chars` is `chars-3`.
   const profile = asked === 'auto' ? asked : named
-  return { similarityMin, profile, slots, bands, rows, evidence, hashVersion: hashVersion() }
+  const settings = { similarityMin, profile, slots, bands, rows, evidence }
+  return { ...settings, hashVersion: hashVersion(), guards: guardsOf(wanted) }
+}
+
+function guardsOf({ guards, evidence }: TextNearWanted): Guards | false {
+  if (guards === false) return false
+  if (evidence === 'text') return readGuards(guards)
+  if (guards === undefined) return false
+  throw refusal(`guards: read texts, and evidence is '${evidence}'. Give evidence: 'text'.`)
+}
+
+/** Guards as they were recorded: those of later versions are off. */
+export function recordedGuards({ guards }: Pick<TextNearSettings, 'guards'>): Guards | false {
+  return guards ? { ...readGuards(false), ...guards } : false
 }
 
 function bandingOf({ bands, rows }: TextNearWanted): Banding | undefined {

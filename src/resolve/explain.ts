@@ -1,6 +1,7 @@
 /** Why two values are, or are not, one thing. */
 
 import type { Bytes } from '../platform/bytes.ts'
+import type { CanonicalProfile } from '../canonical/index.ts'
 import { compareTexts, type Comparison } from '../compare/index.ts'
 import {
   cosineFromBits,
@@ -8,7 +9,7 @@ import {
   Hyperplanes,
   vectorBandKeys,
 } from '../fingerprint/index.ts'
-import { levelCosine, type TextNearSettings } from '../match/index.ts'
+import { levelCosine, recordedGuards, type TextNearSettings } from '../match/index.ts'
 import { publicId } from './rows.ts'
 import type { VectorSettings } from './settings.ts'
 import type { Vector } from './subject.ts'
@@ -29,10 +30,17 @@ export interface VectorComparison {
 
 export type PairExplanation = Comparison | VectorComparison
 
-/** Both in canonical form already. */
-export function explainTexts(first: Bytes, second: Bytes, settings: TextNearSettings): Comparison {
+export function explainTexts(
+  first: string,
+  second: string,
+  { name, version, canonicalise }: CanonicalProfile,
+  settings: TextNearSettings,
+): Comparison {
   const { profile, slots, bands, rows, similarityMin: threshold } = settings
-  return compareTexts(first, second, { profile, slots, bands, rows, threshold, canonical: 'none' })
+  const guards = recordedGuards(settings)
+  const canonical = { version: `${name} ${version}`.slice(0, 64), canonicalise }
+  const options = { profile, slots, bands, rows, threshold, guards, canonical }
+  return compareTexts(first, second, options)
 }
 
 interface Side {

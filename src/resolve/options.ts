@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import type { GuardOptions } from '../compare/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
 import { flag, given, locationOptions, oneOf, share } from '../platform/options.ts'
@@ -73,6 +74,11 @@ export interface ResolverOptions {
   readonly rows?: number | undefined
   /** What is kept of a representative to measure others by; with `sketch`, similarities are estimates. Default: `text`. */
   readonly evidence?: 'text' | 'hashes' | 'sketch' | undefined
+  /**
+   * What keeps similar texts apart: other numbers, names, a denial. `false`: nothing does. Guards need the evidence
+   * `text`. Default: all guards; none with other evidence or with a preset.
+   */
+  readonly guards?: GuardOptions | false | undefined
   /** Needed to resolve vectors. Default: none. */
   readonly vector?: VectorOptions | undefined
   /** The most candidates that are ranked and measured. Default: 100. */
@@ -145,6 +151,12 @@ export const resolverOptions = v.strictObject({
       'What is kept of a representative to measure others by. With sketch, similarities are estimates.',
     ),
   ),
+  guards: v.optional(
+    given<GuardOptions | false>(
+      (value) => value === false || (typeof value === 'object' && value !== null),
+      'guards, or false',
+    ),
+  ),
   vector: v.optional(vectorOptions),
   candidatesMax: v.optional(whole(1, 'The most candidates that are ranked and measured (100).')),
   bucketMax: v.optional(
@@ -185,6 +197,7 @@ const PRESETS = {
     candidatesMax: 100,
     bucketMax: 200,
     cacheMax: 500_000,
+    guards: false,
     vector: LSH_VECTOR,
   },
 } as const satisfies Record<string, ResolverOptions>

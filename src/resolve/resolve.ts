@@ -35,6 +35,7 @@ import {
   tallyKey,
   type TallyName,
 } from './rows.ts'
+import { refusedOf, type RefusedRow } from './refused.ts'
 import type { Subject } from './subject.ts'
 
 type AnyProbe = Probe<unknown, unknown>
@@ -58,6 +59,8 @@ export interface Ended {
   readonly candidates: number
   readonly compared: number
   readonly passedOver: number
+  /** The most similar that it is not the same as, and why. */
+  readonly refused?: RefusedRow | undefined
   /** It made one cluster of two: what was answered before may have another id now. */
   readonly hasMerged?: true
 }
@@ -248,7 +251,9 @@ function* begin<P extends AnyProbe>(
   scope.write(cell(resolutions, concat(groupKey, id)), resolved)
   count(scope, groupKey, 'clusters', 1)
   count(scope, groupKey, 'passedOver', found.passedOver > 0 ? 1 : 0)
-  return { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found) }
+  const refused = refusedOf(found.refused)
+  const made: Ended = { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found) }
+  return refused ? { ...made, refused } : made
 }
 
 /** It belongs to a cluster. */
@@ -303,7 +308,7 @@ function* mergeTwins<P extends AnyProbe>(
   const { partition } = best.probe
   for (const other of others.slice(0, OTHERS_COMPARED)) {
     const similarity = yield* matcher.between(best, other)
-    if (similarity === undefined || similarity < matcher.similarityMin) continue
+    if (similarity === undefined) continue
     const isOlder = other.id.compare(best.id) < 0
     const [older, younger] = isOlder ? [other, best] : [best, other]
     yield* merge(scope, subject, partition, older, younger, similarity)

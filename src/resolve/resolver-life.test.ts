@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 
 import { engines, type Place, placeOf } from '../../test/resolver/open.ts'
 import { textsOf } from '../../test/resolver/texts.ts'
+import { lettersOf } from '../../test/texts/near-texts.ts'
 import { countsIn, rowsInBackend } from '../../test/resolver/tables.ts'
 import { removeTemporaryDirectories } from '../../test/subjects.ts'
 import { compareTexts } from '../compare/index.ts'
@@ -227,7 +228,8 @@ describe.each(engines)('a cluster with a time to live on %s', (engine) => {
 
   it('is taken away whole by collect', async () => {
     await using resolver = await place.open(options)
-    for (let count = 0; count < 40; count++) await resolver.resolve('g', `${WORDS} ${count}`)
+    for (let count = 0; count < 40; count++)
+      await resolver.resolve('g', `${WORDS} ${lettersOf(count)}`)
     place.clock.time += 500
     await resolver.resolve('g', 'something else that lives longer than all of that')
     place.clock.time += 500

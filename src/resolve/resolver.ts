@@ -23,6 +23,7 @@ import {
   type RepresentativeInfo,
 } from './members.ts'
 import type { ResolverOptions } from './options.ts'
+import { type RefusedThing, shownRefused } from './refused.ts'
 import type { Ended, Rules, ResolveStatus } from './resolve.ts'
 import { aliases, groups, oldIdOf, publicId, readPublicId } from './rows.ts'
 import {
@@ -53,6 +54,8 @@ export interface Resolution {
   /** The id of the representative it was measured against: `id`, unless that was merged into another. */
   readonly representative: string
   readonly isEstimated?: true
+  /** Of what is new: the most similar thing that it is not the same as, and what speaks against it. */
+  readonly refused?: RefusedThing
 }
 
 export interface ResolveItem {
@@ -248,7 +251,7 @@ export class Resolver {
     const other = this.#subject(group, second)
     if (typeof first === 'string' && typeof second === 'string') {
       const { text } = this.#settings
-      return explainTexts(this.#text.canonical(first), this.#text.canonical(second), text)
+      return explainTexts(first, second, this.#text.canonical, text)
     }
     if (typeof first === 'string' || typeof second === 'string' || !this.#settings.vector) {
       throw new PrestigeError('INVALID_VALUE', 'A text and a vector do not compare.')
@@ -327,7 +330,7 @@ export class Resolver {
 
   #resolutionOf(
     { kind }: AnySubject,
-    { id, status, similarity, representative }: Ended,
+    { id, status, similarity, representative, refused }: Ended,
   ): Resolution {
     return {
       id: publicId(id),
@@ -335,6 +338,7 @@ export class Resolver {
       similarity,
       representative: publicId(representative),
       ...(kind.isEstimated && { isEstimated: true }),
+      ...(refused && { refused: shownRefused(refused) }),
     }
   }
 }

@@ -28,7 +28,7 @@ import {
   type PlanesForm,
   VectorTable,
 } from '../fingerprint/index.ts'
-import { textNearSettings, type TextNearSettings } from '../match/index.ts'
+import { recordedGuards, textNearSettings, type TextNearSettings } from '../match/index.ts'
 import type { ResolverOptions, VectorOptions } from './options.ts'
 import { settings } from './rows.ts'
 
@@ -109,6 +109,7 @@ function wantedSettings(
 ): OpenedSettings {
   const canonical = canonicalOf(options, found)
   const old = found?.text
+  const evidence = options.evidence ?? old?.evidence ?? 'text'
   const isOther = options.threshold !== undefined && options.threshold !== old?.similarityMin
   const text = textNearSettings({
     similarityMin: options.threshold ?? old?.similarityMin ?? DEFAULT_THRESHOLD,
@@ -116,7 +117,8 @@ function wantedSettings(
     slots: options.slots ?? (isOther ? undefined : old?.slots),
     bands: options.bands ?? (isOther ? undefined : old?.bands),
     rows: options.rows ?? (isOther ? undefined : old?.rows),
-    evidence: options.evidence ?? old?.evidence ?? 'text',
+    evidence,
+    guards: options.guards ?? (old?.evidence === evidence ? recordedGuards(old) : undefined),
   })
   const vector = options.vector ? vectorSettings(options.vector, found?.vector) : found?.vector
   return {
@@ -189,5 +191,5 @@ function readSettings(text: string): ResolverSettings {
 }
 
 function comparable({ canonical, text, vector }: ResolverSettings): Settings {
-  return { canonical: versioned(canonical), ...text, vector }
+  return { canonical: versioned(canonical), ...text, guards: recordedGuards(text), vector }
 }

@@ -12,6 +12,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, type ShingleProfile } from '../fingerprint/index.ts'
 import {
   type Candidate,
+  guardedJudgement,
   type IndexOptions,
   Matcher,
   MatchIndex,
@@ -121,12 +122,14 @@ export class TextKind implements Kind<TextProbe> {
     this.isEstimated = settings.evidence === 'sketch'
     const scheme = new TextScheme(settings.slots, settings)
     const { similarityMin } = settings
+    const { canonicalise } = canonical
     const policy = {
       similarityMin,
       *readEvidence({ probe, id, payload }: Candidate<TextProbe, Payload>) {
         const evidence = yield* readEvidence(probe.partition, id, payload.parts)
-        return Measured.ofEvidence(evidence, probe.profile)
+        return Measured.ofEvidence(evidence, canonicalise, probe.profile)
       },
+      judgement: guardedJudgement(settings.guards),
     }
     const index = new MatchIndex(textNear, scheme, limits)
     this.matcher = new Matcher(index, scheme, payloadCodec, policy)
@@ -142,8 +145,8 @@ export class TextKind implements Kind<TextProbe> {
     return new Subject(this, group, bytes, () => this.#prepare(group, bytes))
   }
 
-  canonical(input: string): Bytes {
-    return this.#canonical.canonicalise(requireText(input))
+  get canonical(): CanonicalProfile {
+    return this.#canonical
   }
 
   partition(group: string, profile: ShingleProfile): Buffer {
@@ -153,12 +156,13 @@ export class TextKind implements Kind<TextProbe> {
 
   /** The text of a representative, where texts are kept. */
   textOf(evidence: Bytes): string | undefined {
-    const { text } = Measured.ofEvidence(evidence, 'chars')
+    const { text } = Measured.ofEvidence(evidence, this.#canonical.canonicalise, 'chars')
     return text && asBuffer(text).toString()
   }
 
-  #prepare(group: string, bytes: Buffer): Prepared<TextProbe> {
-    const text = asBuffer(this.#canonical.canonicalise(bytes))
+  #prepare(group: string, original: Buffer): Prepared<TextProbe> {
+    const { canonicalise } = this.#canonical
+    const text = { original, form: asBuffer(canonicalise(original)), canonicalise }
     const partitionOf = (profile: ShingleProfile) => this.partition(group, profile)
     const { profile, own, probes } = probeText(text, this.#settings, partitionOf)
     const { evidence } = this.#settings

@@ -2,17 +2,24 @@
 
 import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/index.ts'
-import { findStory, type Story } from './transactions/get.ts'
+import { findBytes, findStory, type Story } from './transactions/get.ts'
 import { refuseUnknown } from './prepare.ts'
-import { type ContentOrigin, type ContentStory, hex, originOf, readableKey } from './receipt.ts'
-import { refs } from './rows.ts'
+import {
+  type ContentOrigin,
+  type ContentStory,
+  hex,
+  originOf,
+  readableKey,
+  type Refused,
+} from './receipt.ts'
+import { type Known, refs } from './rows.ts'
 import type { StoreNear } from './near/store-near.ts'
-import type { Refused, StoreSemantic } from './semantic/store-semantic.ts'
+import type { StoreSemantic } from './semantic/store-semantic.ts'
 
 /** Why a key points where it points: what its receipt said, as far as it still holds. */
 export type Explanation = ContentStory & {
   readonly key: Buffer
-  /** Of what is linked to nothing: the nearest in meaning that something speaks against, and what. */
+  /** Of what is linked to nothing: the most similar that is not the same, and what speaks against it. */
   readonly refused?: Refused
   /** The content the key points at. */
   readonly points: ContentOrigin
@@ -46,8 +53,8 @@ export async function explain(
   const story = await backend.read(findStory, key, has)
   if (story === undefined) return undefined
   const why = cause(story, how)
-  const refused = why.content === 'new' ? await semantic?.refusedBy(story.known) : undefined
   const { entry, known } = story
+  const refused = why.content === 'new' ? await refusedBy(backend, known, how) : undefined
   const { expiresAt } = entry
   return {
     key: readableKey(Buffer.from(key)),
@@ -62,9 +69,21 @@ export async function explain(
   }
 }
 
+async function refusedBy(
+  backend: Backend,
+  known: Known,
+  { near, semantic, partBytes }: ExplainHow,
+): Promise<Refused | undefined> {
+  const meant = await semantic?.refusedBy(known)
+  if (meant || !near?.canCompare) return meant
+  const bytes = await backend.read(() => findBytes(known, partBytes))
+  return bytes && backend.read(() => near.refusedBy(known, bytes))
+}
+
 /** How the store finds what is the same. */
 export interface ExplainHow {
   readonly sharesForms: boolean
+  readonly partBytes: number
   readonly near: StoreNear | undefined
   readonly semantic: StoreSemantic | undefined
 }

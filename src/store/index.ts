@@ -10,11 +10,10 @@ export {
   VALUE_BYTES_MAX,
   type StoreValue,
 } from './prepare.ts'
-export type { Method, ContentOrigin, Receipt } from './receipt.ts'
+export type { Method, ContentOrigin, Receipt, Refused } from './receipt.ts'
 export { storeSpaces } from './rows.ts'
 export type { SemanticVeto } from './semantic/arbiter.ts'
 export type { Judge, Rerank, SemanticOptions } from './semantic/options.ts'
-export type { Refused } from './semantic/store-semantic.ts'
 export { type ShownSettings as StoreSettings } from './settings.ts'
 export { storedStore } from './stored.ts'
 export type { Similar, SimilarOptions } from './similar.ts'

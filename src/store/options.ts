@@ -4,6 +4,7 @@ import * as v from 'valibot'
 
 import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
+import type { GuardOptions } from '../compare/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
 import {
@@ -40,6 +41,8 @@ export interface NearOptions {
   readonly bands?: number | undefined
   /** Slots in a band, given with `bands`. Default: chosen by the threshold. */
   readonly rows?: number | undefined
+  /** What keeps similar texts apart: other numbers, names, a denial. `false`: nothing does. Default: all guards. */
+  readonly guards?: GuardOptions | false | undefined
   /** The most candidates that are measured for one text. Default: 100. */
   readonly candidatesMax?: number | undefined
   /** Buckets of more representatives are passed over. Default: 1000. */
@@ -116,6 +119,12 @@ export const storeOptions = v.strictObject({
       slots: v.optional(count('Slots of a sketch, a multiple of 16 from 64 to 512.')),
       bands: v.optional(count('Bands of a sketch; chosen by threshold if not given.')),
       rows: v.optional(count('Slots in a band.')),
+      guards: v.optional(
+        given<GuardOptions | false>(
+          (value) => value === false || (typeof value === 'object' && value !== null),
+          'guards, or false',
+        ),
+      ),
       candidatesMax: v.optional(count('The most candidates that are measured (100).')),
       bucketMax: v.optional(count('Buckets of more representatives are passed over (1000).')),
     }),

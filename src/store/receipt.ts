@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 
 import { asBuffer, type Bytes } from '../platform/bytes.ts'
-import type { Refused } from './semantic/store-semantic.ts'
+import type { SemanticVeto } from './semantic/arbiter.ts'
 
 export type KeyOutcome = 'created' | 'unchanged' | 'replaced'
 
@@ -18,6 +18,14 @@ export interface ContentOrigin {
   readonly firstKey: Buffer
   /** Milliseconds since 1970. */
   readonly storedAt: number
+}
+
+/** The most similar content that a text is not the same as, although it is similar enough. */
+export interface Refused {
+  readonly of: ContentOrigin
+  readonly similarity: number
+  /** What speaks against it. */
+  readonly vetoes: readonly SemanticVeto[]
 }
 
 /** Which rule found two values to be the same, and how similar they are where that is measured. */
@@ -76,7 +84,7 @@ export type Receipt = ContentStory & {
   readonly key: KeyOutcome
   /** The id, in hex, of the content this key points at. */
   readonly contentId: string
-  /** The nearest in meaning that something spoke against, and what. */
+  /** The most similar that is not the same, and what speaks against it: the two are alike, but not the same. */
   readonly refused?: Refused
   /** Near duplicates were not looked for, and why. */
   readonly notCompared?: 'not-text' | 'too-large'

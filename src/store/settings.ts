@@ -8,6 +8,7 @@
 import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, versioned } from '../platform/settings.ts'
+import { readGuards } from '../compare/index.ts'
 import { hashVersion } from '../fingerprint/index.ts'
 import {
   type Backend,
@@ -295,14 +296,26 @@ function requireAsked(
   options: Pick<CheckedStoreOptions, 'dedup' | 'fidelity' | 'near'>,
   given: CanonicalProfile | undefined,
 ): void {
-  const { threshold, profile, slots, bands, rows } = options.near ?? {}
+  const { threshold, profile, slots, bands, rows, guards } = options.near ?? {}
   const asked = {
     dedup: options.dedup,
     fidelity: options.fidelity,
     canonical: given && versioned(given),
-    near: options.near && { similarityMin: threshold, profile, slots, bands, rows },
+    near: options.near && {
+      similarityMin: threshold,
+      profile,
+      slots,
+      bands,
+      rows,
+      guards: guards && readGuards(guards),
+    },
   }
-  const stored = { near, dedup, fidelity, canonical: versioned(canonical) }
+  const stored = {
+    near: near && { guards: false, ...near },
+    dedup,
+    fidelity,
+    canonical: versioned(canonical),
+  }
   requireSame('store', differencesOf(stored, asked), REMEDY)
 }
 

@@ -26,7 +26,7 @@ export interface Similar extends ContentOrigin {
   /** Measured exactly. */
   readonly similarity: number
   readonly bytes: number
-  /** Where meanings are compared: what speaks against the two being the same. */
+  /** What speaks against the two being the same; empty where nothing does. */
   readonly vetoes?: readonly SemanticVeto[]
 }
 
@@ -72,13 +72,15 @@ function nearLike(
   const prepared = near.prepare(value)
   if (typeof prepared === 'string') throw notCompared(prepared)
   return backend.read(function* (): Transaction<Similar[]> {
-    const { hits } = yield* near.search(prepared, undefined, { similarityMin, hitsMax: limit })
+    const wanted = { similarityMin, hitsMax: limit, takesRefused: true }
+    const { hits } = yield* near.search(prepared, undefined, wanted)
     const found: Similar[] = []
-    for (const { similarity, id, payload } of hits.slice(0, limit)) {
+    for (const { similarity, id, payload, verdict } of hits.slice(0, limit)) {
       const [known] = yield* glance(cell(digests, payload.digest))
       // Contents never change, so nothing seen here has to be unchanged at the end. Swept since it was found, where reads are not from one moment.
       if (!known || !equalBytes(known.id, id)) continue
-      found.push({ similarity, ...originOf(known), bytes: known.bytes })
+      const vetoes = verdict && { vetoes: verdict.vetoes }
+      found.push({ similarity, ...originOf(known), bytes: known.bytes, ...vetoes })
     }
     return found
   })

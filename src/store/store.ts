@@ -230,7 +230,7 @@ export class Store {
   async explain(key: StoreKey, options: ExplainOptions = {}): Promise<Explanation | undefined> {
     const bytes = keyBytes(key)
     const { sharesForms, keeping } = this.#preparation
-    const how = { sharesForms, near: keeping.near, semantic: keeping.semantic }
+    const how = { sharesForms, ...keeping }
     return this.#gate.pass(() => explain(this.#backend, bytes, how, options))
   }
 

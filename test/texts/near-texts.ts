@@ -7,7 +7,14 @@ import { jaccard, shingleHashes, type ShingleProfile } from '../../src/fingerpri
 /** `count` words that are the same for the same seed. */
 export function wordsOf(seed: number, count: number): string[] {
   const random = seededRandom(seed)
-  return Array.from({ length: count }, () => `w${Math.floor(random() * 1e9).toString(36)}`)
+  return Array.from({ length: count }, () => `w${lettersOf(Math.floor(random() * 1e9))}`)
+}
+
+/** A number in letters: words with digits are identifiers, and guards keep texts with others apart. */
+export function lettersOf(number: number): string {
+  return number
+    .toString(26)
+    .replaceAll(/[0-9]/g, (digit) => String.fromCharCode('q'.charCodeAt(0) + Number(digit)))
 }
 
 /** A text of its own. */
@@ -19,7 +26,7 @@ export function textOf(seed: number, count = 300): string {
 export function edited(text: string, edits: number, mark = 'x'): string {
   const words = text.split(' ')
   for (let edit = 0; edit < edits; edit++) {
-    words[Math.floor(((edit + 0.5) * words.length) / edits)] = `${mark}${edit}`
+    words[Math.floor(((edit + 0.5) * words.length) / edits)] = `${mark}${lettersOf(edit)}`
   }
   return words.join(' ')
 }

@@ -15,6 +15,7 @@ import type { Invocation } from '../call/invocation.ts'
 import { type Style, paint, print, printJson } from '../print/output.ts'
 import { readFileWhole, readStdin } from '../files/read-input.ts'
 import { type Shade, sideBySide } from './side-by-side.ts'
+import { vetoText } from '../print/refusal.ts'
 import { table } from '../print/table.ts'
 import { count } from '../print/units.ts'
 
@@ -105,11 +106,13 @@ function colourOf(): ((shade: Shade, text: string) => string) | undefined {
 }
 
 function summaryOf(comparison: Comparison): string {
-  const { similarity, estimate, slots, threshold, isDuplicate, shingles } = comparison
+  const { similarity, estimate, slots, threshold, isDuplicate, shingles, vetoes } = comparison
   const { aInB, bInA } = comparison.containment
   const verdict = isDuplicate
     ? `${paint('green', 'duplicates')}: at or above the threshold of ${threshold}`
-    : `${paint('yellow', 'different')}: below the threshold of ${threshold}`
+    : similarity >= threshold
+      ? `${paint('yellow', 'alike, but not the same')}: ${vetoText(vetoes)}`
+      : `${paint('yellow', 'different')}: below the threshold of ${threshold}`
   return table(
     [
       ['verdict', verdict],

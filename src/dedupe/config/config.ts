@@ -5,6 +5,7 @@
 
 import * as v from 'valibot'
 
+import type { GuardOptions } from '../../compare/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import { flag, given, oneOf, readOptions } from '../../platform/options.ts'
 import type { DedupeConfig, DedupeSettings } from './options.ts'
@@ -16,7 +17,6 @@ const profile = v.optional(
     (value) => typeof value === 'string',
     'auto, or chars, words or codepoints with an optional -1 to -32',
   ),
-  'auto',
 )
 
 function count(from: number, help: string, to = Infinity): v.GenericSchema<number> {
@@ -85,10 +85,18 @@ const near = v.strictObject({
   rows: v.optional(count(1, 'Slots in a band.')),
   evidence: v.optional(
     oneOf(
-      ['hashes', 'text', 'sketch'],
-      'What is stored to measure similarity: hashes or text exactly, sketch by estimate.',
+      ['text', 'hashes', 'sketch'],
+      'What is stored to measure similarity: text or hashes exactly, sketch by estimate.',
     ),
-    'hashes',
+  ),
+  guards: v.optional(
+    v.pipe(
+      given<GuardOptions | false>(
+        (value) => value === false || (typeof value === 'object' && value !== null),
+        'false, or an object of guards that are true or false',
+      ),
+      v.description('Which guards keep similar documents apart: all by default, none if false.'),
+    ),
   ),
   candidatesMax: v.optional(count(1, 'Maximum number of candidates that are measured.'), 100),
   bucketMax: v.optional(count(1, 'Buckets with more documents are skipped.'), 1000),

@@ -1,5 +1,6 @@
 /** Settings of the corpus job, for people: what config.ts checks. Types only. */
 
+import type { GuardOptions } from '../../compare/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import type { WithDefaults } from '../../platform/options.ts'
 
@@ -38,8 +39,13 @@ interface NearStep extends Step {
   readonly bands?: number | undefined
   /** Slots in a band, given with `bands`. Default: chosen by the threshold. */
   readonly rows?: number | undefined
-  /** What is kept of a document to measure others by; with `sketch`, similarities are estimates. Default: `hashes`. */
-  readonly evidence?: 'hashes' | 'text' | 'sketch' | undefined
+  /** What is kept of a document to measure others by; with `sketch`, similarities are estimates. Default: `text`. */
+  readonly evidence?: 'text' | 'hashes' | 'sketch' | undefined
+  /**
+   * What keeps similar documents apart: other numbers, names, a denial. Such documents are linked, never dropped.
+   * `false`: nothing does. Guards need the evidence `text`. Default: all guards; none with other evidence.
+   */
+  readonly guards?: GuardOptions | false | undefined
   /** The most candidates that are measured. Default: 100. */
   readonly candidatesMax?: number | undefined
   /** Buckets of more documents are passed over. Default: 1000. */
@@ -96,12 +102,15 @@ export interface DedupeSettings {
   readonly orderIndependent?: boolean | undefined
 }
 
-/** The settings with their defaults filled in. */
+/** The settings with their defaults filled in, but for those that an existing state decides: see `state.ts`. */
 export interface DedupeConfig {
   readonly exact: WithDefaults<Step, 'enabled' | 'action'>
   readonly canonical: WithDefaults<CanonicalStep, 'enabled' | 'action' | 'profile'>
-  readonly simhash: WithDefaults<SimHashStep, 'enabled' | 'action' | 'distanceMax' | 'profile'>
-  readonly near: WithDefaults<NearStep, keyof Omit<NearStep, 'slots' | 'bands' | 'rows'>>
+  readonly simhash: WithDefaults<SimHashStep, 'enabled' | 'action' | 'distanceMax'>
+  readonly near: WithDefaults<
+    NearStep,
+    'enabled' | 'action' | 'threshold' | 'candidatesMax' | 'bucketMax'
+  >
   readonly chunks: WithDefaults<ChunkStep, keyof ChunkStep>
   readonly semantic: WithDefaults<SemanticStep, keyof Omit<SemanticStep, 'threshold'>>
   readonly keep: KeepRule[]

@@ -13,7 +13,7 @@ import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
 import { type Decision, isMethod, type Named, type Span } from './decision.ts'
 import { decodeCentre, encodeCentre } from './centre-row.ts'
 import type { Engine } from './engine.ts'
-import { find, type Found, type Match } from './find.ts'
+import { find, type Found, type Like, type Match } from './find.ts'
 import { fromHex, hex, named } from '../names.ts'
 import type { PreparedDocument } from './prepare.ts'
 import { isBetter, type Ranked, rankOf } from './rank.ts'
@@ -159,7 +159,7 @@ function* begin(
   engine: Engine,
 ): Transaction<Decided> {
   const decision = beginning(document, found)
-  const centre = encodeCentre(yield* keepCentre(scope, engine, document, key, !found.like))
+  const centre = encodeCentre(yield* keepCentre(scope, engine, document, key, standsFor(found)))
   if (decision.action === 'keep') return { decision, row: { centre } }
   const spans = found.spans.map(({ start, end, key: other }) => [start, end, other] as const)
   return {
@@ -167,15 +167,24 @@ function* begin(
     row: {
       centre,
       ...(decision.method && { method: decision.method }),
-      ...(found.like && { like: found.like.key, similarity: found.like.similarity }),
+      ...(found.like && likeRow(found.like)),
       ...(spans.length > 0 && { spans }),
     },
   }
 }
 
+function likeRow({ key, similarity, vetoes }: Like): Partial<DocumentRow> {
+  return { like: key, similarity, ...(vetoes && { vetoes }) }
+}
+
+/** What means nothing that is known stands for others that mean the same. */
+function standsFor({ like }: Found): boolean {
+  return like?.method !== 'semantic'
+}
+
 function beginning(document: Named, { spans, like }: Found): Decision {
   const [first] = spans
-  if (like) return decisionOf(document, 'link', { method: 'semantic', ...like, spans })
+  if (like) return decisionOf(document, 'link', { ...like, spans })
   if (!first) return decisionOf(document, 'keep')
   return decisionOf(document, 'link', { method: 'chunk', of: first.of, spans })
 }
@@ -230,7 +239,7 @@ function rankedOf({ id, source, bytes, time, quality, type }: Ranked): Ranked {
 
 /** A decision that was made before, as its row has it. */
 function* knownDecision(row: DocumentRow): Transaction<Decision> {
-  const { cluster, like, supersededBy, method, similarity } = row
+  const { cluster, like, supersededBy, method, similarity, vetoes } = row
   const action = row.action === 'superseded' ? 'drop' : row.action
   const found = cluster === undefined ? undefined : yield* clusterOf(fromHex(cluster))
   const ofKey = (action === 'link' && like) || supersededBy
@@ -242,6 +251,7 @@ function* knownDecision(row: DocumentRow): Transaction<Decision> {
     representative: found?.centreRow && named(found.centreRow),
     similarity,
     cluster,
+    vetoes,
   })
   return { ...decision, isKnown: true }
 }
@@ -253,12 +263,14 @@ function decisionOf(
   why: { readonly [K in keyof Decision]?: Decision[K] | undefined } = {},
 ): Decision {
   const { method, of, representative, similarity, threshold, cluster, spans, supersedes } = why
+  const { vetoes } = why
   const decision: Writable<Decision> = { id, source, action }
   if (method !== undefined) decision.method = method
   if (of !== undefined) decision.of = of
   if (representative !== undefined) decision.representative = representative
   if (similarity !== undefined) decision.similarity = similarity
   if (threshold !== undefined) decision.threshold = threshold
+  if (vetoes !== undefined) decision.vetoes = vetoes
   if (cluster !== undefined) decision.cluster = cluster
   if (spans !== undefined && spans.length > 0) decision.spans = spans.map(spanOf)
   if (supersedes !== undefined) decision.supersedes = supersedes

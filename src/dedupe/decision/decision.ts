@@ -1,5 +1,7 @@
 /** What the job decides about a document, and how it is reported. */
 
+import type { RowVeto } from '../../ledger/index.ts'
+
 export type Action = 'keep' | 'drop' | 'link'
 const METHODS = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic'] as const
 export type Method = (typeof METHODS)[number]
@@ -33,6 +35,8 @@ export interface Decision {
   readonly representative?: Named
   readonly similarity?: number
   readonly threshold?: number
+  /** The two are similar, but not the same: what differs. Such a document is linked, never dropped. */
+  readonly vetoes?: readonly RowVeto[]
   /** Names the cluster. */
   readonly cluster?: string
   /** Passages that other documents have too. */

@@ -9,10 +9,13 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/index.ts'
+import { canonicalProfile } from '../../canonical/index.ts'
 import { cosineFromBits, hashVersion } from '../../fingerprint/index.ts'
 import {
   BitLayout,
   type Candidate,
+  type Canonicalise,
+  guardedJudgement,
   Matcher,
   MatchIndex,
   Measured,
@@ -62,6 +65,7 @@ export class Engine {
   /** What compares meanings, where that is asked for. */
   meaning: Meanings | undefined
   readonly #partitions = new Map<string, Buffer>()
+  readonly #canonicalise: Canonicalise
 
   /** Compares copies in place of the rules. */
   readonly prefer: Prefer | undefined
@@ -75,7 +79,11 @@ export class Engine {
     const { similarityMin, slots } = this.settings
     const scheme = new TextScheme(slots, this.settings)
     const nearIndex = new MatchIndex(near, scheme, limits)
-    this.near = new Matcher(nearIndex, scheme, keyCodec, { similarityMin, readEvidence })
+    const { canonicalise } = canonicalProfile(config.canonical.profile)
+    this.#canonicalise = canonicalise
+    const judgement = guardedJudgement(this.settings.guards)
+    const policy = { similarityMin, readEvidence: evidenceReader(canonicalise), judgement }
+    this.near = new Matcher(nearIndex, scheme, keyCodec, policy)
     const bits = simhashScheme()
     const simhashIndex = new MatchIndex(simhash, bits, limits)
     const cosineMin = cosineFromBits(config.simhash.distanceMax, SIMHASH_BITS)
@@ -104,7 +112,7 @@ export class Engine {
     return document.looks.map(({ profile, slots, evidence }) => ({
       partition: this.partition(profile),
       signature: slots,
-      own: Measured.ofEvidence(evidence, profile),
+      own: Measured.ofEvidence(evidence, this.#canonicalise, profile),
       profile,
       evidence,
     }))
@@ -155,10 +163,12 @@ export function isOther(
 }
 
 /** Evidence goes with its representative: what has none left is none. */
-function* readEvidence({
-  probe,
-  id,
-}: Candidate<NearProbe, Buffer>): Transaction<Measured | undefined> {
-  const [bytes] = yield* read(cell(evidences, concat(probe.partition, id)))
-  return bytes && Measured.ofEvidence(bytes, probe.profile)
+function evidenceReader(canonicalise: Canonicalise) {
+  return function* ({
+    probe,
+    id,
+  }: Candidate<NearProbe, Buffer>): Transaction<Measured | undefined> {
+    const [bytes] = yield* read(cell(evidences, concat(probe.partition, id)))
+    return bytes && Measured.ofEvidence(bytes, canonicalise, probe.profile)
+  }
 }

@@ -9,8 +9,10 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/index.ts'
+import type { Veto } from '../../compare/index.ts'
+import type { Hit } from '../../match/index.ts'
 import type { Method, Named, Span } from './decision.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, NearProbe } from './engine.ts'
 import { fromHex, hex, named } from '../names.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
 import { chunks, documents, forms } from '../rows.ts'
@@ -28,12 +30,15 @@ export interface Match {
   readonly threshold: number
 }
 
-/** A document that means the same. */
+/** A document that means the same, or that is similar but not the same. */
 export interface Like {
+  readonly method: 'near' | 'semantic'
   readonly of: Named
   readonly key: string
   readonly similarity: number
   readonly threshold: number
+  /** What keeps the two apart. */
+  readonly vetoes?: readonly Veto[]
 }
 
 export interface Found {
@@ -84,15 +89,16 @@ export function* find(
   }
   const searched = yield* engine.findNear(document, self, scope)
   const [hit] = searched.hits
+  const threshold = engine.settings.similarityMin
   if (!hit) {
     relied.push(...searched.relied)
     possibleMiss ||= searched.passedOver > 0
-    const found = foundAs(undefined, spans, relied, possibleMiss)
+    const like = yield* refusedOf(searched.refused, threshold)
+    const found = foundAs(undefined, spans, relied, possibleMiss, like)
     return yield* lookForMeaning(document, self, engine, scope, found)
   }
   relied.push(engine.near.representative(hit.probe.partition, hit.id))
   const { similarity } = hit
-  const threshold = engine.settings.similarityMin
   const match = { method: 'near', centre: hit.payload, similarity, threshold } as const
   return foundAs(match, spans, relied)
 }
@@ -103,8 +109,22 @@ function foundAs(
   spans: readonly FoundSpan[],
   relied: readonly Cell<unknown>[],
   possibleMiss = false,
+  like?: Like,
 ): Found {
-  return { match, spans, like: undefined, possibleMiss, relied }
+  return { match, spans, like, possibleMiss, relied }
+}
+
+/** What it is similar to, but not the same as. */
+function* refusedOf(
+  hit: Hit<NearProbe, Buffer> | undefined,
+  threshold: number,
+): Transaction<Like | undefined> {
+  if (!hit?.verdict) return undefined
+  const { payload, similarity, verdict } = hit
+  const [row] = yield* glance(cell(documents, payload))
+  if (!row) return undefined
+  const of = { method: 'near', of: named(row), key: hex(payload) } as const
+  return { ...of, similarity, threshold, vetoes: verdict.vetoes }
 }
 
 /** What is a duplicate of nothing may still mean the same as something. */
@@ -125,7 +145,8 @@ function* lookForMeaning(
   if (!searched.like || !key || !row) return { ...found, relied, possibleMiss }
   const { similarity } = searched.like
   const threshold = meanings.identity.similarityMin
-  return { ...found, relied, like: { of: named(row), key: hex(key), similarity, threshold } }
+  const like: Like = { method: 'semantic', of: named(row), key: hex(key), similarity, threshold }
+  return { ...found, relied, like }
 }
 
 /** A document that has changed is no duplicate of what it was. */

@@ -19,9 +19,9 @@ import {
 } from '../../fingerprint/index.ts'
 import { utf8Of } from '../../input/index.ts'
 import {
-  type EvidenceKind,
-  evidenceOf,
   evidenceOfHashes,
+  sketchEvidence,
+  textEvidence,
   textNearSettings,
   type TextNearSettings,
 } from '../../match/index.ts'
@@ -32,7 +32,7 @@ import type { PreparedMeaning } from './meaning.ts'
 export interface PreparedProbe {
   readonly profile: ShingleProfile
   readonly slots: Uint16Array
-  /** Of the canonical text, by this profile. */
+  /** What others are measured against; of a text, one for all probes. */
   readonly evidence: Uint8Array
 }
 
@@ -100,8 +100,8 @@ const OTHER_ROWS = 64
 const DEFAULT_SOURCE = 'default'
 
 export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
-  const { threshold, profile, slots, bands, rows, evidence } = near
-  return textNearSettings({ similarityMin: threshold, profile, slots, bands, rows, evidence })
+  const { threshold, evidence = 'text', ...others } = near
+  return textNearSettings({ ...others, evidence, similarityMin: threshold })
 }
 
 export class Preparer {
@@ -126,7 +126,7 @@ export class Preparer {
     const text = known ?? Buffer.from(document.text)
     // Nothing that is kept lies in it.
     const form = asBuffer(this.#canonical.canonicalise(text, scratch))
-    const looks = this.#probes(form)
+    const looks = this.#probes(text, form)
     const { simhash, semantic } = this.#config
     const isCompared = semantic.enabled && text.byteLength <= semantic.textBytesMax
     return {
@@ -140,23 +140,28 @@ export class Preparer {
       digest: shortDigest(text),
       form: shortDigest(form),
       looks,
-      simhash: simhash.enabled ? simHashBits(form, simhash.profile) : undefined,
+      simhash: simhash.enabled ? simHashBits(form, simhash.profile ?? 'auto') : undefined,
       chunks: this.#chunks(form),
       formBytes: form.byteLength,
       ...(isCompared && { text: document.text }),
     }
   }
 
-  #probes(form: Bytes): PreparedProbe[] {
+  #probes(text: Bytes, form: Bytes): PreparedProbe[] {
     const { profile, similarityMin, slots, evidence } = this.#near
     const probes: PreparedProbe[] = []
     if (!this.#config.near.enabled) return probes
+    const isKept = evidence === 'text' && text.byteLength < this.#evidenceBytesMax
+    let whole = isKept ? textEvidence(text) : undefined
     for (const one of profilesOf(form, profile, similarityMin)) {
-      const { sketch, whole } = sketchAndEvidence(form, { profile: one, slots }, evidence)
+      const options = { profile: one, slots }
+      const { sketch, hashes } =
+        evidence === 'hashes' ? lentSketch(form, options) : { sketch: sketchOf(form, options) }
       if (sketch.isEmpty) continue
       const own = slotsIn(sketch)
-      const fits = whole.byteLength <= this.#evidenceBytesMax
-      const kept = fits ? whole : evidenceOf('sketch', form, one)
+      if (hashes) whole = evidenceOfHashes(hashes, slab)
+      const fits = whole !== undefined && whole.byteLength <= this.#evidenceBytesMax
+      const kept = fits && whole ? whole : sketchEvidence(form, one)
       probes.push({ profile: one, slots: own, evidence: kept })
     }
     return probes
@@ -180,18 +185,6 @@ export class Preparer {
 const scratch = Buffer.allocUnsafeSlow(256 * 1024)
 /** Of the documents of a batch, which are gone when it is decided about. */
 const slab = new Slab()
-
-function sketchAndEvidence(
-  form: Bytes,
-  options: { readonly profile: ShingleProfile; readonly slots: number },
-  kind: EvidenceKind,
-): { readonly sketch: SimilaritySketch; readonly whole: Buffer } {
-  if (kind === 'hashes') {
-    const { sketch, hashes } = lentSketch(form, options)
-    return { sketch, whole: evidenceOfHashes(hashes, slab) }
-  }
-  return { sketch: sketchOf(form, options), whole: evidenceOf(kind, form, options.profile) }
-}
 
 /** In memory of the batch. */
 function slotsIn({ slots }: SimilaritySketch): Uint16Array {

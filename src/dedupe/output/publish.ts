@@ -13,6 +13,7 @@ import { PrestigeError } from '../../platform/errors.ts'
 import { type KeptWriter, openWriter, type ReadingInput, type Shard } from '../../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
 import { outputLines, requireNoLinks } from './output-names.ts'
+import type { RowVeto } from '../../ledger/index.ts'
 import type { Outcome } from '../phases/outcome.ts'
 import { OUTPUTS_FILE, recordPath } from './records.ts'
 import { rejectsIn } from '../phases/rejects.ts'
@@ -30,6 +31,8 @@ export interface DuplicateLine {
   readonly of?: { readonly id: string; readonly source: string }
   readonly representative?: { readonly id: string; readonly source: string }
   readonly cluster?: string
+  /** Similar to `of`, but not the same: what differs. */
+  readonly vetoes?: readonly RowVeto[]
   readonly spans?: DuplicateSpan[]
   readonly file: string
 }
@@ -138,7 +141,7 @@ export async function* duplicatesOf(
 
 function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
   const { entry, row, of, method, similarity } = line
-  const { id, source, action, cluster, spans } = row
+  const { id, source, action, cluster, spans, vetoes } = row
   // A superseded document that was the representative itself was compared with the better copy.
   const centre = line.centre ?? of
   if (entry.isRepeated) {
@@ -154,6 +157,7 @@ function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
     ...(of && { of }),
     ...(centre && { representative: centre }),
     ...(cluster && { cluster }),
+    ...(vetoes && { vetoes }),
     ...(spans && { spans: spans.map(([start, end]) => ({ start, end })) }),
     file: shard?.path ?? '',
   }

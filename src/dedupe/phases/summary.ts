@@ -254,7 +254,7 @@ export class Counting {
 
   /** It came, and something like it was there. */
   #addCollision({ row, centre, method, similarity = 1 }: Line): void {
-    if (!centre || (!row.cluster && !row.spans && !row.like)) return
+    if (!centre || row.vetoes || (!row.cluster && !row.spans && !row.like)) return
     this.#collisions.add(row.source, centre.source)
     if (row.source !== centre.source) this.#sum.crossSource++
     if (!row.cluster || (method !== 'near' && method !== 'simhash')) return

@@ -12,7 +12,7 @@ import {
   sketchOf,
   sketchWithHashes,
 } from '../../fingerprint/index.ts'
-import { Measured } from '../evidence.ts'
+import { type Canonicalise, Measured } from '../evidence.ts'
 import type { TextNearSettings } from '../settings.ts'
 import {
   ERRORS,
@@ -39,9 +39,15 @@ export interface ProbedText {
 /** Of texts up to this length, sketch and hashes together cost no more than a sketch. */
 const HASHED_BYTES_MAX = 2 * 1024
 
-/** Of a text in canonical form. */
+/** A text as it was given, and in canonical form. */
+export interface TextToProbe {
+  readonly original: Bytes
+  readonly form: Bytes
+  readonly canonicalise: Canonicalise
+}
+
 export function probeText(
-  text: Bytes,
+  { original, form, canonicalise }: TextToProbe,
   {
     profile: asked,
     similarityMin,
@@ -49,22 +55,23 @@ export function probeText(
   }: Pick<TextNearSettings, 'profile' | 'similarityMin' | 'slots'>,
   partitionOf: (profile: ShingleProfile) => Buffer,
 ): ProbedText {
-  const profiles = profilesOf(text, asked, similarityMin)
+  const profiles = profilesOf(form, asked, similarityMin)
   const probes: TextProbe[] = []
   let first: Measured | undefined
   for (const one of profiles) {
     const options = { profile: one, slots }
     const { sketch, hashes } =
-      text.byteLength > HASHED_BYTES_MAX
-        ? { sketch: sketchOf(text, options), hashes: undefined }
-        : sketchWithHashes(text, options)
-    const own = Measured.ofText(text, one, hashes)
+      form.byteLength > HASHED_BYTES_MAX
+        ? { sketch: sketchOf(form, options), hashes: undefined }
+        : sketchWithHashes(form, options)
+    const own = Measured.ofText(original, canonicalise, one, { form, hashes })
     first ??= own
     if (sketch.isEmpty) continue
     probes.push({ partition: partitionOf(one), signature: sketch.slots, own, profile: one })
   }
   const [profile] = profiles
-  return { profile, own: first ?? Measured.ofText(text, profile), probes }
+  const own = first ?? Measured.ofText(original, canonicalise, profile, { form })
+  return { profile, own, probes }
 }
 
 export class TextScheme implements SignatureScheme<Uint16Array, Measured> {

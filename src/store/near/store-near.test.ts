@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterEach, describe, expect, it } from 'vitest'
 
-import { edited, exactSimilarity, textOf } from '../../../test/texts/near-texts.ts'
+import { edited, exactSimilarity, lettersOf, textOf } from '../../../test/texts/near-texts.ts'
 import { cell, type Range, type Row, type Scope, type Space } from '../../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
@@ -430,7 +430,7 @@ describe('several views of one store', () => {
     const { store: one, path } = await openOnDisk()
     const { store: other } = await openOnDisk({}, path)
     const puts = Array.from({ length: 40 }, (_, at) =>
-      (at % 2 ? one : other).put(`k${at}`, edited(A, 1, `m${at}`)),
+      (at % 2 ? one : other).put(`k${at}`, edited(A, 1, `m${lettersOf(at)}`)),
     )
     const outcomes = (await Promise.all(puts)).map(({ content }) => content)
     expect(outcomes.filter((content) => content === 'new')).toHaveLength(1)

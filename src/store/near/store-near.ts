@@ -23,11 +23,13 @@ import {
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import {
   type Candidate,
+  guardedJudgement,
   type Hit,
   LinkGraph,
   Matcher,
   MatchIndex,
   Measured,
+  type Measurement,
   partitionKey,
   probeText,
   type Searched,
@@ -43,6 +45,7 @@ import {
   payloadCodec,
   storeNear,
 } from './rows.ts'
+import { type Refused, originOf } from '../receipt.ts'
 import { contents, digests, type Known, partCount, partKey } from '../rows.ts'
 import type { NearSettings, OpenedSettings } from '../settings.ts'
 
@@ -67,7 +70,7 @@ export interface NearValue {
   /** Its own probe first; none for a text without a word or a letter. */
   readonly probes: readonly TextProbe[]
   /** How similar it is to candidates that were measured before its transaction. */
-  readonly measured?: Map<string, number>
+  readonly measured?: Map<string, Measurement>
 }
 
 /** A value that may have to be compared, made ready once, if it turns out to be new. */
@@ -133,7 +136,7 @@ export class StoreNear {
     const { similarityMin } = settings
     const readEvidence = (candidate: Candidate<TextProbe, Payload>) => this.#read(candidate)
     this.index = new MatchIndex(storeNear, scheme, { serial, candidatesMax, bucketMax })
-    const policy = { similarityMin, readEvidence }
+    const policy = { similarityMin, readEvidence, judgement: guardedJudgement(settings.guards) }
     this.#matcher = new Matcher(this.index, scheme, payloadCodec, policy)
     this.graph = new LinkGraph(nearLinks, {
       countsRepresentatives: false,
@@ -148,8 +151,9 @@ export class StoreNear {
 
   prepare(value: Bytes): NearValue | NotCompared {
     if (value.byteLength > NEAR_BYTES_MAX) return 'too-large'
-    const text = this.#textOf(value)
-    if (text === undefined) return 'not-text'
+    const form = this.#formOf(value)
+    if (form === undefined) return 'not-text'
+    const text = { original: value, form, canonicalise: this.#canonicalise }
     const { probes } = probeText(text, this.settings, (profile) => this.#partition(profile))
     return { probes, measured: new Map() }
   }
@@ -176,6 +180,23 @@ export class StoreNear {
   /** What a hit relies on: the row that goes when the representative does. */
   relied({ probe, id }: NearHit): Cell<unknown> {
     return this.#matcher.representative(probe.partition, id)
+  }
+
+  /** The most similar that is not the same, and why it is not. */
+  *refusedOf(hit: NearHit | undefined): Transaction<Refused | undefined> {
+    const vetoes = hit?.verdict?.vetoes
+    if (!hit || !vetoes) return undefined
+    const [known] = yield* glance(cell(digests, hit.payload.digest))
+    return known && { of: originOf(known), similarity: hit.similarity, vetoes }
+  }
+
+  /** The same for the bytes of a content that is linked to nothing. */
+  *refusedBy(own: Pick<Known, 'id'>, value: Bytes): Transaction<Refused | undefined> {
+    const prepared = this.prepare(value)
+    if (typeof prepared === 'string') return undefined
+    const counts = ({ id }: { readonly id: Bytes }) => !equalBytes(id, own.id)
+    const { refused } = yield* this.search(prepared, undefined, { counts })
+    return yield* this.refusedOf(refused)
   }
 
   /** Makes a content a representative. */
@@ -254,8 +275,13 @@ export class StoreNear {
   /** How similar a value is to the bytes of a representative of this group; `undefined`: they do not compare. */
   similarity({ probes }: NearValue, group: Bytes, other: Bytes): number | undefined {
     const probe = probes.find((one) => equalBytes(one.partition, group))
-    const text = probe && this.#textOf(other)
-    return text && probe?.own.similarityTo(Measured.ofText(text, probe.profile))
+    const measured = probe && this.#measuredOf(other, probe.profile)
+    return measured && probe?.own.similarityTo(measured)
+  }
+
+  #measuredOf(value: Bytes, profile: ShingleProfile): Measured | undefined {
+    const form = this.#formOf(value)
+    return form && Measured.ofText(value, this.#canonicalise, profile, { form })
   }
 
   /** The text of a representative, from its content. */
@@ -265,20 +291,22 @@ export class StoreNear {
     const cells = Array.from({ length: parts }, (_, part) => cell(contents, partKey(id, part)))
     const found = yield* read(...cells)
     const value = Buffer.concat(found.map((part) => part ?? EMPTY))
-    const text = value.byteLength === bytes ? this.#textOf(value) : undefined
     // What is damaged is like nothing; verify finds it.
-    return text && Measured.ofText(text, probe.profile)
+    return value.byteLength === bytes ? this.#measuredOf(value, probe.profile) : undefined
   }
 
-  #textOf(value: Bytes): Bytes | undefined {
-    if (!this.#canonical) {
-      throw new PrestigeError(
-        'SETTINGS_MISMATCH',
-        'This store compares texts by a canonical function. Give the same function when opening it.',
-      )
-    }
+  readonly #canonicalise = (value: Bytes): Bytes => {
+    if (this.#canonical) return asBuffer(this.#canonical.canonicalise(value))
+    throw new PrestigeError(
+      'SETTINGS_MISMATCH',
+      'This store compares texts by a canonical function. Give the same function when opening it.',
+    )
+  }
+
+  /** The canonical form of a text. */
+  #formOf(value: Bytes): Bytes | undefined {
     try {
-      return asBuffer(this.#canonical.canonicalise(value))
+      return this.#canonicalise(value)
     } catch (error) {
       if (error instanceof PrestigeError && error.code === 'UNREADABLE_VALUE') return undefined
       throw error

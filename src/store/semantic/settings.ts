@@ -74,7 +74,8 @@ export class SemanticOpening {
   ): StoreSemantic {
     const { options, embedder } = this
     embedder.expect(settings)
-    const guards = readGuards(settings.guards)
+    // Guards of later versions than those recorded are off.
+    const guards = { ...readGuards(false), ...settings.guards }
     return new StoreSemantic({ backend, settings, embedder, options, guards, partBytes, path })
   }
 }

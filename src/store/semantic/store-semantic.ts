@@ -27,7 +27,7 @@ import {
 import { type Guards } from '../../compare/index.ts'
 import { decodeReference, semanticPending } from './rows.ts'
 import type { Notes } from '../observe.ts'
-import { Arbiter, type Asking, type SemanticVeto } from './arbiter.ts'
+import { Arbiter, type Asking } from './arbiter.ts'
 import type { CheckedSemanticOptions } from './options.ts'
 import { RecentVectors, VectorRows, WINDOWS_MAX } from './vectors.ts'
 import {
@@ -38,7 +38,7 @@ import {
   SemanticView,
   START,
 } from './view.ts'
-import { type ContentOrigin, originOf } from '../receipt.ts'
+import { originOf, type Refused } from '../receipt.ts'
 import { Turns } from '../turns.ts'
 import { digests, type Known } from '../rows.ts'
 import { findBytes } from '../transactions/get.ts'
@@ -51,13 +51,6 @@ export interface SemanticHit {
   readonly digest: Buffer
   readonly similarity: number
   readonly isJudged: boolean
-}
-
-/** The nearest that a text is not the same as, although its vectors are near enough. */
-export interface Refused {
-  readonly of: ContentOrigin
-  readonly similarity: number
-  readonly vetoes: readonly SemanticVeto[]
 }
 
 /** What was found out about a text before a transaction. */

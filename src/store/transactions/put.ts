@@ -7,7 +7,14 @@ import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
-import { type Evidence, hex, type KeyOutcome, PutOrigin, type Receipt } from '../receipt.ts'
+import {
+  type Evidence,
+  hex,
+  type KeyOutcome,
+  PutOrigin,
+  type Receipt,
+  type Refused,
+} from '../receipt.ts'
 import type { NearHit, NearInput, NearValue, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
 import { forgetReference, type Gc, type Keeping, release } from './release.ts'
@@ -89,6 +96,8 @@ interface Scene {
 interface NearScene {
   readonly value: NearValue
   readonly hit: NearHit | undefined
+  /** Where there is no hit: the most similar that is not the same. */
+  readonly refused?: Refused | undefined
   /** The content of the hit. */
   readonly known: Known | undefined
   readonly passedOver: number
@@ -211,12 +220,13 @@ function* lookNear(
 ): Transaction<Scene | 'measure'> {
   const { near } = keeping
   if (!near) return scene
-  const { hits, relied, passedOver, deferred } = yield* near.searchBriefly(value, scope)
+  const { hits, refused, relied, passedOver, deferred } = yield* near.searchBriefly(value, scope)
   if (deferred > 0) return 'measure'
   const [hit] = hits
   if (hit === undefined) {
     scope.rely(...relied)
-    return { ...scene, near: { value, hit, known: undefined, passedOver } }
+    const apart = yield* near.refusedOf(refused)
+    return { ...scene, near: { value, hit, refused: apart, known: undefined, passedOver } }
   }
   scope.rely(near.relied(hit))
   const known = yield* near.knownOf(hit)
@@ -345,7 +355,7 @@ function receiptOf(
   expiresAt: number | undefined,
 ): Receipt {
   const { known, form, near, meant, notCompared } = scene
-  const refused = meant?.meaning.refused
+  const refused = meant?.meaning.refused ?? near?.refused
   const contentId = hex(id)
   const bytes = prepared.value.byteLength
   const of = known ?? form ?? near?.known ?? meant?.known
