@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path'
 
 import { randomWords } from '../src/fingerprint/mix.ts'
+import { lettersOf } from './texts/near-texts.ts'
 
 export interface Doc {
   readonly id: string
@@ -14,7 +15,7 @@ export interface Doc {
 /** Texts that share nothing to speak of. */
 export function textMaker(seed: number): (words?: number) => string {
   const next = randomWords(seed)
-  return (words = 60) => Array.from({ length: words }, () => (next() >>> 8).toString(36)).join(' ')
+  return (words = 60) => Array.from({ length: words }, () => lettersOf(next() >>> 8)).join(' ')
 }
 
 /** Of ten documents, one is there twice, one nearly, and one in another case. */

@@ -252,8 +252,7 @@ function* begin<P extends AnyProbe>(
   count(scope, groupKey, 'clusters', 1)
   count(scope, groupKey, 'passedOver', found.passedOver > 0 ? 1 : 0)
   const refused = refusedOf(found.refused)
-  const made: Ended = { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found) }
-  return refused ? { ...made, refused } : made
+  return { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found), refused }
 }
 
 /** It belongs to a cluster. */

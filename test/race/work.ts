@@ -1,7 +1,7 @@
 /** What the workers of a race are given: the same values and near duplicates over and over, in a seeded order. */
 
 import { seededRandom } from '../../src/backends/simulated/backend.ts'
-import { edited, textOf } from '../texts/near-texts.ts'
+import { edited, lettersOf, textOf } from '../texts/near-texts.ts'
 
 export type Delivery =
   | { readonly kind: 'put'; readonly key: string; readonly value: string }
@@ -46,7 +46,7 @@ export function workOf(options: WorkOptions): Delivery[] {
     const text = textOf(seed + 1_000_000 + cluster, 120)
     for (let member = 0; member < members; member++) {
       // One word of 120 takes five shingles along: all pairs are about 0.9 alike.
-      const variant = member === 0 ? text : edited(text, 1, `m${member}x`)
+      const variant = member === 0 ? text : edited(text, 1, `m${lettersOf(member)}x`)
       for (let copy = 0; copy < IDENTICAL; copy++) {
         work.push({ kind: 'resolve', cluster, text: variant })
       }

@@ -27,7 +27,15 @@ import { documentsIn, groupOf, keptIn } from './corpus-outputs.ts'
 const LEASE_MS = 5000
 /** As the smallest engine has it, but for rows: those of a run hold its whole config. */
 const LIMITS = { keyBytesMax: 2048, valueBytesMax: 2048, cellsMax: 100 }
-const NEAR = { threshold: 0.6, profile: 'words-1', slots: 64, bands: 16, rows: 1 } as const
+// Short texts, of which a word may be another.
+const NEAR = {
+  threshold: 0.6,
+  profile: 'words-1',
+  slots: 64,
+  bands: 16,
+  rows: 1,
+  guards: false,
+} as const
 
 export interface CorpusReport {
   readonly steps: number

@@ -34,7 +34,8 @@ interface Regime {
   readonly ttl: boolean
 }
 
-const COMMON = { threshold: 0.6, profile: 'chars-3', slots: 64, cacheMs: 0 } as const
+// Clusters are checked by similarities alone.
+const COMMON = { threshold: 0.6, profile: 'chars-3', slots: 64, cacheMs: 0, guards: false } as const
 const REGIMES: readonly Regime[] = [
   { name: 'all bands', options: { ...COMMON, bands: 48, rows: 1 }, misses: false, ttl: false },
   { name: 'few bands', options: { ...COMMON, bands: 3, rows: 3 }, misses: true, ttl: false },
