@@ -7,7 +7,7 @@
  *     npm install --prefix DIRECTORY @unicode/unicode-15.0.0
  *     npx tsx scripts/make-case-folding.ts DIRECTORY
  *
- * Not here: the database. The project needs 6 KB of its many megabytes.
+ * Not here: the database. The project needs 7 KB of its many megabytes.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -36,9 +36,12 @@ const common = (await load('Case_Folding/C/code-points')) as Map<number, number>
 const full = (await load('Case_Folding/F/code-points')) as Map<number, number[]>
 const whiteSpace = (await load('Binary_Property/White_Space/code-points')) as number[]
 const unassigned = (await load('General_Category/Unassigned/code-points')) as number[]
+const ignorable = await property('Default_Ignorable_Code_Point')
+// Safe: it documents a Map from code points to names.
+const names = (await load('Names/index')) as Map<number, string>
 
 requireFirstPlane([...full.keys(), ...[...full.values()].flat(), ...whiteSpace])
-writeFileSync(target, source())
+writeFileSync(target, source(await asciiMarks()))
 
 async function load(property: string): Promise<unknown> {
   const file = join(installed ?? '', 'node_modules/@unicode/unicode-15.0.0', `${property}.mjs`)
@@ -47,10 +50,77 @@ async function load(property: string): Promise<unknown> {
   throw new Error(`${file} has no default export`)
 }
 
-function source(): string {
+async function property(name: string): Promise<number[]> {
+  return (await load(`Binary_Property/${name}/code-points`)) as number[] // safe: as above
+}
+
+/**
+ * Marks that are written in place of an ASCII one, by their properties and names. An earlier rule goes first.
+ *
+ * 1. Quotation_Mark: a single one is ', any other is ". So are 〈〉《》, and letters and primes that people
+ *    write as apostrophes.
+ * 2. Dash: -; one that is a wave: ~.
+ * 3. Other punctuation (Po) with a name that ends like the name of an ASCII mark: that mark. Not those that open a
+ *    sentence (INVERTED, INITIAL).
+ * 4. Any other Sentence_Terminal, for example a danda: the full stop. Not the interrobang.
+ * 5. CJK brackets that are not quotes: [ and ].
+ */
+async function asciiMarks(): Promise<Map<number, string>> {
+  const marks = new Map<number, string>()
+  const add = (points: Iterable<number>, markOf: (name: string) => string | undefined): void => {
+    for (const point of points) {
+      const mark = markOf(names.get(point) ?? '')
+      if (mark !== undefined && point > 0x7f && !marks.has(point)) marks.set(point, mark)
+    }
+  }
+  const quotes = await property('Quotation_Mark')
+  add(quotes, (name) => (/\bSINGLE\b|FULLWIDTH APOSTROPHE/.test(name) ? "'" : '"'))
+  add([0x300a, 0x300b, 0x5f4], () => '"')
+  add([0x3008, 0x3009, 0x2b9, 0x2bb, 0x2bc, 0x55a, 0x5f3, 0x2032], () => "'")
+  add(await property('Dash'), (name) => (/\b(WAVE|WAVY|SWUNG)\b/.test(name) ? '~' : '-'))
+  const other = (await load('General_Category/Other_Punctuation/code-points')) as number[]
+  add(other, namedMark)
+  const terminal = await property('Sentence_Terminal')
+  add(terminal, (name) => (name === 'INTERROBANG' ? undefined : '.'))
+  add([0x3010, 0x3014, 0x3016, 0x3018, 0x301a], () => '[')
+  add([0x3011, 0x3015, 0x3017, 0x3019, 0x301b], () => ']')
+  // What normalisation takes apart needs no row.
+  const isWhole = (point: number): boolean => {
+    const text = String.fromCodePoint(point)
+    return text.normalize('NFKD') === text
+  }
+  return new Map([...marks].filter(([point]) => isWhole(point)))
+}
+
+function namedMark(name: string): string | undefined {
+  if (/\b(INVERTED|INITIAL)\b/.test(name)) return undefined
+  const [, last = ''] =
+    /\b(COMMA|SEMICOLON|COLON|QUESTION MARK|EXCLAMATION MARK|FULL STOP)$/.exec(name) ?? []
+  const ascii: Readonly<Record<string, string>> = {
+    COMMA: ',',
+    SEMICOLON: ';',
+    COLON: ':',
+    'QUESTION MARK': '?',
+    'EXCLAMATION MARK': '!',
+    'FULL STOP': '.',
+  }
+  return ascii[last]
+}
+
+function packMarks(marks: ReadonlyMap<number, string>): string[] {
+  let before = 0
+  return [...marks].toSorted(byPoint).map(([point, mark]) => {
+    const gap = point - before
+    before = point
+    return `${base36(gap)}:${base36(mark.charCodeAt(0))}`
+  })
+}
+
+function source(marks: ReadonlyMap<number, string>): string {
   return [
     '/**',
-    ' * Unicode 15.0: case foldings (statuses C and F), White_Space, and unassigned code points.',
+    ' * Unicode 15.0: case foldings (statuses C and F), White_Space, unassigned and default-ignorable',
+    ' * code points, and marks that are written in place of an ASCII one.',
     ' *',
     ' * Made by `scripts/make-case-folding.ts`; change that, never this. Numbers are in base 36;',
     ' * `unicode-tables.ts` says how they are packed. Unicode data is copyright Unicode, Inc. and',
@@ -61,6 +131,8 @@ function source(): string {
     constant('fullFoldings', [...full].toSorted(byPoint).map(packFull)),
     constant('whiteSpace', packSpans(spansOf(whiteSpace))),
     constant('unassigned', packSpans(spansOf(unassigned))),
+    constant('ignorable', packSpans(spansOf(ignorable))),
+    constant('asciiMarks', packMarks(marks)),
   ].join('\n')
 }
 

@@ -1,8 +1,9 @@
 /**
- * Canonical text, block by block: white space collapsed, ASCII lowered, and how far a text is as it should be.
+ * Canonical text, block by block: white space collapsed, ASCII lowered, and text settled as far as that can be done
+ * code point by code point.
  *
  * A caller puts up to 64 KiB at `input()` and finds what became of it at `output()`. Nothing is kept between calls
- * but the table of what is known about code points, which the caller writes.
+ * but how far a block is settled, and the tables of what is known about code points, which the caller writes.
  */
 
 const SPACE: i8 = 0x20
@@ -11,11 +12,25 @@ const INPUT: usize = memory.data(65600, 16)
 const OUTPUT: usize = memory.data(65600, 16)
 /** For every eight bits, the places of those that are 1: what is kept of eight bytes moves together. */
 const PLACES: usize = memory.data(2048, 16)
-/** One byte a code point: 0 unknown, 1 stands for itself, 2 does not. */
-const KINDS: usize = memory.data(131072, 16)
+/**
+ * For every form a table, one byte a code point: 0 unknown, 1 and 3 inert, 2 not inert, 4 removed; from 32 on, the
+ * ASCII character that it becomes.
+ */
+const KINDS: usize = memory.data(393216, 16)
 const KINDS_END: u32 = 0x20000
 
-const INERT: u8 = 1
+const IS_INERT: u32 = 1
+const REMOVED: u32 = 4
+const ASCII: u32 = 32
+
+/** Places in the input and the output: where the text is settled, and where the last code point begins that is kept. */
+const STATE: usize = memory.data(20, 16)
+const AT: usize = 0
+const MADE: usize = 4
+const KEPT_AT: usize = 8
+const KEPT_MADE: usize = 12
+/** All bits of the kinds of what was inert. */
+const SEEN: usize = 16
 
 export function input(): usize {
   return INPUT
@@ -27,6 +42,10 @@ export function output(): usize {
 
 export function kinds(): usize {
   return KINDS
+}
+
+export function state(): usize {
+  return STATE
 }
 
 /** To be called once, first. */
@@ -79,25 +98,64 @@ function pack(to: usize, bytes: v128, bits: u32, from: i8): usize {
   return to + <usize>popcnt(bits)
 }
 
-/** Where the first code point is that does not stand for itself, or is not known. The bytes are UTF-8. */
-export function inertUntil(length: u32): u32 {
+/** Settling begins at this place of the input, and at the first of the output. */
+export function begin(from: u32): void {
+  store<u32>(STATE, from, AT)
+  store<u32>(STATE, 0, MADE)
+  store<u32>(STATE, from, KEPT_AT)
+  store<u32>(STATE, 0, KEPT_MADE)
+  store<u32>(STATE, 0, SEEN)
+}
+
+/**
+ * Goes on to the first code point that is not settled by itself, or not known: what is inert is copied, what becomes
+ * ASCII or is removed does so. The bytes are UTF-8.
+ */
+export function settle(length: u32, form: u32): void {
+  const kinds = KINDS + <usize>(form * KINDS_END)
   const end = INPUT + length
-  let at = INPUT
+  let at = INPUT + load<u32>(STATE, AT)
+  let to = OUTPUT + load<u32>(STATE, MADE)
+  let keptAt = INPUT + load<u32>(STATE, KEPT_AT)
+  let keptTo = OUTPUT + load<u32>(STATE, KEPT_MADE)
+  let seen = load<u32>(STATE, SEEN)
   while (at < end) {
-    if (at + 16 <= end && i8x16.bitmask(v128.load(at)) == 0) {
-      at += 16
-      continue
-    }
     const lead = <u32>load<u8>(at)
     if (lead < 0x80) {
-      at++
+      // What is copied behind the ASCII characters, or behind the end, is overwritten or never read.
+      const bytes = v128.load(at)
+      v128.store(to, bytes)
+      const others = <u32>i8x16.bitmask(bytes)
+      let count: usize = others == 0 ? 16 : <usize>ctz(others)
+      count = min(count, end - at)
+      at += count
+      to += count
+      keptAt = at - 1
+      keptTo = to - 1
       continue
     }
     const point = pointAt(at, lead)
-    if (point >= KINDS_END || load<u8>(KINDS + point) != INERT) break
-    at += lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
+    if (point >= KINDS_END) break
+    const kind = <u32>load<u8>(kinds + point)
+    const size: usize = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
+    if (kind >= ASCII) {
+      keptAt = at
+      keptTo = to
+      store<u8>(to++, <u8>kind)
+    } else if ((kind & IS_INERT) != 0) {
+      keptAt = at
+      keptTo = to
+      store<u32>(to, load<u32>(at))
+      to += size
+      seen |= kind
+    } else if (kind != REMOVED) break
+    at += size
   }
-  return <u32>(min(at, end) - INPUT)
+  store<u32>(STATE, <u32>(at - INPUT), AT)
+  store<u32>(STATE, <u32>(to - OUTPUT), MADE)
+  store<u32>(STATE, <u32>(keptAt - INPUT), KEPT_AT)
+  store<u32>(STATE, <u32>(keptTo - OUTPUT), KEPT_MADE)
+  store<u32>(STATE, seen, SEEN)
 }
 
 function pointAt(at: usize, lead: u32): u32 {

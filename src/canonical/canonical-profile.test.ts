@@ -37,11 +37,12 @@ describe('the built-in profiles', () => {
     ['none', ' A\tÉ\u3000\ufb01 ', ' A\tÉ\u3000\ufb01 '],
     ['whitespace', ' A\t\nÉ \u3000\ufb01 ', 'A É \u3000\ufb01'],
     ['ascii-case', ' A\t\nÉ \u3000\ufb01 ', 'a É \u3000\ufb01'],
-    ['unicode', ' A\t\nÉ \u3000\ufb01 ', 'a é fi'],
+    ['unicode', ' A\t\nÉ \u3000\ufb01 ', 'a é fi', 2],
+    ['unaccented', ' A\t\nÉ \u3000\ufb01 ', 'a e fi'],
     ['json', ' {"b": 1.0, "a": "É"} ', '{"a":"É","b":1}'],
-  ] as const)('%s does what its name says', (name, text, expected) => {
+  ] as const)('%s does what its name says', (name, text, expected, version: number = 1) => {
     expect(form(name, text)).toBe(expected)
-    expect(canonicalProfile(name)).toMatchObject({ name, version: 1 })
+    expect(canonicalProfile(name)).toMatchObject({ name, version })
   })
 
   it('refuse what is not UTF-8, except none', () => {
@@ -99,7 +100,9 @@ describe('the built-in profiles', () => {
   it('refuse a name that does not exist, and list those that do', () => {
     const error = failure(() => canonicalProfile(anything('unicorn')))
     expect(error.code).toBe('INVALID_OPTIONS')
-    expect(error.message).toMatch(/none, whitespace, ascii-case, unicode, json.*found 'unicorn'/)
+    expect(error.message).toMatch(
+      /none, whitespace, ascii-case, unicode, unaccented, json.*found 'unicorn'/,
+    )
     for (const wrong of [undefined, null, 7, {}, { version: '1' }, 'toString', () => 1]) {
       expect(codeOf(() => canonicalProfile(anything(wrong)))).toBe('INVALID_OPTIONS')
     }

@@ -10,12 +10,20 @@
 import { types } from 'node:util'
 import { PrestigeError } from '../platform/errors.ts'
 import { jsonForm } from './json.ts'
+import { foldingRules, readingRules, unaccentedRules, type UnicodeRules } from './unicode-rules.ts'
 import { requireNormalisation, unicodeForm } from './unicode.ts'
 import { unreadable } from './unreadable.ts'
 import { requireUtf8 } from './utf8.ts'
 import { collapseSpace, collapseSpaceAndLower } from './white-space.ts'
 
-export const canonicalNames = ['none', 'whitespace', 'ascii-case', 'unicode', 'json'] as const
+export const canonicalNames = [
+  'none',
+  'whitespace',
+  'ascii-case',
+  'unicode',
+  'unaccented',
+  'json',
+] as const
 
 export type CanonicalName = (typeof canonicalNames)[number]
 
@@ -37,6 +45,8 @@ export interface CanonicalProfile {
   readonly name: string
   /** Changes whenever the canonical bytes of any value may change. */
   readonly version: number | string
+  /** Values of which the form is empty are the same only where their bytes are. */
+  readonly keepsBlanksApart: boolean
   /**
    * The canonical bytes of a value; the array itself when it is canonical already. Never changes
    * its input, and needs no `this`. Throws UNREADABLE_VALUE when the profile cannot read the value.
@@ -57,16 +67,34 @@ const builtIn: Readonly<Record<CanonicalName, CanonicalProfile>> = {
     requireUtf8(bytes, 'ascii-case')
     return collapseSpaceAndLower(bytes, scratch)
   }),
-  unicode: profile('unicode', 1, unicodeForm),
+  unicode: unicodeProfile('unicode', 2, readingRules),
+  unaccented: unicodeProfile('unaccented', 1, unaccentedRules),
   json: profile('json', 1, jsonForm),
 }
 
-/** Throws INVALID_OPTIONS for an unknown name or a function without a usable version. */
-export function canonicalProfile(input: CanonicalInput): CanonicalProfile {
+/** Of values that were written with them; nothing new is. */
+const earlier: readonly CanonicalProfile[] = [unicodeProfile('unicode', 1, foldingRules)]
+
+/** A profile as it is recorded beside what was written with it. */
+export interface RecordedProfile {
+  readonly name: string
+  readonly version: number | string
+}
+
+/**
+ * The latest version of a profile; of one that was recorded under the same name, the version that was.
+ * Throws INVALID_OPTIONS for an unknown name or a function without a usable version.
+ */
+export function canonicalProfile(
+  input: CanonicalInput,
+  recorded?: RecordedProfile,
+): CanonicalProfile {
   if (isCanonicalFunction(input)) return functionProfile(input)
   if (!isCanonicalName(input)) throw unknownProfile(input)
-  if (input === 'unicode') requireNormalisation()
-  return builtIn[input]
+  const latest = builtIn[input]
+  if (input === 'unicode' || input === 'unaccented') requireNormalisation(input)
+  if (recorded?.name !== input) return latest
+  return earlier.find((one) => one.name === input && one.version === recorded.version) ?? latest
 }
 
 function functionProfile(input: CanonicalFunction): CanonicalProfile {
@@ -106,14 +134,25 @@ function describe(result: unknown): string {
   return types.isPromise(result) ? 'a promise' : 'another object'
 }
 
+function unicodeProfile(
+  name: CanonicalName,
+  version: number,
+  rules: UnicodeRules,
+): CanonicalProfile {
+  const form = (bytes: Uint8Array, scratch?: Buffer) => unicodeForm(rules, bytes, scratch)
+  return profile(name, version, form, rules !== foldingRules)
+}
+
 function profile(
   name: string,
   version: number | string,
   form: (bytes: Uint8Array, scratch?: Buffer) => Uint8Array,
+  keepsBlanksApart = false,
 ): CanonicalProfile {
   return Object.freeze({
     name,
     version,
+    keepsBlanksApart,
     canonicalise: (bytes: Uint8Array, scratch?: Buffer) =>
       originalIfEqual(bytes, form(bytes, scratch)),
   })

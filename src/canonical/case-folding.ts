@@ -1,5 +1,6 @@
 /**
- * Unicode 15.0: case foldings (statuses C and F), White_Space, and unassigned code points.
+ * Unicode 15.0: case foldings (statuses C and F), White_Space, unassigned and default-ignorable
+ * code points, and marks that are written in place of an ASCII one.
  *
  * Made by `scripts/make-case-folding.ts`; change that, never this. Numbers are in base 36;
  * `unicode-tables.ts` says how they are packed. Unicode data is copyright Unicode, Inc. and
@@ -83,3 +84,24 @@ export const unassigned =
   'a 4u 1k t d 18 4 9 7 2 e 6 4a rc 4 h 3 d 3 3b 4 2n 6 c 4 1 f c 4 1k 8 a 6 14 8 u 2 2 26 9g ' +
   'c e 2 d 3 9 7 1a 1 7 8 e 4 9 7 9 7 43 1 1j 11 a sm wyo w 37e 6 66 2 4g2 e 5rl 2e7 f2 15u ' +
   '3t7 5 38g f975 1 u 2o 3k 6o 1e6o 1eke 2 1eke 2'
+
+export const ignorable =
+  '4t 1 ip 1 jw 1 282 2 18z 2 2d 5 1kr 5 q 5 1d g 3ck 1 14ez g 6n 1 4g 1 27 9 119j 4 43z 8 ' +
+  'h405 35s'
+
+export const asciiMarks =
+  '4r:y g:y e6:13 2:13 1:13 im:13 2:x 1:18 1:1r 17:1a 1:19 1g:19 1h:13 1:y o:18 f:1n 2:1a ' +
+  '1:1a 1:1r 51:1a 18:1a 1:1a 1:1a 1:1m 1:1m 1:1m 6r:18 1:x 1q:1a 2:1a 4:1a 1:1a 86:1a 1:1a ' +
+  '1d1:1a 1:1a lz:1a 1:18 1:1n 1:1m 1:1m 1:1r 1:1a 48:19 ha:1a 5j:1a 1:1a 5o:18 1:1a 1:1m ' +
+  '2:19 2:18 1:1a 8r:x 1:1r 9v:1a 1:1a 1:1a 1:1a 4v:1a 1:1a 3:1a 1:1a u:1a 1:1a 59:1a 1:1a ' +
+  '1u:1a 1:1a pd:19 2:19 1:19 1:19 1:19 3:13 1:13 1:13 1:13 1:y 1:y 1:y 1:y j:13 7:13 1:13 ' +
+  'l:1n 4:3i cf:19 25j:1a 1:1r 1:1r 3:1a 7t:19 3:19 k:1r 4:18 2:18 1:1n 5:19 1:19 1:1a 4:19 ' +
+  '1:18 1:y 7:18 3:18 7:x 1:1r 9:19 bo:18 1:1a 6:13 1:13 1:y 1:y 1:y 1:y 1:y 1:y 1:2j 1:2l ' +
+  '3:2j 1:2l 1:2j 1:2l 1:2j 1:2l 1:2j 1:2l 1:3i 1:y 1:y 1:y h:3i 34:19 mzi:18 1:1a 7i:18 1:1a ' +
+  '1:1r 6c:1a 1:1m 1:18 1:1n 1:1r an:1a 1:1a 2f:1a 1:1a 2o:1a 49:1a 1:1a 44:1a 1:1a 1:1a ' +
+  '41:1a 1:1a 6y:1a inf:1a 1:1a uu:19 4o:1a 1:1a 1:1a 1:1a 1:1a 19:1a 1:1a 1:1a 1:1a 5a:1a ' +
+  '1:1a 3a:1a 1:1a 1:1a 1:1a 3k:1a 1:1a 1:1r 3m:1a 1:1a 7:1a h:1a 1:1a 2h:1a 1:1a 2:1a 1:1a ' +
+  '31:1a bm:1a 1:1a 1:18 d:18 a0:1a 1:1a 6:1a 1:1a 1:1a 1:1a 1:1a 1:1a 1:1a 1:1a 1:1a 1:1a ' +
+  '1:1a 1:1a 1:1a 1:1a 1:1a 2y:1a 1:1a 6y:1a 1:1a 1:1a ee:1a 2:1a 70:1a 1:1a 2g:1a 1:1a bp:1a ' +
+  '1:1a j9:1a 1:1a 23:1a 1:1a 10t:1m 1:1m dto:1a 1:1a 3q:1a 1u:1a 1:1a c:1a nn:18 1:1a fev:1a ' +
+  '5wo:18 1:1a 1:1n 1:1m'

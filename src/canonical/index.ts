@@ -9,4 +9,9 @@
  */
 
 export { canonicalNames, canonicalProfile } from './canonical-profile.ts'
-export type { CanonicalInput, CanonicalName, CanonicalProfile } from './canonical-profile.ts'
+export type {
+  CanonicalInput,
+  CanonicalName,
+  CanonicalProfile,
+  RecordedProfile,
+} from './canonical-profile.ts'

@@ -20,21 +20,44 @@ export interface UnicodeTables {
   readonly special: ReadonlyMap<number, string>
   /** One bit for every code point that Unicode 15.0 leaves unassigned. */
   readonly unassigned: Uint32Array
+  /** One bit for every code point that is not shown, but for those that are white space. */
+  readonly ignorable: Uint32Array
+  /** Both of them. */
+  readonly rare: Uint32Array
 }
 
-let loaded: UnicodeTables | undefined
+let folding: UnicodeTables | undefined
+let reading: UnicodeTables | undefined
 
-/** Unpacked at the first call, because most processes never use the profile. */
-export function unicodeTables(): UnicodeTables {
-  loaded ??= { ...foldings(), unassigned: unassignedBits() }
-  return loaded
+/** Of version 1, where nothing is ignorable. Unpacked at the first call: most processes never use a profile. */
+export function foldingTables(): UnicodeTables {
+  if (folding) return folding
+  const unassigned = bitsOf(packed.unassigned)
+  const ignorable = new Uint32Array(unassigned.length)
+  folding = { ...foldings(), unassigned, ignorable, rare: unassigned }
+  return folding
+}
+
+/** Of version 2, where marks become those of ASCII too. */
+export function readingTables(): UnicodeTables {
+  if (reading) return reading
+  const { simple, special } = foldings()
+  for (const [point, mark] of asciiMarks()) {
+    if (point < 0x10000) simple[point] = mark
+    else special.set(point, String.fromCharCode(mark))
+  }
+  const unassigned = bitsOf(packed.unassigned)
+  const ignorable = bitsOf(packed.ignorable)
+  const rare = unassigned.map((bits, at) => bits | (ignorable[at] ?? 0))
+  reading = { simple, special, unassigned, ignorable, rare }
+  return reading
 }
 
 export function hasBit(bits: Uint32Array, index: number): boolean {
   return (((bits[index >>> 5] ?? 0) >>> (index & 31)) & 1) === 1
 }
 
-function foldings(): Pick<UnicodeTables, 'simple' | 'special'> {
+function foldings(): { readonly simple: Uint16Array; readonly special: Map<number, string> } {
   const simple = Uint16Array.from({ length: 0x10000 }, (_, unit) => unit)
   const special = new Map<number, string>()
   simple.fill(0, 0xd800, 0xe000)
@@ -72,9 +95,19 @@ function* fullFoldings(): Generator<[number, string]> {
   }
 }
 
-function unassignedBits(): Uint32Array {
+/** Packed as `gap:mark`, where the gap is counted from the point before. */
+function* asciiMarks(): Generator<[number, number]> {
+  let point = 0
+  for (const item of packed.asciiMarks.split(' ')) {
+    const [gap = '', mark = ''] = item.split(':')
+    point += fromBase36(gap)
+    yield [point, fromBase36(mark)]
+  }
+}
+
+function bitsOf(text: string): Uint32Array {
   const bits = new Uint32Array(0x110000 / 32)
-  for (const [first, count] of spans(packed.unassigned)) {
+  for (const [first, count] of spans(text)) {
     for (let point = first; point < first + count; point++) {
       bits[point >>> 5] = (bits[point >>> 5] ?? 0) | (1 << (point & 31))
     }

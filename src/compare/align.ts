@@ -29,8 +29,7 @@ export interface Alignment {
 
 export function alignTexts(a: TextInput, b: TextInput, options: AlignOptions = {}): Alignment {
   const { canonical, editsMax } = readOptions(alignOptions, options, 'How texts are aligned')
-  const isOfWords =
-    canonical === 'whitespace' || canonical === 'ascii-case' || canonical === 'unicode'
+  const isOfWords = typeof canonical === 'string' && canonical !== 'none' && canonical !== 'json'
   const shown = (text: TextInput) =>
     isOfWords ? textOf(text) : textOf(canonicalText(text, canonical))
   const first = tokensOf(shown(a))

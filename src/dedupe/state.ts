@@ -5,7 +5,14 @@
  * silently find nothing of what is there.
  */
 
-import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
+import {
+  type Backend,
+  cell,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { findSettings, writeJobSettings } from '../ledger/index.ts'
@@ -15,7 +22,7 @@ import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { Decision } from './decision/decision.ts'
-import { Engine } from './decision/engine.ts'
+import { Engine, recordedVersion } from './decision/engine.ts'
 import {
   type DocumentLike,
   type PreparedDocument,
@@ -42,8 +49,7 @@ export async function lastConfig(backend: Backend): Promise<DedupeConfig | undef
 
 /** Only a state that is there may be opened. */
 export async function requireState(backend: Backend): Promise<void> {
-  const found = await backend.read(findState)
-  if (found !== undefined) return
+  if ((await backend.read(readState)) !== undefined) return
   throw new PrestigeError(
     'STORE_NOT_FOUND',
     'There is no state of this namespace at this location.',
@@ -70,13 +76,18 @@ export class State {
   /** Streams that are known to have begun. */
   readonly streams = new Set<string>()
 
-  private constructor(backend: Backend, config: DedupeConfig, prefer: Prefer | undefined) {
+  private constructor(
+    backend: Backend,
+    config: DedupeConfig,
+    prefer: Prefer | undefined,
+    formVersion: number | undefined,
+  ) {
     this.backend = backend
     this.config = config
-    this.engine = new Engine(config, backend.serial, prefer)
+    this.engine = new Engine(config, backend.serial, prefer, formVersion)
     const { valueBytesMax, cellsMax } = backend.limits
-    this.preparing = { config, valueBytesMax, cellsMax }
-    this.#preparer = new Preparer(config, valueBytesMax, cellsMax)
+    this.preparing = { config, valueBytesMax, cellsMax, formVersion }
+    this.#preparer = new Preparer(config, valueBytesMax, cellsMax, formVersion)
   }
 
   static async open(
@@ -84,7 +95,8 @@ export class State {
     config: DedupeConfig,
     { prefer, embedder, compares = true }: StateOptions = {},
   ): Promise<State> {
-    const state = new State(backend, await withRecorded(backend, config), prefer)
+    const filled = await withRecorded(backend, config)
+    const state = new State(backend, filled, prefer, await formVersionOf(backend))
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
@@ -216,7 +228,7 @@ function* decideAll(
 /** What was not said is as the state has it: defaults may have been others when it was made. */
 async function withRecorded(backend: Backend, config: DedupeConfig): Promise<DedupeConfig> {
   await upgrade(backend)
-  const found = await backend.read(findState)
+  const found = await backend.read(readState)
   if (!found) return config
   const { near, simhash } = config
   // safe: settingsOf wrote them
@@ -240,16 +252,17 @@ function withGuards(near: unknown): unknown {
   return near && { ...near, guards: recordedGuards(near) }
 }
 
-function* findState(): Transaction<Settings | undefined> {
-  // safe: only keepSettings and an upgrade write the row
-  return (yield* read(SETTINGS))[0] as Settings | undefined
+/** A profile's name means the version that a state has. */
+async function formVersionOf(backend: Backend): Promise<number | undefined> {
+  const form = (await backend.read(readState))?.['canonical']
+  return typeof form === 'string' ? recordedVersion(form) : undefined
 }
 
-function settingsOf({ config, settings, meaning }: Engine): Settings {
-  const { canonical, simhash, chunks, near } = config
+function settingsOf({ config, form, settings, meaning }: Engine): Settings {
+  const { simhash, chunks, near } = config
   return {
     format: FORMAT_VERSION,
-    canonical: canonical.profile,
+    canonical: form,
     near: near.enabled && settings,
     simhash: simhash.enabled && (simhash.profile ?? 'auto'),
     chunks: chunks.enabled && chunks.bytes,
@@ -268,9 +281,13 @@ function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {
   return wanted
 }
 
+function* readState(_scope: ReadScope): Transaction<Settings | undefined> {
+  return (yield* read(SETTINGS))[0] as Settings | undefined // safe: as in keepSettings
+}
+
 /** States of format 1 are brought to format 2, whole or, after a crash, by whoever opens the state next. */
 async function upgrade(backend: Backend): Promise<void> {
-  const settings = await backend.read(findState)
+  const settings = await backend.read(readState)
   if (!settings || (settings['format'] !== 1 && !settings['isUpgrading'])) return
   // First of all: from here on, older versions refuse the state.
   const next = { ...settings, format: 2, firstFormat: 1 }

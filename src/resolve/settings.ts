@@ -136,10 +136,13 @@ function canonicalOf(
   options: ResolverOptions,
   found: ResolverSettings | undefined,
 ): CanonicalProfile {
-  if (options.canonical !== undefined) return canonicalProfile(options.canonical)
+  if (options.canonical !== undefined) {
+    return canonicalProfile(options.canonical, found?.canonical)
+  }
   const name = found?.canonical.name ?? 'unicode'
   if (!name.startsWith('function:')) {
-    return canonicalProfile(name as 'unicode') // safe: an unknown name is refused there by name
+    // safe: an unknown name is refused there by name
+    return canonicalProfile(name as 'unicode', found?.canonical)
   }
   throw new PrestigeError(
     'SETTINGS_MISMATCH',

@@ -186,9 +186,9 @@ function functionMissing(): PrestigeError {
 }
 
 /** No UTF-8 begins so: what counts as bytes never has the form of a text. */
-const UNREADABLE = Buffer.of(0xff)
+const AS_BYTES = Buffer.of(0xff)
 
-/** The digest of the canonical form. */
+/** The digest of the canonical form. Texts with nothing to see in them count as bytes, as what is unreadable does. */
 export function formOf(
   profile: CanonicalProfile,
   onUnreadable: 'error' | 'bytes',
@@ -196,10 +196,12 @@ export function formOf(
   exact: Bytes,
 ): Buffer {
   try {
-    return digestOf(profile.canonicalise(value))
+    const form = profile.canonicalise(value)
+    const isBlank = form.byteLength === 0 && profile.keepsBlanksApart
+    return digestOf(isBlank ? concat(AS_BYTES, asBuffer(exact)) : form)
   } catch (error) {
     const isUnreadable = error instanceof PrestigeError && error.code === 'UNREADABLE_VALUE'
     if (!isUnreadable || onUnreadable === 'error') throw error
-    return digestOf(concat(UNREADABLE, asBuffer(exact)))
+    return digestOf(concat(AS_BYTES, asBuffer(exact)))
   }
 }

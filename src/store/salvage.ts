@@ -81,7 +81,7 @@ export async function targetInput(
   const isUnknown = given.canonical === undefined && name.name.startsWith('function:')
   if (isUnknown) await onLost?.({ space: 'settings', reason: NO_FUNCTION })
   const canonical = isUnknown ? 'none' : (given.canonical ?? (name.name as 'none')) // safe: refused if unknown
-  const profile = isUnknown ? undefined : canonicalProfile(canonical)
+  const profile = isUnknown ? undefined : canonicalProfile(canonical, name)
   const check = new ContentCheck({ profile, sharesForms: sharesFormsOf(found) })
   const input = {
     namespace,

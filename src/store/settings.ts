@@ -115,8 +115,7 @@ export async function openSettings(
     'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic'
   >,
 ): Promise<OpenedSettings> {
-  const given = options.canonical === undefined ? undefined : canonicalProfile(options.canonical)
-  const profile = given ?? canonicalProfile('none')
+  const profile = canonicalProfile(options.canonical ?? 'none')
   const near = wantedNear(options, profile)
   const there = await backend.read(findSettings)
   // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
@@ -133,6 +132,8 @@ export async function openSettings(
   }
   try {
     const found = there ?? (await make(backend, wanted, options.create))
+    // A name means the version that the store has.
+    const given = options.canonical && canonicalProfile(options.canonical, found.canonical)
     requireAsked(found, options, given)
     if (found.semantic) requireSame('store', semantic?.differences(found.semantic) ?? [], REMEDY)
     const opened = given ?? profileOf(found)
@@ -326,12 +327,13 @@ function pointless(): PrestigeError {
   )
 }
 
-/** The profile a store names, if it is one of ours and still of the version it was written with. */
+/** The profile a store names, if it is one of ours and of a version that there is. */
 function profileOf({
   canonical: { name, version },
 }: Pick<StoreSettings, 'canonical'>): CanonicalProfile | undefined {
   if (name.startsWith('function:')) return undefined
-  const profile = canonicalProfile(name as 'none') // safe: an unknown name is refused there by name
+  // safe: an unknown name is refused there by name
+  const profile = canonicalProfile(name as 'none', { name, version })
   const differences = differencesOf(
     { canonical: versioned({ name, version }) },
     { canonical: versioned(profile) },

@@ -34,6 +34,7 @@ const canonical = [
   'whitespace',
   'ascii-case',
   'unicode',
+  'unaccented',
   'json',
 ] as const satisfies Choices<'canonical'>
 const dedup = ['exact', 'near', 'semantic', 'hybrid'] as const satisfies Choices<'dedup'>

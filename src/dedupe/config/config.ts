@@ -58,7 +58,7 @@ const canonical = v.strictObject({
   enabled: v.optional(flag('Texts with the same canonical form are duplicates.'), true),
   profile: v.optional(
     oneOf(
-      ['none', 'whitespace', 'ascii-case', 'unicode'],
+      ['none', 'whitespace', 'ascii-case', 'unicode', 'unaccented'],
       'Canonical form in which this and all later methods compare texts.',
     ),
     'unicode',

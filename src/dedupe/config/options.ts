@@ -18,7 +18,7 @@ interface Step {
 
 interface CanonicalStep extends Step {
   /** The form in which texts are compared, by all steps that follow. Default: `unicode`. */
-  readonly profile?: 'none' | 'whitespace' | 'ascii-case' | 'unicode' | undefined
+  readonly profile?: 'none' | 'whitespace' | 'ascii-case' | 'unicode' | 'unaccented' | undefined
 }
 
 interface SimHashStep extends Step {

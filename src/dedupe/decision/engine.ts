@@ -1,6 +1,8 @@
 /** What finds duplicates: the indexes of near fingerprints and of SimHash, and how texts are measured. */
 
 import { asBuffer, concat } from '../../platform/bytes.ts'
+import { versioned } from '../../platform/settings.ts'
+import type { CanonicalProfile } from '../../canonical/index.ts'
 import {
   type Backend,
   cell,
@@ -9,7 +11,6 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/index.ts'
-import { canonicalProfile } from '../../canonical/index.ts'
 import { cosineFromBits, hashVersion } from '../../fingerprint/index.ts'
 import {
   BitLayout,
@@ -28,7 +29,7 @@ import {
   TextScheme,
 } from '../../match/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
-import { nearSettingsOf, type PreparedDocument } from './prepare.ts'
+import { formProfile, nearSettingsOf, type PreparedDocument } from './prepare.ts'
 import type { Prefer } from './rank.ts'
 import type { Meanings } from './meaning.ts'
 import { evidences, meanings, near, simhash } from '../rows.ts'
@@ -49,6 +50,17 @@ export function meaningLayout(): BitLayout {
   return new BitLayout(MEANING_BITS, MEANING_BANDING, MEANING_SCAN_MAX)
 }
 
+/** The name says version 1, as it did when there was no other: `unicode`, `unicode, version 2`. */
+function recordedForm(form: CanonicalProfile): string {
+  return form.version === 1 ? form.name : versioned(form)
+}
+
+/** The version of a form that was recorded so. */
+export function recordedVersion(form: string): number {
+  const [, version = '1'] = form.split(', version ')
+  return Number(version)
+}
+
 /** What is kept with a representative is the key of its document. */
 export const keyCodec: Codec<Buffer> = { encode: (key) => key, decode: asBuffer }
 
@@ -58,6 +70,8 @@ export interface NearProbe extends TextProbe {
 
 export class Engine {
   readonly config: DedupeConfig
+  /** The canonical profile as a state records it. */
+  readonly form: string
   readonly settings: TextNearSettings
   readonly near: Matcher<NearProbe, Buffer>
   readonly simhash: Matcher<SimHashProbe, Buffer>
@@ -70,8 +84,12 @@ export class Engine {
   /** Compares copies in place of the rules. */
   readonly prefer: Prefer | undefined
 
-  constructor(config: DedupeConfig, serial: boolean, prefer?: Prefer) {
+  constructor(config: DedupeConfig, serial: boolean, prefer?: Prefer, formVersion?: number) {
     this.prefer = prefer
+    const form = formProfile(config, formVersion)
+    this.form = recordedForm(form)
+    const { canonicalise } = form
+    this.#canonicalise = canonicalise
     const { candidatesMax, bucketMax } = config.near
     const limits = { serial, candidatesMax, bucketMax }
     this.config = config
@@ -79,8 +97,6 @@ export class Engine {
     const { similarityMin, slots } = this.settings
     const scheme = new TextScheme(slots, this.settings)
     const nearIndex = new MatchIndex(near, scheme, limits)
-    const { canonicalise } = canonicalProfile(config.canonical.profile)
-    this.#canonicalise = canonicalise
     const judgement = guardedJudgement(this.settings.guards)
     const policy = { similarityMin, readEvidence: evidenceReader(canonicalise), judgement }
     this.near = new Matcher(nearIndex, scheme, keyCodec, policy)
@@ -122,14 +138,13 @@ export class Engine {
     const known = this.#partitions.get(profile)
     if (known) return known
     const { slots, hashVersion: version } = this.settings
-    const { profile: form } = this.config.canonical
-    const partition = partitionKey('dedupe', profile, String(slots), version, form)
+    const partition = partitionKey('dedupe', profile, String(slots), version, this.form)
     this.#partitions.set(profile, partition)
     return partition
   }
 
   simhashPartition(profile: string): Buffer {
-    return partitionKey('dedupe-simhash', profile, hashVersion(), this.config.canonical.profile)
+    return partitionKey('dedupe-simhash', profile, hashVersion(), this.form)
   }
 
   /** Unless it is of `self`, the document itself as it was. */

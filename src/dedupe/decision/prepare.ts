@@ -53,7 +53,7 @@ export interface PreparedDocument {
   readonly type: string | undefined
   /** Bytes of the text. */
   readonly bytes: number
-  /** The first sixteen bytes of the SHA-256 of the text, and of its canonical form. */
+  /** The first sixteen bytes of the SHA-256 of the text, and of its canonical form; twice the first where that is empty. */
   readonly digest: Uint8Array
   readonly form: Uint8Array
   /** Its own probe first. Named as in the rows of documents that wait. */
@@ -81,6 +81,8 @@ export interface DocumentLike {
 /** What a preparer is made of, for other threads. */
 export interface Preparing {
   readonly config: DedupeConfig
+  /** Of the canonical profile; absent: the latest. */
+  readonly formVersion?: number | undefined
   /** The largest row that the engine keeps. */
   readonly valueBytesMax: number
   /** How many rows a transaction takes. */
@@ -104,6 +106,12 @@ export function nearSettingsOf({ near }: DedupeConfig): TextNearSettings {
   return textNearSettings({ ...others, evidence, similarityMin: threshold })
 }
 
+/** The latest version, or that of a state. */
+export function formProfile({ canonical }: DedupeConfig, version?: number): CanonicalProfile {
+  const { profile: name } = canonical
+  return canonicalProfile(name, version === undefined ? undefined : { name, version })
+}
+
 export class Preparer {
   readonly #config: DedupeConfig
   readonly #near: TextNearSettings
@@ -111,12 +119,17 @@ export class Preparer {
   readonly #chunksMax: number
   readonly #evidenceBytesMax: number
 
-  constructor(config: DedupeConfig, valueBytesMax = Infinity, cellsMax = Infinity) {
+  constructor(
+    config: DedupeConfig,
+    valueBytesMax = Infinity,
+    cellsMax = Infinity,
+    formVersion?: number,
+  ) {
     this.#chunksMax = Math.min(CHUNKS_MAX, Math.max(0, cellsMax - OTHER_ROWS))
     this.#evidenceBytesMax = Math.min(EVIDENCE_BYTES_MAX, valueBytesMax)
     this.#config = config
     this.#near = nearSettingsOf(config)
-    this.#canonical = canonicalProfile(config.canonical.profile)
+    this.#canonical = formProfile(config, formVersion)
   }
 
   prepare(document: DocumentLike, place?: string): PreparedDocument {
@@ -127,6 +140,8 @@ export class Preparer {
     // Nothing that is kept lies in it.
     const form = asBuffer(this.#canonical.canonicalise(text, scratch))
     const looks = this.#probes(text, form)
+    const digest = shortDigest(text)
+    const isBlank = form.byteLength === 0 && this.#canonical.keepsBlanksApart
     const { simhash, semantic } = this.#config
     const isCompared = semantic.enabled && text.byteLength <= semantic.textBytesMax
     return {
@@ -137,8 +152,8 @@ export class Preparer {
       quality,
       type,
       bytes: text.byteLength,
-      digest: shortDigest(text),
-      form: shortDigest(form),
+      digest,
+      form: isBlank ? digest : shortDigest(form),
       looks,
       simhash: simhash.enabled ? simHashBits(form, simhash.profile ?? 'auto') : undefined,
       chunks: this.#chunks(form),

@@ -32,9 +32,10 @@ parentPort?.on('message', (message: ToWorker) => {
 })
 
 async function work({ preparing, shard, reading, strict }: ShardRequest): Promise<void> {
+  const { config, valueBytesMax, cellsMax, formVersion } = preparing
   try {
     for await (const batch of batchesOf(
-      new Preparer(preparing.config, preparing.valueBytesMax, preparing.cellsMax),
+      new Preparer(config, valueBytesMax, cellsMax, formVersion),
       shard,
       reading,
       strict,
