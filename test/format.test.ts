@@ -1,7 +1,7 @@
 /**
  * The stored format, row by row. What format 2 writes is in golden files; a difference here is a format change, and
- * needs a new format number. `GOLDEN=write npx vitest run test/format.test.ts` writes them again. Files of earlier
- * formats stay as they are, and must still be read.
+ * needs a new format number, or a new version of a canonical profile. `GOLDEN=write npx vitest run test/format.test.ts` writes them again. Files of earlier
+ * formats and versions (`unicode-1`) stay as they are, and must still be read.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -104,12 +104,15 @@ describe('the stored format', () => {
     expect(dump(engine)).toEqual(JSON.parse(await readFile(GOLDEN, 'utf8')))
   })
 
-  it.each([1, 2])('%i can be read, verified and written to', async (format) => {
-    const file = golden(`store-format-${format}`)
-    const engine = load(JSON.parse(await readFile(file, 'utf8')))
+  it.each([
+    ['format-1', 1, 1],
+    ['unicode-1', 2, 1],
+    ['format-2', 2, 2],
+  ])('%s can be read, verified and written to', async (name, format, version) => {
+    const engine = load(JSON.parse(await readFile(golden(`store-${name}`), 'utf8')))
     const clock = () => 1_700_000_010_000
     await using store = await openStore(new MemoryBackend({ clock }, engine))
-    expect(store.settings).toMatchObject({ format, canonical: { name: 'unicode' } })
+    expect(store.settings).toMatchObject({ format, canonical: { name: 'unicode', version } })
     expect(await store.getText('linked')).toBe('STRASSE')
     expect(await store.getText('expires')).toBe('नमस्ते')
     expect((await store.get('large'))?.byteLength).toBe(4 * 1024 * 1024 + 3)
@@ -152,12 +155,17 @@ describe('the stored format', () => {
     expect(hex(bucketKey(ids, 1, 2))).toBe(`${'07'.repeat(16)}000100000002`)
   })
 
-  it.each([1, 2])('%i of near duplicates can be read, verified and written to', async (format) => {
-    const file = golden(`near-store-format-${format}`)
+  it.each([
+    ['format-1', 1],
+    ['unicode-1', 1],
+    ['format-2', 2],
+  ])('%s of near duplicates can be read, verified and written to', async (name, version) => {
+    const file = golden(`near-store-${name}`)
     const engine = load(JSON.parse(await readFile(file, 'utf8')))
     const clock = () => 1_700_000_010_000
     await using store = await openStore(new MemoryBackend({ clock, namespace: 'own' }, engine))
-    expect(store.settings).toMatchObject({ dedup: 'near', near: { threshold: 0.85 } })
+    const near = { threshold: 0.85, canonical: { name: 'unicode', version } }
+    expect(store.settings).toMatchObject({ dedup: 'near', near })
     expect(await store.getText('linked')).toBe(`${NEAR_TEXT} end`)
     expect((await store.explain('linked'))?.of?.firstKey).toEqual(Buffer.from('first'))
     expect((await store.verify()).problems).toEqual([])
