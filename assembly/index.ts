@@ -9,8 +9,9 @@ import { feed } from './text'
 import { hash64 } from './xxhash64'
 
 export { cut } from './chunks'
-export { folded, gear, heap, reserve, results, separators, unspaced } from './memory'
+export { folded, gear, heap, reserve, results, separators, steps, unspaced } from './memory'
 export { minhash64 } from './minhash64'
+export { sample } from './sample'
 export { inspect } from './text'
 export { codeDots, codeDotsOf, denseBits, hadamardBits } from './vectors'
 

@@ -25,6 +25,11 @@ export const UNSPACED: usize = memory.data(16384, 16)
 /** 256 random words for content-defined chunks. The host writes them. */
 export const GEAR: usize = memory.data(1024, 16)
 
+/** By how much n log2 n grows with the n-th of a kind, in 65,536ths. The host writes them. */
+export const STEPS: usize = memory.data(8192, 16)
+/** How often each kind of character was seen. */
+export const COUNTS: usize = memory.data(8192, 16)
+
 export const UNITS: usize = memory.data(8192 + 256, 16)
 export const UNITS_END: usize = UNITS + 8192
 export const HASHES: usize = memory.data(32768 + 8192 + 64, 16)
@@ -46,6 +51,10 @@ export function unspaced(): usize {
 
 export function gear(): usize {
   return GEAR
+}
+
+export function steps(): usize {
+  return STEPS
 }
 
 export function folded(): usize {

@@ -116,6 +116,13 @@ const figures: Record<
       await benchLargerThanMemory(positive('scale'), print)
     },
   },
+  'edit-curves': {
+    question: 'Which edits of a text are found, by script and length?',
+    run: async (print) => {
+      const { benchEditCurves } = await import('./edit-curves.ts')
+      benchEditCurves(positive('scale'), flags.case, print)
+    },
+  },
   'semantic-quality': {
     question: 'How well does the built-in model judge meaning, with and without guards?',
     run: async (print) => {

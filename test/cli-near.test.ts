@@ -11,7 +11,7 @@ import { edited, exactSimilarity, textOf } from './texts/near-texts.ts'
 
 const A = textOf(1, 100)
 const B = `${A} end`
-const SIMILARITY = exactSimilarity(A, B, 'words-5')
+const SIMILARITY = exactSimilarity(A, B)
 const SHOWN = `${(Math.floor(SIMILARITY * 1000) / 10).toFixed(1)} %`
 
 let directory: string

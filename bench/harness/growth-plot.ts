@@ -121,3 +121,44 @@ ${marks.join('\n')}
 function told(value: number): string {
   return value >= 10 ? Math.round(value).toLocaleString('en') : value.toFixed(1)
 }
+
+const COLOURS = ['#0550ae', '#bc4c00', '#1a7f37', '#8250df']
+const CURVES = { left: 50, top: 50, width: 480, height: 200 }
+
+/** Percent by length, lengths on a logarithmic axis; every second series is dashed. */
+export function curvesPlot(
+  title: string,
+  series: Readonly<Record<string, Readonly<Record<number, number>>>>,
+): string {
+  const { left, top, width, height } = CURVES
+  const lengths = [...new Set(Object.values(series).flatMap((one) => Object.keys(one).map(Number)))]
+  const [least, most] = [Math.log(Math.min(...lengths)), Math.log(Math.max(...lengths))]
+  const x = (length: number) =>
+    Math.round(left + ((Math.log(length) - least) / (most - least)) * width)
+  const y = (percent: number) => Math.round(top + height - (percent / 100) * height)
+  const drawn = Object.entries(series).map(([name, points], at) => {
+    const path = Object.entries(points).map(([length, percent]) => `${x(+length)},${y(percent)}`)
+    const style = `stroke="${COLOURS[at >> 1]}"${at % 2 ? ' stroke-dasharray="6 4"' : ''} stroke-width="2"`
+    const row = top + 10 + at * 22
+    return `<polyline points="${path.join(' ')}" fill="none" ${style}/>
+<line x1="550" y1="${row}" x2="580" y2="${row}" ${style}/><text x="586" y="${row + 4}">${name}</text>`
+  })
+  const marks = lengths
+    .filter((length) => /^[125]0+$/.test(String(length)))
+    .map(
+      (length) =>
+        `<text x="${x(length)}" y="${top + height + 16}" text-anchor="middle">${length}</text>`,
+    )
+  const levels = [0, 50, 90, 100].map(
+    (percent) =>
+      `<line x1="${left}" y1="${y(percent)}" x2="${left + width}" y2="${y(percent)}" stroke="#ddd"/><text x="${left - 6}" y="${y(percent) + 4}" text-anchor="end">${percent} %</text>`,
+  )
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" font-family="sans-serif" font-size="12">
+<title>${title}</title>
+<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
+<text x="${left}" y="24" font-weight="bold">${title}</text>
+${[...levels, ...marks, ...drawn].join('\n')}
+<text x="${left}" y="${top + height + 36}" fill="#555">characters</text>
+</svg>
+`
+}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
+import { textOf } from '../../test/texts/near-texts.ts'
 import { randomTexts } from '../../test/texts/random-texts.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
@@ -8,6 +9,7 @@ import {
   computeBands,
   estimateSimilarity,
   jaccard,
+  profilesOf,
   shingleHashes,
   sketchOf,
 } from '../fingerprint/index.ts'
@@ -40,7 +42,7 @@ function hashOfShown(shown: string, profile: ShingleProfile): number {
 
 function allShown(bytes: Uint8Array, profile: ShingleProfile): string[] {
   const shape = shapeOf(profile)
-  if (shape === 'auto') throw new Error('never auto here')
+  if (typeof shape === 'string') throw new Error('a shape is wanted here')
   const count = allShingleHashes(bytes, shape).length
   return shingleTexts(
     bytes,
@@ -150,13 +152,22 @@ describe('two texts', () => {
     expect(compareTexts('Café abc', 'café abc', { canonical: 'none' }).similarity).toBeLessThan(1)
   })
 
-  it('are cut by the profile of the longer one, in either order', () => {
+  it('are cut by the wider of their profiles, in either order', () => {
+    const long = textOf(1, 1000)
+    const [own] = profilesOf(long, 'adaptive', 0.8)
+    expect(profilesOf('short', 'adaptive', 0.8)).not.toContain(own)
+    expect(compareTexts('short', long).profile).toBe(own)
+    expect(compareTexts(long, 'short').profile).toBe(own)
+    expect(compareTexts('人人生而自由', 'short').profile).toBe('chars-3')
+  })
+
+  it('are cut by the profile of the longer one if auto chooses, in either order', () => {
+    const auto = (a: string, b: string) => compareTexts(a, b, { profile: 'auto' }).profile
     const long = 'some words that make a long text '.repeat(10)
-    const profiles = [compareTexts('short', long), compareTexts(long, 'short')]
-    expect(profiles.map(({ profile }) => profile)).toEqual(['words-5', 'words-5'])
+    expect([auto('short', long), auto(long, 'short')]).toEqual(['words-5', 'words-5'])
     const [han, latin] = ['人人生而自由'.repeat(50), 'abc de '.repeat(43).slice(0, 300)]
-    expect(compareTexts(han, latin.replace(/ $/, 'x')).profile).toBe('codepoints-5')
-    expect(compareTexts(latin.replace(/ $/, 'x'), han).profile).toBe('codepoints-5')
+    expect(auto(han, latin.replace(/ $/, 'x'))).toBe('codepoints-5')
+    expect(auto(latin.replace(/ $/, 'x'), han)).toBe('codepoints-5')
   })
 
   it.each([

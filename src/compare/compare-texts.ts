@@ -10,18 +10,16 @@ import { type CanonicalInput, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   allShingleHashes,
-  automaticShape,
   type Banding,
   chooseBands,
+  chosenShape,
   collisionProbability,
   computeBands,
   containment,
   estimateSimilarity,
   hashVersion,
-  inspect,
   jaccard,
   requireText,
-  shapeOf,
   sharedCount,
   shingleHashes,
   type ShingleProfile,
@@ -29,6 +27,7 @@ import {
   type SimilaritySketch,
   sketchOf,
   type TextInput,
+  textMeasures,
 } from '../fingerprint/index.ts'
 import { readOptions } from '../platform/options.ts'
 import { type Reading, readingOf } from './guards/reading.ts'
@@ -37,7 +36,7 @@ import { compareOptions, type CompareOptions } from './options.ts'
 import { shingleTexts } from './shingle-texts.ts'
 
 export interface Comparison {
-  /** The profile both texts were cut by, never `auto`: `words-5`. */
+  /** The profile both texts were cut by, never `adaptive` or `auto`: `chars-5`. */
   readonly profile: string
   readonly hashVersion: string
   readonly slots: number
@@ -117,16 +116,20 @@ function readingIn(text: TextInput): Reading {
   return readingOf(typeof text === 'string' ? text : Buffer.from(text).toString())
 }
 
-/** One shape for both: by `auto`, that of the longer text, in whichever order they are given. */
+/**
+ * One shape for both, in whichever order they are given: the wider of their own by `adaptive`, because short shingles
+ * are all found in a much longer text; that of the longer text by `auto`.
+ */
 export function commonShape(a: Uint8Array, b: Uint8Array, profile: ShingleProfile): ShingleShape {
-  const fixed = shapeOf(profile)
-  if (fixed !== 'auto') return fixed
-  const [first, second] = [inspect(a), inspect(b)]
+  const [first, second] = [textMeasures(a), textMeasures(b)]
+  const [own, other] = [chosenShape(profile, first), chosenShape(profile, second)]
+  if (profile !== 'auto') return own.width >= other.width ? own : other
+  const [counts, others] = [first.counts(), second.counts()]
   const isFirst =
-    first.codePoints === second.codePoints
-      ? first.unspaced >= second.unspaced
-      : first.codePoints > second.codePoints
-  return automaticShape(isFirst ? first : second)
+    counts.codePoints === others.codePoints
+      ? counts.unspaced >= others.unspaced
+      : counts.codePoints > others.codePoints
+  return isFirst ? own : other
 }
 
 export function profileOf({ kind, width }: ShingleShape): ShingleProfile {

@@ -18,8 +18,11 @@ const whole = (min: number) =>
   given<number>((value) => isCount(value) && Number(value) >= min, `a whole number from ${min} on`)
 
 const profile = v.optional(
-  given<ShingleProfile>(isProfile, 'auto, or chars, words or codepoints with an optional width'),
-  'auto',
+  given<ShingleProfile>(
+    isProfile,
+    'adaptive, auto, or chars, words or codepoints with an optional width',
+  ),
+  'adaptive',
 )
 const canonical = v.optional(
   given<CanonicalInput>(isCanonical, 'the name of a profile or { version, canonicalise }'),
@@ -29,7 +32,7 @@ const slots = v.optional(given<number>(isCount, 'a whole number'), 128)
 
 /** How two texts are compared. */
 export interface CompareOptions {
-  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  /** How texts are cut into shingles: `adaptive`, `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `adaptive`. */
   readonly profile?: ShingleProfile | undefined
   /** The form in which texts are compared. Default: `unicode`. */
   readonly canonical?: CanonicalInput | undefined
@@ -57,7 +60,7 @@ export interface AlignOptions {
 
 /** What a threshold is chosen for. */
 export interface TuneOptions {
-  /** How texts are cut into shingles. Default: `auto`. */
+  /** How texts are cut into shingles. Default: `adaptive`. */
   readonly profile?: ShingleProfile | undefined
   /** The form in which texts are compared. Default: `unicode`. */
   readonly canonical?: CanonicalInput | undefined

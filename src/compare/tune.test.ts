@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 
 import { PrestigeError } from '../platform/errors.ts'
 import { collisionProbability } from '../fingerprint/index.ts'
+import { compareTexts } from './compare-texts.ts'
 import { thresholdSvg } from './threshold-svg.ts'
 import { chooseThreshold, type LabelledPair, type MeasuredPair, tune } from './tune.ts'
 import { rateOf, wilson } from './wilson.ts'
@@ -137,7 +138,9 @@ describe('tuning', () => {
     ]
     const { chosen, profiles } = tune(pairs)
     expect(chosen).toMatchObject({ truePositives: 3, falsePositives: 0, falseNegatives: 0 })
-    expect(profiles).toEqual({ 'chars-3': 5, 'words-5': 1 })
+    const expected = pairs.map(({ a, b }) => compareTexts(a, b).profile)
+    expect(Object.keys(profiles).toSorted()).toEqual([...new Set(expected)].toSorted())
+    expect(tune(pairs, { profile: 'auto' }).profiles).toEqual({ 'chars-3': 5, 'words-5': 1 })
     expect(tune(pairs, { profile: 'chars-2' }).profiles).toEqual({ 'chars-2': 6 })
     expect(tune(pairs, { canonical: 'none' }).chosen.falseNegatives).toBeGreaterThan(0)
   })

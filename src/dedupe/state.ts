@@ -16,7 +16,7 @@ import {
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { findSettings, writeJobSettings } from '../ledger/index.ts'
-import type { ShingleProfile } from '../fingerprint/index.ts'
+import { DEFAULT_PROFILE, type ShingleProfile } from '../fingerprint/index.ts'
 import { recordedGuards, type TextNearSettings } from '../match/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
@@ -264,7 +264,7 @@ function settingsOf({ config, form, settings, meaning }: Engine): Settings {
     format: FORMAT_VERSION,
     canonical: form,
     near: near.enabled && settings,
-    simhash: simhash.enabled && (simhash.profile ?? 'auto'),
+    simhash: simhash.enabled && (simhash.profile ?? DEFAULT_PROFILE),
     chunks: chunks.enabled && chunks.bytes,
     // Absent where meanings are not compared, as in states from before they were.
     semantic: meaning?.identity,

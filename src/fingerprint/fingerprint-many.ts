@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os'
 import { PrestigeError } from '../platform/errors.ts'
 import { startThread, Thread } from '../platform/thread.ts'
 import type { TextInput } from './kernels.ts'
-import { shapeOf, type ShingleProfile } from './shingle-profile.ts'
+import { DEFAULT_PROFILE, shapeOf, type ShingleProfile } from './shingle-profile.ts'
 import { requireSlots, type SimilaritySketch, type SketchOptions } from './similarity-sketch.ts'
 import {
   type BatchAnswer,
@@ -55,7 +55,7 @@ export class FingerprintPool {
 
   async *sketchMany(texts: Texts, options: SketchOptions = {}): AsyncGenerator<SimilaritySketch> {
     const slots = requireSlots(options.slots ?? DEFAULT_SLOTS)
-    const profile = options.profile ?? 'auto'
+    const profile = options.profile ?? DEFAULT_PROFILE
     shapeOf(profile)
     const batch = new TextBatch()
     const out: Promise<SimilaritySketch[]>[] = []

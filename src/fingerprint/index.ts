@@ -75,8 +75,15 @@ export { jaccardFrom } from './exact-similarity.ts'
 export type { KernelsName } from './kernels.ts'
 export { mix } from './mix.ts'
 export { float32Rows, float64Rows, rowInPage } from './paged-rows.ts'
-export { type ShingleShape, automaticShape, shapeOf } from './shingle-profile.ts'
+export {
+  DEFAULT_PROFILE,
+  type ShingleShape,
+  chosenShape,
+  shapeOf,
+  shapesOf,
+} from './shingle-profile.ts'
 export { requireSlots, requireText } from './similarity-sketch.ts'
 export { ID_BYTES, SlotIds } from './slot-ids.ts'
 export { textClasses } from './text-classes.ts'
-export { UNIT_BITS, allShingleHashes, decode, inspect, isIn } from './twin-text.ts'
+export { textMeasures } from './twin-sample.ts'
+export { UNIT_BITS, allShingleHashes, decode, isIn } from './twin-text.ts'

@@ -10,6 +10,7 @@ import { kernels, type TextInput } from './kernels.ts'
 import type { ShingleProfile } from './shingle-profile.ts'
 
 const PROFILES: readonly ShingleProfile[] = [
+  'adaptive',
   'auto',
   'chars',
   'words',
@@ -69,11 +70,27 @@ describe('the kernels', () => {
     }
   })
 
+  it('measure texts of all lengths like their twin, broken UTF-8 included', () => {
+    const texts = randomTexts(11)
+    for (let count = 0; count < 400; count++) {
+      const parts = Array.from({ length: 1 + texts.below(40) }, () => texts.next())
+      const text = Buffer.from(parts.join(' '))
+      const broken = randomBytes(texts, texts.below(9000)).map(
+        (byte) => byte | ((count % 2) * 0x80),
+      )
+      for (const bytes of [text, broken, Buffer.alloc(texts.below(9000), 0x80)]) {
+        expect(wasm.measures(bytes).sample()).toEqual(twin.measures(bytes).sample())
+      }
+    }
+  })
+
   it('see in a string what they see in its UTF-8', () => {
     const texts = randomTexts(8)
     for (let count = 0; count < 300; count++) {
       const text = texts.next()
-      expect(wasm.sketch(Buffer.from(text), 'auto', 64)).toEqual(wasm.sketch(text, 'auto', 64))
+      expect(wasm.sketch(Buffer.from(text), 'adaptive', 64)).toEqual(
+        wasm.sketch(text, 'adaptive', 64),
+      )
     }
   })
 

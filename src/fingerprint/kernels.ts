@@ -8,7 +8,7 @@
 import type { Bytes } from '../platform/bytes.ts'
 import { preferredKernels } from '../platform/web-assembly.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
-import type { ShingleProfile, ShingleShape, TextCounts } from './shingle-profile.ts'
+import type { ShingleProfile, ShingleShape, TextMeasures } from './shingle-profile.ts'
 import { TwinKernels } from './twin-kernels.ts'
 import { WasmKernels } from './wasm-kernels.ts'
 
@@ -38,8 +38,8 @@ export interface RawSimHash {
 
 export interface TextKernels {
   readonly name: 'wasm' | 'twin'
-  /** What `auto` decides by. */
-  counts(input: TextInput): TextCounts
+  /** What profiles choose a shape by. */
+  measures(input: TextInput): TextMeasures
   sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch
   /** The sketch, and the hashes it was made of, sorted and distinct: one pass over the text for both. */
   sketchAndHashes(input: TextInput, profile: ShingleProfile, slots: number): SketchAndHashes

@@ -11,9 +11,14 @@
  */
 
 import { PrestigeError } from '../platform/errors.ts'
+import { ADAPTIVE_WIDTHS, adaptiveWidth, likelyWidths, type TextSample } from './adaptive-width.ts'
 
 export type ShingleKind = 'chars' | 'words' | 'codepoints'
-export type ShingleProfile = 'auto' | ShingleKind | `${ShingleKind}-${number}`
+/** Profiles that choose a shape for each text. */
+export type ChoosingProfile = 'adaptive' | 'auto'
+export type ShingleProfile = ChoosingProfile | ShingleKind | `${ShingleKind}-${number}`
+
+export const DEFAULT_PROFILE = 'adaptive'
 
 /** A profile that was decided. */
 export interface ShingleShape {
@@ -24,7 +29,7 @@ export interface ShingleShape {
   readonly name: `${ShingleKind}-${number}`
 }
 
-/** What `auto` decides by. */
+/** What `auto` chooses by. */
 export interface TextCounts {
   readonly codePoints: number
   /** How many of them belong to scripts written without spaces. */
@@ -43,10 +48,10 @@ const KINDS: Record<ShingleKind, { readonly number: number; readonly width: numb
   codepoints: { number: 2, width: 5 },
 }
 
-const shapes = new Map<string, ShingleShape | 'auto'>()
+const shapes = new Map<string, ShingleShape | ChoosingProfile>()
 
-/** Reads a profile; `auto` stays open until the text is seen. */
-export function shapeOf(profile: ShingleProfile): ShingleShape | 'auto' {
+/** Reads a profile; `adaptive` and `auto` stay open until the text is seen. */
+export function shapeOf(profile: ShingleProfile): ShingleShape | ChoosingProfile {
   const known = shapes.get(profile)
   if (known !== undefined) return known
   const read = readProfile(profile)
@@ -54,8 +59,8 @@ export function shapeOf(profile: ShingleProfile): ShingleShape | 'auto' {
   return read
 }
 
-function readProfile(profile: string): ShingleShape | 'auto' {
-  if (profile === 'auto') return 'auto'
+function readProfile(profile: string): ShingleShape | ChoosingProfile {
+  if (profile === 'adaptive' || profile === 'auto') return profile
   const [, name, digits] = /^(chars|words|codepoints)(?:-([1-9]\d?))?$/.exec(profile) ?? []
   const kind = isKind(name) ? name : undefined
   const width = digits === undefined ? KINDS[kind ?? 'chars'].width : Number(digits)
@@ -64,7 +69,7 @@ function readProfile(profile: string): ShingleShape | 'auto' {
   }
   throw new PrestigeError(
     'INVALID_OPTIONS',
-    `A shingle profile is auto, or chars, words or codepoints with an optional -1 to -${SHINGLE_WIDTH_MAX}, not ${profile}.`,
+    `A shingle profile is adaptive, auto, or chars, words or codepoints with an optional -1 to -${SHINGLE_WIDTH_MAX}, not ${profile}.`,
   )
 }
 
@@ -77,20 +82,51 @@ export function kindNumber(kind: ShingleKind): number {
   return KINDS[kind].number
 }
 
+/** What can be known of a text before it is cut; each is computed when it is asked for. */
+export interface TextMeasures {
+  counts(): TextCounts
+  sample(): TextSample
+}
+
+/** The shape a profile gives a text. */
+export function chosenShape(profile: ShingleProfile, text: TextMeasures): ShingleShape {
+  const shape = shapeOf(profile)
+  if (shape === 'auto') return automaticShape(text.counts())
+  return shape === 'adaptive' ? charsShape(adaptiveWidth(text.sample())) : shape
+}
+
 /**
- * The rule of `auto`. Two versions of one text can fall on both sides of it, and then do not compare: fix
- * the profile where texts of about 200 characters meet.
+ * The shape a profile gives a text, and then those it may have given another version of that text with about this
+ * similarity: whoever looks for near duplicates looks there too.
  */
-export function automaticShape({ codePoints, unspaced }: TextCounts): ShingleShape {
+export function likelyShapes(
+  profile: ShingleProfile,
+  text: TextMeasures,
+  similarity: number,
+): readonly [ShingleShape, ...ShingleShape[]] {
+  const shape = shapeOf(profile)
+  if (shape === 'auto') return likelyAutomatic(text.counts(), similarity)
+  if (shape !== 'adaptive') return [shape]
+  const sample = text.sample()
+  const own = adaptiveWidth(sample)
+  const others = likelyWidths(sample, similarity).filter((width) => width !== own)
+  return [charsShape(own), ...others.map(charsShape)]
+}
+
+/** Every shape a profile may give a text. */
+export function shapesOf(profile: ShingleProfile): readonly ShingleShape[] {
+  const shape = shapeOf(profile)
+  if (shape === 'auto') return [fixedShape('chars'), fixedShape('words'), fixedShape('codepoints')]
+  return shape === 'adaptive' ? ADAPTIVE_WIDTHS.map(charsShape) : [shape]
+}
+
+/** The rule of `auto`: short texts by characters, others by words, or by code points where nothing separates words. */
+function automaticShape({ codePoints, unspaced }: TextCounts): ShingleShape {
   if (codePoints < SHORT_CODE_POINTS) return fixedShape('chars')
   return fixedShape(unspaced * 100 > codePoints * UNSPACED_PERCENT ? 'codepoints' : 'words')
 }
 
-/**
- * The shape `auto` chooses for a text, and then those it may have chosen for another version of that text with
- * about this similarity: whoever looks for near duplicates looks there too.
- */
-export function likelyShapes(
+function likelyAutomatic(
   counts: TextCounts,
   similarity: number,
 ): readonly [ShingleShape, ...ShingleShape[]] {
@@ -108,8 +144,12 @@ export function likelyShapes(
   return [own, ...others.filter(({ name }) => name !== own.name)]
 }
 
-function fixedShape(kind: ShingleKind): ShingleShape {
-  const shape = shapeOf(kind)
-  if (shape === 'auto') throw new PrestigeError('INVALID_OPTIONS', 'A kind is never auto.')
+function charsShape(width: number): ShingleShape {
+  return fixedShape(`chars-${width}`)
+}
+
+function fixedShape(profile: Exclude<ShingleProfile, ChoosingProfile>): ShingleShape {
+  const shape = shapeOf(profile)
+  if (typeof shape === 'string') throw new TypeError('This profile has a shape of its own.')
   return shape
 }

@@ -8,7 +8,7 @@
 import { bitCount } from './exact-similarity.ts'
 import { hashVersion } from './hash-version.ts'
 import { kernels, type TextInput } from './kernels.ts'
-import type { ShingleProfile } from './shingle-profile.ts'
+import { DEFAULT_PROFILE, type ShingleProfile } from './shingle-profile.ts'
 import { requireText } from './similarity-sketch.ts'
 
 export interface SimHash {
@@ -26,7 +26,10 @@ export interface SimHashFingerprint extends SimHash {
   readonly isEmpty: boolean
 }
 
-export function simHashOf(input: TextInput, profile: ShingleProfile = 'auto'): SimHashFingerprint {
+export function simHashOf(
+  input: TextInput,
+  profile: ShingleProfile = DEFAULT_PROFILE,
+): SimHashFingerprint {
   requireText(input)
   const { shape, low, high, shingles } = kernels().simhash(input, profile)
   const isEmpty = shingles === 0

@@ -48,14 +48,15 @@ describe('a similarity sketch', () => {
   })
 
   it('chooses its profile by length and script', () => {
-    expect(sketchOf('short').profile).toBe('chars-3')
-    expect(sketchOf('x'.repeat(199)).profile).toBe('chars-3')
-    expect(sketchOf('x'.repeat(200)).profile).toBe('words-5')
-    expect(sketchOf(sentence.repeat(10)).profile).toBe('words-5')
-    expect(sketchOf('人人生而自由在尊严和权利上'.repeat(30)).profile).toBe('codepoints-5')
-    expect(sketchOf('มนุษย์ทั้งหลายเกิดมามีอิสระ'.repeat(20)).profile).toBe('codepoints-5')
-    expect(sketchOf('सभी मनुष्यों को गौरव और '.repeat(20)).profile).toBe('words-5')
-    expect(sketchOf('모든 인간은 태어날 때부터 '.repeat(20)).profile).toBe('words-5')
+    const auto = (text: string) => sketchOf(text, { profile: 'auto' }).profile
+    expect(auto('short')).toBe('chars-3')
+    expect(auto('x'.repeat(199))).toBe('chars-3')
+    expect(auto('x'.repeat(200))).toBe('words-5')
+    expect(auto(sentence.repeat(10))).toBe('words-5')
+    expect(auto('人人生而自由在尊严和权利上'.repeat(30))).toBe('codepoints-5')
+    expect(auto('มนุษย์ทั้งหลายเกิดมามีอิสระ'.repeat(20))).toBe('codepoints-5')
+    expect(auto('सभी मनुष्यों को गौरव और '.repeat(20))).toBe('words-5')
+    expect(auto('모든 인간은 태어날 때부터 '.repeat(20))).toBe('words-5')
   })
 
   it('refuses to be compared with one of another kind', () => {

@@ -10,14 +10,14 @@
 import { PrestigeError } from '../platform/errors.ts'
 import { hashVersion } from './hash-version.ts'
 import { kernels, type RawSketch, type TextInput } from './kernels.ts'
-import { likelyShapes, shapeOf, type ShingleProfile } from './shingle-profile.ts'
+import { DEFAULT_PROFILE, likelyShapes, type ShingleProfile } from './shingle-profile.ts'
 
 export const SLOTS_MIN = 64
 export const SLOTS_MAX = 512
 export const SLOTS_STEP = 16
 
 export interface SketchOptions {
-  /** How the text is cut; by default its length and script decide. */
+  /** How the text is cut. Default: `adaptive`. */
   readonly profile?: ShingleProfile | undefined
   /** A multiple of 16 from 64 to 512. More is slower and sharper. */
   readonly slots?: number | undefined
@@ -25,7 +25,7 @@ export interface SketchOptions {
 
 export interface SimilaritySketch {
   readonly slots: Uint16Array
-  /** The profile that was used, never `auto`: `words-5`. */
+  /** The profile that was used, never `adaptive` or `auto`: `chars-5`. */
   readonly profile: string
   readonly hashVersion: string
   /** All shingles, repeated ones counted as often as they come. */
@@ -42,7 +42,7 @@ const DEFAULT_SLOTS = 128
 export function sketchOf(input: TextInput, options: SketchOptions = {}): SimilaritySketch {
   requireText(input)
   const slots = requireSlots(options.slots ?? DEFAULT_SLOTS)
-  return finishedSketch(kernels().sketch(input, options.profile ?? 'auto', slots))
+  return finishedSketch(kernels().sketch(input, options.profile ?? DEFAULT_PROFILE, slots))
 }
 
 export function finishedSketch(raw: RawSketch): SimilaritySketch {
@@ -74,19 +74,27 @@ export function sketchWithHashes(input: TextInput, options: SketchOptions = {}):
 export function lentSketch(input: TextInput, options: SketchOptions): SketchWithHashes {
   requireText(input)
   const slots = requireSlots(options.slots ?? DEFAULT_SLOTS)
-  const { sketch, hashes } = kernels().sketchAndHashes(input, options.profile ?? 'auto', slots)
+  const { sketch, hashes } = kernels().sketchAndHashes(
+    input,
+    options.profile ?? DEFAULT_PROFILE,
+    slots,
+  )
   return { sketch: finishedSketch(sketch), hashes }
 }
 
 /** The hashes of a text's distinct shingles in ascending order, for measuring exactly what a sketch estimates. */
-export function shingleHashes(input: TextInput, profile: ShingleProfile = 'auto'): Uint32Array {
+export function shingleHashes(
+  input: TextInput,
+  profile: ShingleProfile = DEFAULT_PROFILE,
+): Uint32Array {
   requireText(input)
   return kernels().shingleHashes(input, profile)
 }
 
 /**
- * The profiles to compare a text by, never `auto`. The first is its own; the others are those `auto` may choose
- * for a near duplicate that is a little longer, shorter, or less Chinese. A profile that was fixed is the only one.
+ * The profiles to compare a text by, none of which has to choose. The first is its own; the others are those
+ * `adaptive` or `auto` may choose for a near duplicate that is a little longer, shorter, or less Chinese. A profile
+ * that was fixed is the only one.
  */
 export function profilesOf(
   input: TextInput,
@@ -94,9 +102,7 @@ export function profilesOf(
   similarity: number,
 ): readonly [ShingleProfile, ...ShingleProfile[]] {
   requireText(input)
-  const shape = shapeOf(profile)
-  if (shape !== 'auto') return [shape.name]
-  const [own, ...others] = likelyShapes(kernels().counts(input), similarity)
+  const [own, ...others] = likelyShapes(profile, kernels().measures(input), similarity)
   return [own.name, ...others.map(({ name }) => name)]
 }
 

@@ -117,6 +117,7 @@ export function sketchesOf({ slots, profiles, counts }: BatchAnswer): Similarity
 function shapeNamed(profile: string): ShingleShape {
   // safe: the name is one that a shape has given itself.
   const shape = shapeOf(profile as ShingleProfile)
-  if (shape === 'auto') throw new TypeError('A worker answers with a profile that was decided.')
+  if (typeof shape === 'string')
+    throw new TypeError('A worker answers with a profile that was decided.')
   return shape
 }

@@ -6,23 +6,23 @@ import { estimateDistinct } from './distinct-estimate.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import { mix, SIMHASH_HIGH_SEED } from './mix.ts'
 import {
-  automaticShape,
-  shapeOf,
+  chosenShape,
   type ShingleProfile,
   type ShingleShape,
-  type TextCounts,
+  type TextMeasures,
 } from './shingle-profile.ts'
 import { hash64, minhashOf } from './twin-minhash64.ts'
 import { distinctHashes, sketchOfHashes } from './twin-sketch.ts'
-import { allShingleHashes, inspect } from './twin-text.ts'
+import { textMeasures } from './twin-sample.ts'
+import { allShingleHashes } from './twin-text.ts'
 
 const encoder = new TextEncoder()
 
 export class TwinKernels implements TextKernels {
   readonly name = 'twin'
 
-  counts(input: TextInput): TextCounts {
-    return inspect(bytesOf(input))
+  measures(input: TextInput): TextMeasures {
+    return textMeasures(bytesOf(input))
   }
 
   sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch {
@@ -73,8 +73,7 @@ function hashesOf(
   profile: ShingleProfile,
 ): { readonly shape: ShingleShape; readonly hashes: Uint32Array } {
   const bytes = bytesOf(input)
-  const known = shapeOf(profile)
-  const shape = known === 'auto' ? automaticShape(inspect(bytes)) : known
+  const shape = chosenShape(profile, textMeasures(bytes))
   return { shape, hashes: allShingleHashes(bytes, shape) }
 }
 

@@ -5,12 +5,11 @@ import type { RawSimHash, RawSketch, SketchAndHashes, TextInput, TextKernels } f
 import { estimateDistinct } from './distinct-estimate.ts'
 import type { MinHashCoefficients } from './minhash-coefficients.ts'
 import {
-  automaticShape,
+  chosenShape,
   kindNumber,
-  shapeOf,
   type ShingleProfile,
   type ShingleShape,
-  type TextCounts,
+  type TextMeasures,
 } from './shingle-profile.ts'
 import { WasmMemory } from './wasm-memory.ts'
 
@@ -18,8 +17,13 @@ export class WasmKernels implements TextKernels {
   readonly name = 'wasm'
   #memory: WasmMemory | undefined
 
-  counts(input: TextInput): TextCounts {
-    return this.#inMemory((memory) => inspected(memory, memory.place(input)))
+  measures(input: TextInput): TextMeasures {
+    const measured = <T>(measure: (text: TextMeasures) => T) =>
+      this.#inMemory((memory) => measure(measuresAt(memory, memory.place(input))))
+    return {
+      counts: () => measured((text) => text.counts()),
+      sample: () => measured((text) => text.sample()),
+    }
   }
 
   sketch(input: TextInput, profile: ShingleProfile, slots: number): RawSketch {
@@ -89,14 +93,9 @@ export class WasmKernels implements TextKernels {
     profile: ShingleProfile,
     run: (memory: WasmMemory, length: number, shape: ShingleShape) => T,
   ): T {
-    const known = shapeOf(profile)
     return this.#inMemory((memory) => {
       const length = memory.place(input)
-      return run(
-        memory,
-        length,
-        known === 'auto' ? automaticShape(inspected(memory, length)) : known,
-      )
+      return run(memory, length, chosenShape(profile, measuresAt(memory, length)))
     })
   }
 
@@ -128,7 +127,19 @@ function sketched(
   }
 }
 
-function inspected(memory: WasmMemory, length: number): TextCounts {
-  const codePoints = memory.exports.inspect(memory.heap, length)
-  return { codePoints, unspaced: memory.uint32Result(0) }
+/** Of the text that was placed. */
+function measuresAt(memory: WasmMemory, length: number): TextMeasures {
+  const { exports, heap } = memory
+  return {
+    counts: () => ({
+      codePoints: exports.inspect(heap, length),
+      unspaced: memory.uint32Result(0),
+    }),
+    sample: () => ({
+      codePoints: exports.sample(heap, length),
+      sampled: memory.uint32Result(0),
+      ideographs: memory.uint32Result(4),
+      repetition: memory.uint32Result(8),
+    }),
+  }
 }

@@ -7,6 +7,7 @@
 
 import type { Bytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { entropySteps } from './adaptive-width.ts'
 import { gearTable } from './gear.ts'
 import { kernelsModule } from './kernels-module.ts'
 import { textClasses } from './text-classes.ts'
@@ -25,7 +26,9 @@ export interface KernelExports {
   folded(): number
   separators(): number
   unspaced(): number
+  steps(): number
   inspect(text: number, length: number): number
+  sample(text: number, length: number): number
   sketch(text: number, length: number, kind: number, width: number, slots: number): number
   sketchAndSet(text: number, length: number, kind: number, width: number, slots: number): number
   shingleSet(text: number, length: number, kind: number, width: number): number
@@ -85,7 +88,8 @@ export class WasmMemory {
     const { separators, unspaced } = textClasses()
     this.bytes().set(separators, this.exports.separators())
     this.bytes().set(unspaced, this.exports.unspaced())
-    this.bytes().set(new Uint8Array(gearTable().buffer), this.exports.gear())
+    this.placeArray(gearTable(), this.exports.gear())
+    this.placeArray(entropySteps(), this.exports.steps())
   }
 
   /** All of memory. Growing it detaches the view before, so it is requested again after every call. */

@@ -7,8 +7,9 @@ import {
   type Banding,
   chooseBands,
   hashVersion,
+  DEFAULT_PROFILE,
   NearTable,
-  profilesOf,
+  shapeOf,
   type ShingleProfile,
 } from '../fingerprint/index.ts'
 import { type GuardOptions, type Guards, readGuards } from '../compare/index.ts'
@@ -45,13 +46,13 @@ const SLOTS_STEP = 16
 
 /** Fills in what was not asked for. */
 export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
-  const { similarityMin, profile: asked = 'auto', evidence } = wanted
+  const { similarityMin, profile: asked = DEFAULT_PROFILE, evidence } = wanted
   if (!(similarityMin > 0 && similarityMin <= 1)) {
     throw refusal(
       `threshold: must be a number greater than 0 and at most 1, not ${String(similarityMin)}.`,
     )
   }
-  const [named] = profilesOf('', asked, similarityMin) // refuses what is none
+  const shape = shapeOf(asked) // refuses what is none
   const banding = bandingOf(wanted)
   const needed = banding ? roundUp(banding.bands * banding.rows) : 0
   const slots = wanted.slots ?? Math.max(needed, similarityMin <= LOW_THRESHOLD ? 2 * SLOTS : SLOTS)
@@ -62,7 +63,7 @@ export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
   const { bands, rows } = chosen
   void new NearTable({ slots, bands, rows }) // refuses what no table can have, before anything is kept
   // One spelling of one profile: `chars` is `chars-3`.
-  const profile = asked === 'auto' ? asked : named
+  const profile = typeof shape === 'string' ? shape : shape.name
   const settings = { similarityMin, profile, slots, bands, rows, evidence }
   return { ...settings, hashVersion: hashVersion(), guards: guardsOf(wanted) }
 }

@@ -62,7 +62,7 @@ export interface ResolverOptions {
   readonly preset?: 'lsh' | undefined
   /** Minimum Jaccard similarity of texts that are one thing: above 0, up to 1. Default: 0.8. */
   readonly threshold?: number | undefined
-  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  /** How texts are cut into shingles: `adaptive`, `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `adaptive`. */
   readonly profile?: ShingleProfile | undefined
   /** The form in which texts are compared: the name of a profile, or a function with a version. Default: `unicode`. */
   readonly canonical?: CanonicalInput | undefined
@@ -133,7 +133,7 @@ export const resolverOptions = v.strictObject({
   profile: v.optional(
     given<ShingleProfile>(
       (value) => typeof value === 'string',
-      'auto, or chars, words or codepoints with an optional -1 to -32',
+      'adaptive, auto, or chars, words or codepoints with an optional -1 to -32',
     ),
   ),
   canonical: v.optional(

@@ -15,7 +15,7 @@ const VECTOR = { dimensions: 4, threshold: 0.9 } as const
 describe.each(engines)('what a resolver was written with, on %s', (engine) => {
   const others: [string, ResolverOptions, RegExp][] = [
     ['threshold', { threshold: 0.9 }, /threshold is 0.7 there, and 0.9 was asked for\. Leave/],
-    ['profile', { profile: 'words-3' }, /profile is 'auto' there, and 'words-3' was asked for/],
+    ['profile', { profile: 'words-3' }, /profile is 'adaptive' there, and 'words-3' was asked for/],
     ['evidence', { evidence: 'sketch' }, /evidence is 'text' there, and 'sketch' was asked/],
     ['canonical', { canonical: 'none' }, /canonical is .*unicode.* there/],
     ['bands', { bands: 7, rows: 3 }, /bands is .* there, and 7 was asked for/],

@@ -2,7 +2,7 @@
 
 import { type Bytes, endOfPrefix, latin1 } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
-import type { FullBucket, ShingleProfile, TableBytes } from '../fingerprint/index.ts'
+import { type FullBucket, shapesOf, type TableBytes } from '../fingerprint/index.ts'
 import { MERGES_MAX } from './resolve.ts'
 import {
   aliases,
@@ -45,7 +45,6 @@ export interface GroupStats {
 }
 
 const NAMES: readonly TallyName[] = ['clusters', 'members', 'merged', 'passedOver']
-const PROFILES: readonly ShingleProfile[] = ['chars-3', 'words-5', 'codepoints-5']
 
 type AnyKind = TextKind | VectorKind
 
@@ -89,9 +88,7 @@ export async function statsOf(
 
 function partitionsOf(kind: AnyKind, group: string): Buffer[] {
   if (!(kind instanceof TextKind)) return [kind.partition(group)]
-  const { profile } = kind
-  const profiles = profile === 'auto' ? PROFILES : [profile]
-  return profiles.map((one) => kind.partition(group, one))
+  return shapesOf(kind.profile).map(({ name }) => kind.partition(group, name))
 }
 
 function* countsOf(_scope: unknown, groupKey: Bytes): Transaction<readonly (number | undefined)[]> {

@@ -33,7 +33,7 @@ function count(help: string): v.GenericSchema<number> {
 export interface NearOptions {
   /** Minimum Jaccard similarity of texts that are linked: above 0, up to 1. Default: 0.8. */
   readonly threshold?: number | undefined
-  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  /** How texts are cut into shingles: `adaptive`, `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `adaptive`. */
   readonly profile?: ShingleProfile | undefined
   /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128; 256 up to a threshold of 0.6. */
   readonly slots?: number | undefined
@@ -113,7 +113,7 @@ export const storeOptions = v.strictObject({
       profile: v.optional(
         given<ShingleProfile>(
           (value) => typeof value === 'string',
-          'auto, or chars, words or codepoints with an optional -1 to -32',
+          'adaptive, auto, or chars, words or codepoints with an optional -1 to -32',
         ),
       ),
       slots: v.optional(count('Slots of a sketch, a multiple of 16 from 64 to 512.')),

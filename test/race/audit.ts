@@ -59,15 +59,13 @@ export async function auditRace(location: string, work: readonly Delivery[]): Pr
 
 async function auditTexts(resolver: Resolver, texts: ReadonlyMap<string, number>) {
   const { profile, threshold, slots } = resolver.settings.text
-  if (profile !== 'auto')
-    throw new Error('The race is run with the profile that is chosen by text.')
   const likeness = new TextScheme(slots, resolver.settings.text)
   const canonical = canonicalProfile('unicode')
   const lookOf = (text: string) => {
     const bytes = Buffer.from(canonical.canonicalise(Buffer.from(text)))
-    const sketch = sketchOf(bytes, { profile: 'words-5', slots })
+    const sketch = sketchOf(bytes, { profile, slots })
     const bands = [...likeness.bandKeys(sketch.slots)]
-    return { hashes: shingleHashes(bytes, 'words-5'), bands }
+    return { hashes: shingleHashes(bytes, profile), bands }
   }
   const accepted = new Map<number, ReturnType<typeof lookOf>[]>()
   const representatives = new Map<string, ReturnType<typeof lookOf>>()

@@ -7,7 +7,12 @@
 import { createHash } from 'node:crypto'
 
 import { canonicalProfile } from '../../src/canonical/index.ts'
-import { shingleHashes, jaccard, type ShingleProfile } from '../../src/fingerprint/index.ts'
+import {
+  jaccard,
+  shapesOf,
+  shingleHashes,
+  type ShingleProfile,
+} from '../../src/fingerprint/index.ts'
 import type { Representative } from '../../src/match/rows.ts'
 import { partitionKey } from '../../src/match/settings.ts'
 import {
@@ -26,8 +31,6 @@ import {
 import type { ResolverSettings } from '../../src/index.ts'
 import { groupKeyOf } from '../../src/resolve/subject.ts'
 import { latin1, type RowsOf } from './tables.ts'
-
-const PROFILES = ['chars-3', 'words-5', 'codepoints-5'] as const
 
 export interface AuditOptions {
   readonly settings: ResolverSettings
@@ -63,7 +66,7 @@ export class Audit {
     const { slots, hashVersion, profile } = options.settings.text
     for (const group of options.groups) {
       const tenant = latin1(groupKeyOf('text', group))
-      for (const one of profile === 'auto' ? PROFILES : [profile]) {
+      for (const { name: one } of shapesOf(profile)) {
         const shelf = partitionKey('shelf', group, one, String(slots), hashVersion)
         this.#shelves.set(latin1(shelf), { profile: one, tenant })
       }

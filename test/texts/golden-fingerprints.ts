@@ -49,6 +49,7 @@ const PROFILES: readonly ShingleProfile[] = [
   'words-2',
   'codepoints-2',
   'words-5',
+  'adaptive',
 ]
 
 /** 10 MB of numbered words, some more often than others. */

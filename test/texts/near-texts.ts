@@ -2,7 +2,13 @@
 
 import { canonicalProfile } from '../../src/canonical/index.ts'
 import { seededRandom } from '../../src/backends/simulated/backend.ts'
-import { jaccard, shingleHashes, type ShingleProfile } from '../../src/fingerprint/index.ts'
+import {
+  DEFAULT_PROFILE,
+  jaccard,
+  profilesOf,
+  shingleHashes,
+  type ShingleProfile,
+} from '../../src/fingerprint/index.ts'
 
 /** `count` words that are the same for the same seed. */
 export function wordsOf(seed: number, count: number): string[] {
@@ -31,9 +37,10 @@ export function edited(text: string, edits: number, mark = 'x'): string {
   return words.join(' ')
 }
 
-/** Of the canonical texts, by all their shingles. */
-export function exactSimilarity(first: string, second: string, profile: ShingleProfile): number {
+/** Of the canonical texts, by all their shingles; by default as the first is kept. */
+export function exactSimilarity(first: string, second: string, profile?: ShingleProfile): number {
   const unicode = canonicalProfile('unicode')
-  const hashes = (text: string) => shingleHashes(unicode.canonicalise(Buffer.from(text)), profile)
-  return jaccard(hashes(first), hashes(second))
+  const [kept, asked] = [first, second].map((text) => unicode.canonicalise(Buffer.from(text)))
+  const own = profile ?? profilesOf(kept!, DEFAULT_PROFILE, 1)[0]
+  return jaccard(shingleHashes(kept!, own), shingleHashes(asked!, own))
 }

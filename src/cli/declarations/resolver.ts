@@ -36,7 +36,7 @@ export const resolverCommands = {
     options: {
       group: 'Group to use; groups are independent of each other (default: default).',
       threshold: 'Minimum Jaccard similarity of texts with one id (default 0.8).',
-      profile: 'auto (default), or chars, words, codepoints and a width: words-5.',
+      profile: 'adaptive (default), auto, or chars, words, codepoints and a width: words-5.',
       preset: 'lsh: 40 bands of 5 rows over 3-character shingles, from 0.6.',
       ttl: 'A cluster expires this long after its last use: 500ms, 10s, 5m, 2h, 7d.',
       lookup: 'Write nothing; the status of texts that are not known is unknown.',

@@ -2,7 +2,8 @@
 
 import type { Command } from './index.ts'
 
-export const PROFILE = 'Shingles: auto (default), chars, words, codepoints; with a width: words-3.'
+export const PROFILE =
+  'Shingles: adaptive (default), auto, chars, words, codepoints; with a width: words-3.'
 export const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
 
 export const tuneCommands = {

@@ -15,7 +15,7 @@ export type { DedupeConfig, DedupeSettings, KeepRule } from './options.ts'
 const profile = v.optional(
   given<ShingleProfile>(
     (value) => typeof value === 'string',
-    'auto, or chars, words or codepoints with an optional -1 to -32',
+    'adaptive, auto, or chars, words or codepoints with an optional -1 to -32',
   ),
 )
 

@@ -24,14 +24,14 @@ interface CanonicalStep extends Step {
 interface SimHashStep extends Step {
   /** So many bits of 64 may differ, up to 3. Default: 3. */
   readonly distanceMax?: number | undefined
-  /** How texts are cut into shingles. Default: `auto`. */
+  /** How texts are cut into shingles. Default: `adaptive`. */
   readonly profile?: ShingleProfile | undefined
 }
 
 interface NearStep extends Step {
   /** Minimum Jaccard similarity of near duplicates: from 0 to 1. Default: 0.8. */
   readonly threshold?: number | undefined
-  /** How texts are cut into shingles: `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `auto`. */
+  /** How texts are cut into shingles: `adaptive`, `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `adaptive`. */
   readonly profile?: ShingleProfile | undefined
   /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128; 256 up to a threshold of 0.6. */
   readonly slots?: number | undefined

@@ -10,6 +10,7 @@ import { type CanonicalProfile, canonicalProfile } from '../../canonical/index.t
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   chunkEnds,
+  DEFAULT_PROFILE,
   lentSketch,
   profilesOf,
   type ShingleProfile,
@@ -155,7 +156,7 @@ export class Preparer {
       digest,
       form: isBlank ? digest : shortDigest(form),
       looks,
-      simhash: simhash.enabled ? simHashBits(form, simhash.profile ?? 'auto') : undefined,
+      simhash: simhash.enabled ? simHashBits(form, simhash.profile ?? DEFAULT_PROFILE) : undefined,
       chunks: this.#chunks(form),
       formBytes: form.byteLength,
       ...(isCompared && { text: document.text }),

@@ -10,6 +10,7 @@ import { edited, exactSimilarity, lettersOf, textOf } from '../../../test/texts/
 import { cell, type Range, type Row, type Scope, type Space } from '../../backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
+import { sketchOf } from '../../fingerprint/index.ts'
 import { openStore, type Store, type StoreOptions } from '../../index.ts'
 import { nearLinks } from './rows.ts'
 
@@ -58,7 +59,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
   it('looks for the very bytes first, then for what is like them, and keeps own bytes', async () => {
     const store = await openHere()
     expect(await store.put('a', A)).toMatchObject({ key: 'created', content: 'new' })
-    const similarity = exactSimilarity(A, A_ONE, 'words-5')
+    const similarity = exactSimilarity(A, A_ONE)
     const linked = await store.put('b', A_ONE)
     expect(linked).toMatchObject({
       content: 'linked',
@@ -110,7 +111,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
     expect(await store.explain('b')).toMatchObject({ content: 'new' })
     const { of, similarity } = (await store.explain('c')) ?? {}
     expect(String(of?.firstKey)).toBe('b')
-    expect(similarity).toBe(exactSimilarity(A_ONE, edited(A_ONE, 1, 'z'), 'words-5'))
+    expect(similarity).toBe(exactSimilarity(A_ONE, edited(A_ONE, 1, 'z')))
     expect(String((await store.put('d', A)).of?.firstKey)).toBe('b')
     expect(await store.getText('b')).toBe(A_ONE)
     await expectSound(store)
@@ -149,7 +150,7 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
     const store = await openHere({ ...NEAR, fidelity: 'representative' })
     await store.put('a', A)
     const receipt = await store.put('b', A_ONE)
-    const similarity = exactSimilarity(A, A_ONE, 'words-5')
+    const similarity = exactSimilarity(A, A_ONE)
     expect(receipt).toMatchObject({ content: 'duplicate', method: 'near', similarity })
     expect(receipt.bytesSaved).toBe(Buffer.byteLength(A_ONE))
     expect(await store.getText('b')).toBe(A)
@@ -328,12 +329,28 @@ describe('what is compared', () => {
       [words.slice(0, 199), words.slice(0, 201)],
       [words.slice(0, 201), words.slice(0, 199)],
     ] as const) {
-      const store = await open()
+      const store = await open({ ...NEAR, near: { profile: 'auto' } })
       await store.put('a', first)
       expect(await store.put('b', second)).toMatchObject({ content: 'linked', method: 'near' })
       await store.delete('a')
       expect(await store.put('c', first)).toMatchObject({ content: 'linked', method: 'near' })
       await expectSound(store)
+    }
+  })
+
+  it('finds one another on both sides of the border where adaptive takes another width', async () => {
+    const own = (count: number) => sketchOf(textOf(7, count)).profile
+    const border = Array.from({ length: 3000 }, (_, at) => at + 100).find(
+      (count) => own(count) !== own(count + 1),
+    )!
+    const [shorter, longer] = [textOf(7, border), textOf(7, border + 1)]
+    for (const [first, second] of [
+      [shorter, longer],
+      [longer, shorter],
+    ] as const) {
+      const store = await open()
+      await store.put('a', first)
+      expect(await store.put('b', second)).toMatchObject({ content: 'linked', method: 'near' })
     }
   })
 })
