@@ -47,7 +47,11 @@ async function writeNearStores(engine: MemoryEngine): Promise<void> {
   let time = 1_700_000_000_000
   const fixed = { clock: () => time, random: (count: number) => Buffer.alloc(count, 7) }
   const own = new MemoryBackend({ ...fixed, namespace: 'own' }, engine)
-  const store = await openStore(own, { dedup: 'near', near: { threshold: 0.85 }, gc: 'manual' })
+  const store = await openStore(own, {
+    dedup: 'near',
+    near: { threshold: 0.85, profile: 'auto' },
+    gc: 'manual',
+  })
   await store.put('first', NEAR_TEXT)
   time += 1
   await store.put('linked', `${NEAR_TEXT} end`)

@@ -102,7 +102,7 @@ describe('meanings in the cascade', () => {
   })
 
   it('come after near duplicates, which are dropped', async () => {
-    const deduper = await open({ ...OPTIONS(), near: { threshold: 0.8 } })
+    const deduper = await open({ ...OPTIONS(), near: { threshold: 0.8, profile: 'words-5' } })
     const words = Array.from(
       { length: 60 },
       (_, at) => `word${'abcdefghij'[at % 10]}${'klmnopqrst'[Math.floor(at / 10)]}`,
