@@ -9,8 +9,8 @@ import { jaccard, profilesOf, shapesOf, shingleHashes, sketchOf } from './index.
 const THRESHOLD = 0.8
 const LENGTHS = [100, 150, 200, 230, 300, 500, 1000, 2000, 5000, 20_000]
 const SOURCES = scriptTexts(4, 100_000)
-/** Where one word of twenty is a fifth of a hundred characters, replacing one is more than a small edit. */
-const LONG_WORDS = new Set(['Finnish', 'Tamil', 'log', 'table'])
+/** Their words are long: one word is more than a ninth of a hundred characters. */
+const LONG_WORDS = new Set(['Finnish', 'Tamil'])
 
 /** Of edited texts, how many are found. */
 function found(editor: Editor, edit: EditName, length: number, profile: 'adaptive' | 'auto') {
@@ -34,7 +34,7 @@ describe.each(SOURCES)('edited texts in $name', (source) => {
 
   it('are found after one word in twenty was replaced', () => {
     const editor = new Editor(source, randomOf(2))
-    const lengths = LONG_WORDS.has(source.name) ? LENGTHS.slice(2) : LENGTHS
+    const lengths = LONG_WORDS.has(source.name) ? LENGTHS.slice(1) : LENGTHS
     const shares = lengths.map((length) => found(editor, '5 % of words', length, 'adaptive'))
     expect(Math.min(...shares), String(shares)).toBeGreaterThanOrEqual(0.9)
   })
