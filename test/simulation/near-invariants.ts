@@ -50,7 +50,13 @@ export function nearOptions(world: SimulatedWorld) {
   const bucketMax = one(20, 20, 1)
   const near = { profile: PROFILE, slots: SLOTS, bands: BANDS, rows: ROWS, bucketMax } as const
   const dedup = 'near' as const
-  return { dedup, canonical, fidelity, gc, near: { threshold: THRESHOLD, guards: false as const, ...near } }
+  return {
+    dedup,
+    canonical,
+    fidelity,
+    gc,
+    near: { threshold: THRESHOLD, guards: false as const, ...near },
+  }
 }
 
 const canonical = (value: string) => value.trim().toLowerCase()

@@ -1,5 +1,5 @@
 /**
- * Names: capitalised words, and codes such as `B52`. Two texts conflict where one has a name in the place in which
+ * Names: capitalised words. Two texts conflict where one has a name in the place in which
  * the other has a different one, or where two names have changed places.
  *
  * A name that only one text mentions is no conflict: texts say more or less of the same thing. A place is the word
@@ -34,10 +34,8 @@ export function replacedNames(first: Reading, second: Reading): NamePair[] {
   return own.flatMap((a) =>
     others
       .filter((b) => !isSameName(a, b, first, second))
-      .filter(
-        (b) =>
-          (isCode(a) && isCode(b)) ||
-          (places.get(a) ?? []).some((one) => isAmong(one, otherPlaces.get(b) ?? [], isClose)),
+      .filter((b) =>
+        (places.get(a) ?? []).some((one) => isAmong(one, otherPlaces.get(b) ?? [], isClose)),
       )
       .map((b) => ({ a, b })),
   )
@@ -75,11 +73,6 @@ function shareOf(own: ReadonlySet<string>, others: ReadonlySet<string>): number 
   let shared = 0
   for (const word of own) if (others.has(word)) shared++
   return shared / Math.max(1, own.size + others.size - shared)
-}
-
-/** Letters and digits in one word: a model, a version, a flight. */
-function isCode(name: string): boolean {
-  return /\p{L}/u.test(name) && /\p{Nd}/u.test(name)
 }
 
 /** A short form (Adm., Fallujah), or the initials of neighbouring words (SEC). */

@@ -5,7 +5,8 @@
  * cannot be known whether a writer meant a fraction, and calling two numbers different only misses a duplicate.
  */
 
-import { lettersOf, NUMBER_WORDS, SCALES, UNITS } from './tables.ts'
+import { folded } from './fold.ts'
+import { lettersOf, numberWord, ONE_WORDS, SCALES, UNITS } from './tables.ts'
 
 export interface FoundNumber {
   /** In one notation. */
@@ -18,15 +19,19 @@ export interface FoundNumber {
 }
 
 const GROUP = "[.,'’٬٫ \\u00a0\\u202f]"
+/** Words of these scripts are not separated from numbers. */
+const LETTER =
+  '(?![\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}])[\\p{L}\\p{M}\\p{Nd}]'
 // Not within a word such as B52; a sign only where no number or word stands before it.
 const NUMBER = new RegExp(
-  `(?<![\\p{L}\\p{M}\\p{Nd}]|[\\p{L}][-.])(?<sign>(?<![\\p{L}\\p{Nd})\\]])[-−])?(?<digits>\\p{Nd}+(?:${GROUP}\\p{Nd}+)*)`,
+  `(?<!${LETTER}|[\\p{L}][-.])(?<sign>(?<![\\p{L}\\p{Nd})\\]])[-−])?(?<digits>\\p{Nd}+(?:${GROUP}\\p{Nd}+)*)`,
   'gu',
 )
 /** As many characters are looked at on either side. */
 const BESIDE_MAX = 40
 const BEFORE = /(\p{Sc}|\b(?:USD|EUR|GBP|JPY|INR|CNY|CHF)) ?$/u
-const AFTER = /^[ \u00a0\u202f-]?(%|‰|°[CF]?|\p{Sc}|[\p{L}]+)/u
+const AFTER = /^[ \u00a0\u202f-]?(%|‰|°[CF]?|\p{Sc}|\p{L}[\p{L}\p{M}]*)/u
+const HAN = /^\p{Script=Han}/u
 
 export function numbersOf(text: string): FoundNumber[] {
   const found: FoundNumber[] = []
@@ -47,11 +52,14 @@ export function numbersOf(text: string): FoundNumber[] {
     }
   }
   for (const { 0: word, index } of text.matchAll(lettersOf())) {
-    const value = NUMBER_WORDS.get(word.toLowerCase())
+    const plain = folded(word)
+    const isOne = ONE_WORDS.has(plain)
+    const value = isOne ? '1' : numberWord(plain, word, () => text)
     if (value === undefined) continue
     const { scale, unit } = suffixOf(
       text.slice(index + word.length, index + word.length + BESIDE_MAX),
     )
+    if (isOne && unit === undefined) continue
     const before = text.slice(Math.max(0, index - BESIDE_MAX), index)
     found.push({ value: scaled(value, scale), unit, before: wordBefore(before), index })
   }
@@ -102,9 +110,11 @@ function scaled(value: string, places: number): string {
 function suffixOf(behind: string): { scale: number; unit: string | undefined } {
   const [matched, word] = AFTER.exec(behind) ?? []
   if (matched === undefined || word === undefined) return { scale: 0, unit: undefined }
-  const scale = SCALES.get(word.toLowerCase())
+  const isHan = HAN.test(word)
+  const scale = SCALES.get(isHan ? word.slice(0, 1) : folded(word))
   if (scale === undefined) return { scale: 0, unit: unitOf(word) }
-  const next = AFTER.exec(behind.slice(matched.length))?.[1]
+  const end = isHan ? matched.length - word.length + 1 : matched.length
+  const next = AFTER.exec(behind.slice(end))?.[1]
   return { scale, unit: next === undefined ? undefined : unitOf(next) }
 }
 
@@ -113,15 +123,17 @@ function unitBefore(before: string): string | undefined {
   return symbol === undefined ? undefined : unitOf(symbol)
 }
 
-function unitOf(word: string): string | undefined {
-  return UNITS.get(word) ?? UNITS.get(word.toLowerCase())
+/** Of Chinese, whose words are not separated, the first characters. */
+export function unitOf(word: string): string | undefined {
+  if (HAN.test(word)) return UNITS.get(word.slice(0, 2)) ?? UNITS.get(word.slice(0, 1))
+  return UNITS.get(word) ?? UNITS.get(folded(word))
 }
 
 const DIGIT = /\p{Nd}/u
 const known = new Map<number, string>()
 
 /** Any decimal digit as 0 to 9. */
-function western(text: string): string {
+export function western(text: string): string {
   return text.replaceAll(/\p{Nd}/gu, (digit) => {
     const point = digit.codePointAt(0) ?? 0
     if (point < 0x80) return digit

@@ -1,95 +1,135 @@
-/** What a guard compares of a text, read once: numbers, dates, denials, names, and words of other scripts. */
+/** What the guards compare of a text. Each part is read when it is asked for first, and kept. */
 
+import { calendarOf, denialsAmong, hanDates, negationsIn } from './denials.ts'
+import { folded, normalised } from './fold.ts'
+import { type FoundIdentifier, type Identified, identifiedIn } from './identifiers.ts'
 import { type FoundNumber, numbersOf } from './numbers.ts'
-import {
-  CALENDAR,
-  CALENDAR_IF_CAPITAL,
-  HAN_NEGATION,
-  HAN_NOT_NEGATION,
-  NEGATIONS,
-  NEGATIONS_AMONG,
-  NUMBER_WORDS,
-} from './tables.ts'
-import { normalised, type Word, wordsOf } from './words.ts'
-
-export interface Reading {
-  readonly words: readonly Word[]
-  /** All words, in lower case. */
-  readonly plain: ReadonlySet<string>
-  readonly numbers: readonly FoundNumber[]
-  /** `weekday monday`, `month may`, `day today`. */
-  readonly dates: ReadonlySet<string>
-  readonly negations: number
-  /** Capitalised within a sentence, in lower case, in order; codes such as B52 as well. */
-  readonly names: readonly string[]
-  /** Words in scripts other than Latin, in order. */
-  readonly foreign: readonly string[]
-}
+import { CALENDAR, NUMBER_WORDS } from './tables.ts'
+import { languageHits, type Term, termsOf } from './terms.ts'
+import { type Word, wordsOf } from './words.ts'
 
 const ISO_DATE = /(?<!\p{Nd})(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\p{Nd})/gu
 const MONTHS = [...new Set([...CALENDAR.values()].filter((one) => one.startsWith('month ')))]
-const CODE = /^(?=.*\p{L})(?=.*\p{Nd})[\p{L}].*$/u
 const FOREIGN = /[\p{L}\p{Extended_Pictographic}\p{RI}]/u
 const LATIN = /\p{Script=Latin}/u
-
-export function readingOf(text: string): Reading {
-  const whole = normalised(text)
-  const dates = new Set<string>()
-  const rest = whole.replaceAll(ISO_DATE, (_all, year: string, month: string, day: string) => {
-    dates.add(MONTHS[Number(month) - 1] ?? '')
-    return `${year} / ${Number(day)}`
-  })
-  const words = wordsOf(rest)
-  for (const word of words) {
-    const date = calendarOf(word)
-    if (date !== undefined) dates.add(date)
-  }
-  return {
-    words,
-    plain: new Set(words.map(({ plain }) => plain)),
-    numbers: numbersOf(rest),
-    dates,
-    negations: negationsOf(rest, words),
-    names: namesOf(words),
-    foreign: foreignOf(rest),
-  }
-}
-
-function calendarOf({ plain, isCapitalised, isFirst }: Word): string | undefined {
-  if (CALENDAR_IF_CAPITAL.has(plain) && (!isCapitalised || isFirst)) return undefined
-  return CALENDAR.get(plain)
-}
-
-function negationsOf(text: string, words: readonly Word[]): number {
-  const plain = words.map((word) => word.plain)
-  const isAmong = NEGATIONS_AMONG.filter(({ company }) => plain.some((word) => company.has(word)))
-  const denials = plain.filter(
-    (word) =>
-      NEGATIONS.has(word) ||
-      /n['’]t$/.test(word) ||
-      isAmong.some((one) => one.denials.has(word)) ||
-      /^n['’]\p{L}/u.test(word),
-  )
-  const han = text.replaceAll(HAN_NOT_NEGATION, '').match(HAN_NEGATION) ?? []
-  return denials.length + han.length
-}
 
 /** Where most words are capitals, as in a headline, they carry no information. */
 const CAPITALS_MAX = 0.6
 const HEADLINE_WORDS = 6
 
-function namesOf(words: readonly Word[]): string[] {
-  const capitals = words.filter(({ isCapitalised }) => isCapitalised).length
-  const isHeadline = words.length >= HEADLINE_WORDS && capitals / words.length > CAPITALS_MAX
-  const names: string[] = []
-  for (const word of words) {
-    const isName = word.isCapitalised && !word.isFirst && !isHeadline
-    if (!isName && !CODE.test(word.written)) continue
-    if (word.plain === 'i' || /^i['’]/.test(word.plain)) continue
-    if (CALENDAR.has(word.plain) || NUMBER_WORDS.has(word.plain)) continue
-    names.push(word.plain)
+/** Computes a value at the first call only. */
+function once<T extends object>(compute: () => T): () => T {
+  let value: T | undefined
+  return () => (value ??= compute())
+}
+
+export class Reading {
+  readonly #text: string
+  readonly #dated = once(() => this.#readDates())
+  readonly #identified = once<Identified>(() => identifiedIn(this.#dated().rest))
+  readonly #words = once(() => wordsOf(this.rest))
+  readonly #plain = once(() => new Set(this.words.map(({ plain }) => plain)))
+  readonly #numbers = once(() => numbersOf(this.rest))
+  readonly #dates = once(() => this.#allDates())
+  readonly #names = once(() => this.#readNames())
+  readonly #foreign = once(() => foreignOf(this.rest))
+  readonly #terms = once(() =>
+    termsOf(this.rest, this.identified, this.#denials(), this.#isHeadline()),
+  )
+  readonly #languages = once(() => languageHits(this.terms))
+  readonly #denials = once(() => denialsAmong(this.#parts()))
+  readonly #parts = once(() => this.words.flatMap(({ plain }) => partsOf(plain)))
+  #negations: number | undefined
+
+  constructor(text: string) {
+    this.#text = text
   }
-  return names
+
+  /** Without identifiers and dates in digits. */
+  get rest(): string {
+    return this.#identified().rest
+  }
+  /** Versions, codes, addresses and the like, in order. */
+  get identified(): readonly FoundIdentifier[] {
+    return this.#identified().found
+  }
+  get words(): readonly Word[] {
+    return this.#words()
+  }
+  /** All words, in lower case. */
+  get plain(): ReadonlySet<string> {
+    return this.#plain()
+  }
+  get numbers(): readonly FoundNumber[] {
+    return this.#numbers()
+  }
+  /** `weekday monday`, `month may`, `day today`. */
+  get dates(): ReadonlySet<string> {
+    return this.#dates()
+  }
+  get negations(): number {
+    return (this.#negations ??= negationsIn(this.rest, this.#parts(), this.#denials()))
+  }
+  /** Capitalised within a sentence, in lower case, in order. */
+  get names(): readonly string[] {
+    return this.#names()
+  }
+  /** Words in scripts other than Latin, in order. */
+  get foreign(): readonly string[] {
+    return this.#foreign()
+  }
+  get terms(): readonly Term[] {
+    return this.#terms()
+  }
+  /** Words of grammar, by language. */
+  get languages(): readonly number[] {
+    return this.#languages()
+  }
+
+  #readDates(): { rest: string; dates: string[] } {
+    const dates: string[] = []
+    const rest = normalised(this.#text).replaceAll(
+      ISO_DATE,
+      (_all, year: string, month: string, day: string) => {
+        dates.push(MONTHS[Number(month) - 1] ?? '')
+        return `${year} / ${Number(day)}`
+      },
+    )
+    return { rest, dates }
+  }
+
+  #allDates(): ReadonlySet<string> {
+    const { rest, dates } = this.#dated()
+    const named = this.words.flatMap(({ plain, isCapitalised, isFirst }) => {
+      const date = calendarOf(folded(plain), isCapitalised, isFirst)
+      return date === undefined ? [] : [date]
+    })
+    return new Set([...dates, ...named, ...hanDates(rest)])
+  }
+
+  #isHeadline(): boolean {
+    const capitals = this.words.filter(({ isCapitalised }) => isCapitalised).length
+    return this.words.length >= HEADLINE_WORDS && capitals / this.words.length > CAPITALS_MAX
+  }
+
+  #readNames(): string[] {
+    if (this.#isHeadline()) return []
+    const capitals = this.words.filter(({ isCapitalised, isFirst }) => isCapitalised && !isFirst)
+    return capitals
+      .map(({ plain }) => plain)
+      .filter((name) => name !== 'i' && !name.startsWith("i'"))
+      .filter((name) => !CALENDAR.has(name) && !NUMBER_WORDS.has(name))
+  }
+}
+
+export function readingOf(text: string): Reading {
+  return new Reading(text)
+}
+
+/** A denial may be part of a compound, or stand behind an apostrophe. */
+function partsOf(word: string): string[] {
+  const form = folded(word)
+  return form.endsWith("n't") ? [form] : form.split(/[-']/)
 }
 
 const RUN =

@@ -4,14 +4,16 @@ import { describe, expect, it } from 'vitest'
 import { numbersOf } from './numbers.ts'
 import { readGuards } from './veto.ts'
 import { readingOf } from './reading.ts'
-import { type GuardName, guardNames, veto, vetoesOf } from './veto.ts'
+import { type GuardName, guardNames, type GuardOptions, veto, vetoesOf } from './veto.ts'
 
-const guardsOf = (a: string, b: string) => veto(a, b).map(({ guard }) => guard)
+const guardsOf = (a: string, b: string, options: GuardOptions = {}) =>
+  veto(a, b, options).map(({ guard }) => guard)
 
 /** The same guard speaks whichever text comes first. */
 function expectVeto(guard: GuardName, a: string, b: string): void {
-  expect(guardsOf(a, b), `${a} | ${b}`).toContain(guard)
-  expect(guardsOf(b, a), `${b} | ${a}`).toContain(guard)
+  // Asked for by name, since not every guard is on by default.
+  expect(guardsOf(a, b, { [guard]: true }), `${a} | ${b}`).toContain(guard)
+  expect(guardsOf(b, a, { [guard]: true }), `${b} | ${a}`).toContain(guard)
 }
 
 function expectNone(a: string, b: string): void {
@@ -102,7 +104,7 @@ describe('the other guards', () => {
     ['dates', '2024-03-05', '2024-04-05'],
     ['names', 'Alice works at Google now', 'Alice works at Apple now'],
     ['names', 'He lives in Paris', 'He lives in Rome'],
-    ['names', 'upgrade to GPT-3', 'upgrade to GPT-4'],
+    ['identifiers', 'upgrade to GPT-3', 'upgrade to GPT-4'],
     ['names', 'Рейс из Москвы', 'Рейс из Киева'],
     ['order', 'Send money from Bob to Alice', 'Send money from Alice to Bob'],
     ['order', 'Alice paid Bob', 'Bob paid Alice'],
@@ -142,12 +144,16 @@ describe('the other guards', () => {
       names: ['in Paris', 'in Rome'],
       order: ['from Bob to Alice', 'from Alice to Bob'],
       script: ['你', '我'],
+      versions: ['use v1.2', 'use v1.3'],
+      identifiers: ['on arm64', 'on ppc64'],
+      words: ['a cat', 'a dog'],
     }
     expect(Object.keys(pairs).toSorted()).toEqual(guardNames.toSorted())
     for (const guard of guardNames) {
       const [a, b] = pairs[guard]
-      expect(veto(a, b).map((one) => one.guard)).toEqual([guard])
-      expect(veto(a, b, { [guard]: false })).toEqual([])
+      const only = { ...readGuards(false), [guard]: true }
+      expect(veto(a, b, only).map((one) => one.guard)).toEqual([guard])
+      expect(guardsOf(a, b, { [guard]: false })).not.toContain(guard)
     }
     // @ts-expect-error: not a guard
     expect(() => veto('a', 'b', { colour: true })).toThrow(/colour is not an option/)

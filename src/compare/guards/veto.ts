@@ -1,45 +1,59 @@
 /**
- * What must not be merged however near its vectors lie: pure functions of two texts that name what differs.
+ * What must not be merged however alike it looks: pure functions of two texts that name what differs.
  *
- * A model of meaning puts "from Bob to Alice" beside "from Alice to Bob", and 1,500 beside 1,600. A guard never says
- * that two texts are the same; it only says why they are not. In doubt it keeps them apart where both speak of the
- * same kind of thing, and lets one text say more than the other.
+ * A model of meaning puts "from Bob to Alice" beside "from Alice to Bob", and shingles put "take 10 mg" beside
+ * "take 50 mg". A guard never says that two texts are the same; it only says why they are not.
+ *
+ * By meaning, one text may say more than the other: a guard keeps apart what speaks of the same kind of thing and
+ * differs. Near duplicates share their wording, so there a short text must have the very same facts (which makes the
+ * comparison transitive), and in a longer one no fact may be replaced by another.
  */
 
 import * as v from 'valibot'
 
 import { flag, readOptions } from '../../platform/options.ts'
+import { contentDifference, grammarOf, isShort } from './content.ts'
+import { denied, replaced } from './context.ts'
 import { type NamePair, replacedNames, swapped, swappedNames } from './names.ts'
+import { orderDifference } from './order.ts'
 import { type Reading, readingOf } from './reading.ts'
 
-/** Which guards are asked. Default: all. */
+/** Which guards are asked. What is left out has the default of the basis. */
 export interface GuardOptions {
-  /** Both have numbers, and not the same ones. */
+  /** Different numbers. */
   readonly numbers?: boolean | undefined
-  /** One denies more often than the other. */
+  /** One denies what the other asserts. */
   readonly negation?: boolean | undefined
-  /** The same number counts different things. */
+  /** The same number of different things. */
   readonly units?: boolean | undefined
-  /** Different weekdays or months. */
+  /** Different weekdays, months or days. */
   readonly dates?: boolean | undefined
-  /** A name stands where the other text has another. */
+  /** Different versions: 1.2.3 and 1.2.4, 2.0-rc1 and 2.0. */
+  readonly versions?: boolean | undefined
+  /** Different codes, hashes, paths, addresses or package names. */
+  readonly identifiers?: boolean | undefined
+  /** A capitalised name stands where the other text has another. */
   readonly names?: boolean | undefined
-  /** Two names or two numbers have changed places. */
+  /** The same words in an order that changes who does what. */
   readonly order?: boolean | undefined
+  /** A short text has a content word that the other has not. */
+  readonly words?: boolean | undefined
   /** Words in scripts other than Latin differ: the built-in models hardly read them. */
   readonly script?: boolean | undefined
 }
 
 export const guardOptions = v.strictObject({
-  numbers: v.optional(flag('Both have numbers, and not the same ones.'), true),
-  negation: v.optional(flag('One denies more often than the other.'), true),
-  units: v.optional(flag('The same number counts different things.'), true),
-  dates: v.optional(flag('Different weekdays or months.'), true),
-  names: v.optional(flag('A name stands where the other text has another.'), true),
-  order: v.optional(flag('Two names or two numbers have changed places.'), true),
+  numbers: v.optional(flag('Different numbers.')),
+  negation: v.optional(flag('One denies what the other asserts.')),
+  units: v.optional(flag('The same number of different things.')),
+  dates: v.optional(flag('Different weekdays, months or days.')),
+  versions: v.optional(flag('Different versions: 1.2.3 and 1.2.4, 2.0-rc1 and 2.0.')),
+  identifiers: v.optional(flag('Different codes, hashes, paths, addresses or package names.')),
+  names: v.optional(flag('A capitalised name stands where the other text has another.')),
+  order: v.optional(flag('The same words in an order that changes who does what.')),
+  words: v.optional(flag('A short text has a content word that the other has not.')),
   script: v.optional(
     flag('Words in scripts other than Latin differ: the built-in models hardly read them.'),
-    true,
   ),
 }) satisfies v.GenericSchema<GuardOptions>
 
@@ -54,19 +68,25 @@ export interface Veto {
   readonly b: readonly string[]
 }
 
+/** What made two texts candidates: the same wording, or the same meaning. */
+export type Basis = 'near' | 'meaning'
+
+/** Off where a guard prevents less than it costs, as measured by `npm run bench -- guards`. */
+const OFF: Readonly<Record<Basis, readonly GuardName[]>> = {
+  near: ['script'],
+  meaning: ['names', 'words'],
+}
+
 type Guard = (first: Reading, second: Reading) => Omit<Veto, 'guard'> | undefined
 
-const guards: Readonly<Record<GuardName, Guard>> = {
+const byMeaning: Readonly<Record<GuardName, Guard>> = {
   numbers(first, second) {
     const own = valuesOf(first)
     const others = valuesOf(second)
     if (own.size === 0 || others.size === 0) return undefined
     return differing(without(own, others), without(others, own))
   },
-  negation(first, second) {
-    if (first.negations === second.negations) return undefined
-    return { a: [String(first.negations)], b: [String(second.negations)] }
-  },
+  negation: byCount,
   units(first, second) {
     const own = unitsOf(first)
     const others = unitsOf(second)
@@ -85,12 +105,15 @@ const guards: Readonly<Record<GuardName, Guard>> = {
     }
     return undefined
   },
+  versions: (first, second) => bothDiffer(versionsOf(first), versionsOf(second)),
+  identifiers: (first, second) => bothDiffer(identifiersOf(first), identifiersOf(second)),
   names: (first, second) => ofPairs(replacedNames(first, second)),
   order: (first, second) =>
     ofPairs([
       ...swappedNames(first, second),
       ...swapped(beforeNumbers(first), beforeNumbers(second)),
     ]),
+  words: contentDifference,
   script(first, second) {
     if (first.foreign.join(' ') === second.foreign.join(' ')) return undefined
     const own = new Set(first.foreign)
@@ -99,28 +122,131 @@ const guards: Readonly<Record<GuardName, Guard>> = {
   },
 }
 
+/** Of longer texts only what was replaced counts. */
+const near: Readonly<Record<GuardName, Guard>> = {
+  numbers: (first, second) =>
+    isShort(first, second)
+      ? unequal(countedValues(first), countedValues(second))
+      : replaced(first, second, 'number'),
+  negation: (first, second) =>
+    isShort(first, second) ? byCount(first, second) : denied(first, second),
+  units: (first, second) =>
+    isShort(first, second)
+      ? unequal(quantitiesOf(first), quantitiesOf(second))
+      : replaced(first, second, 'unit'),
+  dates: (first, second) =>
+    isShort(first, second)
+      ? unequal([...first.dates], [...second.dates])
+      : replaced(first, second, 'date'),
+  versions: (first, second) =>
+    isShort(first, second)
+      ? unequal(versionsOf(first), versionsOf(second))
+      : replaced(first, second, 'version'),
+  identifiers: (first, second) =>
+    isShort(first, second)
+      ? unequal(identifiersOf(first), identifiersOf(second))
+      : replaced(first, second, 'identifier'),
+  names: (first, second) => replaced(first, second, 'name'),
+  order: (first, second) =>
+    isShort(first, second)
+      ? orderDifference(first, second, grammarOf(first, second))
+      : ofPairs(swappedNames(first, second)),
+  words: contentDifference,
+  script: byMeaning.script,
+}
+
+const guards: Readonly<Record<Basis, Readonly<Record<GuardName, Guard>>>> = {
+  near,
+  meaning: byMeaning,
+}
+
 // safe: the keys of a constant object literal.
-export const guardNames = Object.freeze(Object.keys(guards)) as readonly GuardName[]
+export const guardNames = Object.freeze(Object.keys(byMeaning)) as readonly GuardName[]
 
 /** All that keeps two texts apart; empty where nothing does. */
-export function veto(a: string, b: string, options: GuardOptions = {}): Veto[] {
-  const read = readOptions(guardOptions, options, 'Which guards to ask')
-  return a === b ? [] : vetoesOf(readingOf(a), readingOf(b), read)
+export function veto(
+  a: string,
+  b: string,
+  options: GuardOptions = {},
+  basis: Basis = 'meaning',
+): Veto[] {
+  const read = readGuards(options, basis)
+  return a === b ? [] : vetoesOf(readingOf(a), readingOf(b), read, basis)
 }
 
 /** Reads which guards are asked, once, at the edge. */
-export function readGuards(input: GuardOptions | false = {}): Guards {
-  if (input !== false) return readOptions(guardOptions, input, 'Which guards to ask')
+export function readGuards(input: GuardOptions | false = {}, basis: Basis = 'meaning'): Guards {
+  const given = input === false ? {} : readOptions(guardOptions, input, 'Which guards to ask')
+  const isOn = (name: GuardName) => input !== false && !OFF[basis].includes(name)
   // safe: a key for every guard.
-  return Object.fromEntries(guardNames.map((name) => [name, false])) as Record<GuardName, boolean>
+  return Object.fromEntries(guardNames.map((name) => [name, given[name] ?? isOn(name)])) as Record<
+    GuardName,
+    boolean
+  >
 }
 
 /** The same for texts that were read before, once for many comparisons. */
-export function vetoesOf(first: Reading, second: Reading, options: Guards): Veto[] {
+export function vetoesOf(
+  first: Reading,
+  second: Reading,
+  options: Guards,
+  basis: Basis = 'meaning',
+): Veto[] {
   return guardNames.flatMap((guard) => {
-    const found = options[guard] ? guards[guard](first, second) : undefined
+    const found = options[guard] ? guards[basis][guard](first, second) : undefined
     return found ? [{ guard, ...found }] : []
   })
+}
+
+function byCount(first: Reading, second: Reading): Omit<Veto, 'guard'> | undefined {
+  if (first.negations === second.negations) return undefined
+  return { a: [String(first.negations)], b: [String(second.negations)] }
+}
+
+/** Each has what the other has not. */
+function bothDiffer(
+  first: readonly string[],
+  second: readonly string[],
+): Omit<Veto, 'guard'> | undefined {
+  const a = without(new Set(first), new Set(second))
+  const b = without(new Set(second), new Set(first))
+  return a.length > 0 && b.length > 0 ? { a, b } : undefined
+}
+
+/** Not the same facts, each as often. */
+function unequal(
+  first: readonly string[],
+  second: readonly string[],
+): Omit<Veto, 'guard'> | undefined {
+  return differing(surplus(first, second), surplus(second, first))
+}
+
+function surplus(own: readonly string[], others: readonly string[]): string[] {
+  const left = [...others]
+  return own.filter((one) => {
+    const at = left.indexOf(one)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+/** A bare 1 is as good as an article: it counts with a unit only. */
+function countedValues({ numbers }: Reading): string[] {
+  return numbers
+    .filter(({ value, unit }) => value !== '1' || unit !== undefined)
+    .map(({ value }) => value)
+}
+
+function quantitiesOf({ numbers }: Reading): string[] {
+  return numbers.flatMap(({ value, unit }) => (unit === undefined ? [] : [`${value} ${unit}`]))
+}
+
+function versionsOf({ identified }: Reading): string[] {
+  return identified.flatMap(({ kind, value }) => (kind === 'version' ? [value] : []))
+}
+
+function identifiersOf({ identified }: Reading): string[] {
+  return identified.flatMap(({ kind, value }) => (kind === 'version' ? [] : [value]))
 }
 
 function valuesOf({ numbers }: Reading): ReadonlySet<string> {

@@ -19,10 +19,6 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 const SENTENCE_END = /[.!?。！？।:;"“”«»\n]/u
 const POSSESSIVE = /['’]s?$/u
 
-export function normalised(text: string): string {
-  return text.toWellFormed().normalize('NFKC')
-}
-
 export function wordsOf(text: string): Word[] {
   const words: Word[] = []
   let end = 0

@@ -1,0 +1,146 @@
+/**
+ * The rule of content words: in a short text one word carries the meaning, so a word that only one of two texts has
+ * makes them different, unless it is grammar, a typo, an ending, or the same word joined or split.
+ *
+ * Numbers, units, dates and denials are compared by guards of their own.
+ */
+
+import { LANGUAGES } from './languages.ts'
+import type { Reading } from './reading.ts'
+import type { Term } from './terms.ts'
+import { isInflection, isSwapped, isVariant } from './typo.ts'
+
+/** Texts of up to so many words are short; two characters of Chinese or Japanese count as one word. */
+const SHORT_WORDS = 40
+/** Where no language is recognised, words of grammar are taken for content, so less is called short. */
+const UNKNOWN_WORDS = 20
+/** Grammar of a language that has so small a share of the words is chance. */
+const LANGUAGE_SHARE = 0.1
+
+const NONE: ReadonlySet<string> = new Set()
+
+export interface Grammar {
+  readonly language: string | undefined
+  readonly words: ReadonlySet<string>
+  readonly articles: ReadonlySet<string>
+}
+
+/** The language that both texts together fit best. */
+export function grammarOf(first: Reading, second: Reading): Grammar {
+  const hits = first.languages.map((count, at) => count + (second.languages[at] ?? 0))
+  const most = Math.max(...hits)
+  const terms = first.terms.length + second.terms.length
+  if (most === 0 || most < terms * LANGUAGE_SHARE)
+    return { language: undefined, words: NONE, articles: NONE }
+  const best = LANGUAGES[hits.indexOf(most)]
+  return {
+    language: best?.name,
+    words: best?.words ?? NONE,
+    articles: best?.articles ?? NONE,
+  }
+}
+
+export function lengthOf({ terms }: Reading): number {
+  let length = 0
+  for (const { kind } of terms) length += kind === 'comma' ? 0 : kind === 'character' ? 0.5 : 1
+  return length
+}
+
+/** Short enough for every fact to count, whether it is changed, added or left out. */
+export function isShort(first: Reading, second: Reading): boolean {
+  return Math.min(lengthOf(first), lengthOf(second)) <= SHORT_WORDS
+}
+
+export interface Difference {
+  readonly a: string[]
+  readonly b: string[]
+}
+
+/** Words that only one of the texts has; `pairs`: those that are the same in two spellings. */
+export interface Matching extends Difference {
+  readonly pairs: ReadonlyMap<string, string>
+}
+
+export function contentDifference(first: Reading, second: Reading): Difference | undefined {
+  const grammar = grammarOf(first, second)
+  const most = grammar.language === undefined ? UNKNOWN_WORDS : SHORT_WORDS
+  if (Math.min(lengthOf(first), lengthOf(second)) > most) return undefined
+  const { a, b } = matchingOf(first, second, grammar)
+  return a.length === 0 && b.length === 0 ? undefined : { a, b }
+}
+
+export function matchingOf(first: Reading, second: Reading, grammar: Grammar): Matching {
+  const own = leftOver(first.terms, second.terms)
+  const others = leftOver(second.terms, first.terms)
+  const pairs = new Map<string, string>()
+  removeJoined(own, others, second.terms)
+  removeJoined(others, own, first.terms)
+  for (const term of own.values()) {
+    for (const other of others.values()) {
+      if (!isVariant(term, other, grammar.language)) continue
+      pairs.set(other.form, term.form)
+      own.delete(term.form)
+      others.delete(other.form)
+      break
+    }
+  }
+  removeInflected(own, second.terms, grammar)
+  removeInflected(others, first.terms, grammar)
+  const isContent = ({ form }: Term) => !grammar.words.has(form) && !isSwapped(form, grammar.words)
+  const formsOf = (left: ReadonlyMap<string, Term>) =>
+    [...left.values()].filter(isContent).map(({ form }) => form)
+  return { a: formsOf(own), b: formsOf(others), pairs }
+}
+
+/** Words by their form; characters and pictures each time they occur more often than in the other text. */
+function leftOver(terms: readonly Term[], others: readonly Term[]): Map<string, Term> {
+  const counts = new Map<string, number>()
+  for (const { form, kind } of others) {
+    if (isCompared(kind)) counts.set(form, (counts.get(form) ?? 0) + 1)
+  }
+  const left = new Map<string, Term>()
+  for (const term of terms) {
+    if (!isCompared(term.kind)) continue
+    const count = counts.get(term.form) ?? 0
+    if (count === 0) left.set(term.form, term)
+    else if (term.kind === 'character') counts.set(term.form, count - 1)
+  }
+  return left
+}
+
+function isCompared(kind: Term['kind']): boolean {
+  return kind === 'word' || kind === 'character' || kind === 'mark'
+}
+
+/** notebook and note book, e-mail and email: what neighbouring words of the other text give together. */
+function removeJoined(
+  own: Map<string, Term>,
+  others: Map<string, Term>,
+  terms: readonly Term[],
+): void {
+  if (own.size === 0) return
+  for (let at = 0; at + 1 < terms.length; at++) {
+    let joined = terms[at]?.form ?? ''
+    for (let end = at + 1; end < Math.min(at + 3, terms.length); end++) {
+      joined += terms[end]?.form ?? ''
+      if (!own.has(joined)) continue
+      own.delete(joined)
+      for (const { form } of terms.slice(at, end + 1)) others.delete(form)
+    }
+  }
+}
+
+/** A word of which the other text has another ending, and this text too. */
+function removeInflected(
+  own: Map<string, Term>,
+  terms: readonly Term[],
+  { language }: Grammar,
+): void {
+  for (const { form, isName, kind } of own.values()) {
+    if (kind !== 'word') continue
+    const isThere = terms.some(
+      (other) => other.kind === 'word' && isInflection(form, other.form, language, isName),
+    )
+    if (isThere) own.delete(form)
+  }
+}

@@ -1,0 +1,50 @@
+/** Denials and calendar words, read from folded words. */
+
+import {
+  CALENDAR,
+  CALENDAR_IF_CAPITAL,
+  HAN_NEGATION,
+  HAN_NOT_NEGATION,
+  NEGATIONS,
+  NEGATIONS_AMONG,
+} from './tables.ts'
+
+/** `weekday monday`, `month may`, `day today`. */
+export function calendarOf(
+  form: string,
+  isCapitalised: boolean,
+  isFirst: boolean,
+): string | undefined {
+  if (CALENDAR_IF_CAPITAL.has(form) && (!isCapitalised || isFirst)) return undefined
+  return CALENDAR.get(form)
+}
+
+const HAN_WEEKDAY = /(?:星期|礼拜|禮拜|周|週)([一二三四五六日天])/gu
+const HAN_DAYS = /今天|昨天|明天|前天|后天/gu
+
+export function hanDates(text: string): string[] {
+  const weekdays = [...text.matchAll(HAN_WEEKDAY)].map(
+    ([, day]) => `weekday ${day === '天' ? '日' : day}`,
+  )
+  return [...weekdays, ...(text.match(HAN_DAYS) ?? [])]
+}
+
+/** The words that deny in a text of these words, folded. */
+export function denialsAmong(forms: readonly string[]): ReadonlySet<string> {
+  const all = new Set(forms)
+  const among = NEGATIONS_AMONG.filter(({ company }) => [...company].some((word) => all.has(word)))
+  if (among.length === 0) return NEGATIONS
+  const denials = new Set(NEGATIONS)
+  for (const one of among) for (const word of one.denials) denials.add(word)
+  return denials
+}
+
+export function negationsIn(
+  text: string,
+  forms: readonly string[],
+  denials: ReadonlySet<string>,
+): number {
+  const denying = forms.filter((form) => denials.has(form) || form.endsWith("n't"))
+  const han = text.replaceAll(HAN_NOT_NEGATION, '').match(HAN_NEGATION) ?? []
+  return denying.length + han.length
+}
