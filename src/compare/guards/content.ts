@@ -17,6 +17,9 @@ const UNKNOWN_WORDS = 20
 /** Grammar of a language that has so small a share of the words is chance. */
 const LANGUAGE_SHARE = 0.1
 
+/** Words of grammar that change another word when they are joined to it. */
+const PREFIXES: ReadonlySet<string> = new Set(['a', 'an', 'in', 'im', 'de', 'des'])
+
 const NONE: ReadonlySet<string> = new Set()
 
 export interface Grammar {
@@ -73,8 +76,8 @@ export function matchingOf(first: Reading, second: Reading, grammar: Grammar): M
   const own = leftOver(first.terms, second.terms)
   const others = leftOver(second.terms, first.terms)
   const pairs = new Map<string, string>()
-  removeJoined(own, others, second.terms)
-  removeJoined(others, own, first.terms)
+  removeJoined(own, others, second.terms, grammar)
+  removeJoined(others, own, first.terms, grammar)
   for (const term of own.values()) {
     for (const other of others.values()) {
       if (!isVariant(term, other, grammar.language)) continue
@@ -92,7 +95,7 @@ export function matchingOf(first: Reading, second: Reading, grammar: Grammar): M
   return { a: formsOf(own), b: formsOf(others), pairs }
 }
 
-/** Words by their form; characters and pictures each time they occur more often than in the other text. */
+/** Words, characters and pictures that occur more often than in the other text. */
 function leftOver(terms: readonly Term[], others: readonly Term[]): Map<string, Term> {
   const counts = new Map<string, number>()
   for (const { form, kind } of others) {
@@ -103,7 +106,7 @@ function leftOver(terms: readonly Term[], others: readonly Term[]): Map<string, 
     if (!isCompared(term.kind)) continue
     const count = counts.get(term.form) ?? 0
     if (count === 0) left.set(term.form, term)
-    else if (term.kind === 'character') counts.set(term.form, count - 1)
+    else counts.set(term.form, count - 1)
   }
   return left
 }
@@ -117,10 +120,13 @@ function removeJoined(
   own: Map<string, Term>,
   others: Map<string, Term>,
   terms: readonly Term[],
+  { words }: Grammar,
 ): void {
   if (own.size === 0) return
   for (let at = 0; at + 1 < terms.length; at++) {
     let joined = terms[at]?.form ?? ''
+    // A typical case is not an atypical one.
+    if (PREFIXES.has(joined) && words.has(joined)) continue
     for (let end = at + 1; end < Math.min(at + 3, terms.length); end++) {
       joined += terms[end]?.form ?? ''
       if (!own.has(joined)) continue
@@ -139,7 +145,10 @@ function removeInflected(
   for (const { form, isName, kind } of own.values()) {
     if (kind !== 'word') continue
     const isThere = terms.some(
-      (other) => other.kind === 'word' && isInflection(form, other.form, language, isName),
+      (other) =>
+        other.kind === 'word' &&
+        other.form !== form &&
+        isInflection(form, other.form, language, isName),
     )
     if (isThere) own.delete(form)
   }

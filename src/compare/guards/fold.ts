@@ -6,6 +6,10 @@ const NOT_ASCII = /[^\0-\u007f]/
 const QUOTES = /[‘’‚‛′ʼ`´]/g
 const DASHES = /[‐‑‒–—―−]/g
 
+export function isAscii(text: string): boolean {
+  return !NOT_ASCII.test(text)
+}
+
 export function normalised(text: string): string {
   if (!NOT_ASCII.test(text)) return text.includes('`') ? text.replaceAll('`', "'") : text
   const whole = text.toWellFormed().normalize('NFKC').replace(IGNORABLE, '')

@@ -62,11 +62,22 @@ export function identifiedIn(text: string): Identified {
     if (LETTER_BEFORE.test(text.slice(Math.max(0, index - 2), index))) return run
     const before = () => text.slice(Math.max(0, index - 12), index)
     const kind = isVersion(core, before) ? 'version' : kindOf(core)
-    if (kind === undefined) return run
+    if (kind === undefined) return core.includes('/') ? partwise(run, found) : run
     found.push({ kind, value: plainIdentifier(core, kind) })
     return run.replace(core, () => PLACEHOLDER)
   })
   return { found, rest }
+}
+
+/** Win32/Win64: codes side by side. */
+function partwise(run: string, found: FoundIdentifier[]): string {
+  const parts = run.split('/').map((part) => {
+    const core = trimmed(part)
+    if (!/\d/.test(core) || !CODE.test(core)) return part
+    found.push({ kind: 'identifier', value: core.toLowerCase() })
+    return part.replace(core, () => PLACEHOLDER)
+  })
+  return parts.join('/')
 }
 
 function trimmed(run: string): string {

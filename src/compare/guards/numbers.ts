@@ -5,7 +5,7 @@
  * cannot be known whether a writer meant a fraction, and calling two numbers different only misses a duplicate.
  */
 
-import { folded } from './fold.ts'
+import { folded, isAscii } from './fold.ts'
 import { lettersOf, numberWord, ONE_WORDS, SCALES, UNITS } from './tables.ts'
 
 export interface FoundNumber {
@@ -51,7 +51,7 @@ export function numbersOf(text: string): FoundNumber[] {
       })
     }
   }
-  for (const { 0: word, index } of text.matchAll(lettersOf())) {
+  for (const { 0: word, index } of text.matchAll(isAscii(text) ? /[A-Za-z]+/g : lettersOf())) {
     const plain = folded(word)
     const isOne = ONE_WORDS.has(plain)
     const value = isOne ? '1' : numberWord(plain, word, () => text)

@@ -2,7 +2,7 @@
  * Who did what to whom: the same words in another order.
  *
  * Harmless are the items of a list in another order, and one phrase that has moved as a whole ("yesterday he came",
- * "he came yesterday"). Anything else changes who does what.
+ * "he came yesterday"), and longer clauses in another order. Anything else changes who does what.
  */
 
 import { type Difference, type Grammar, matchingOf } from './content.ts'
@@ -26,7 +26,8 @@ export function orderDifference(
   const isList = isListed(own, start, own.length - end)
   if (isList && itemsOf(a) === itemsOf(b)) return undefined
   if (itemsOf(own) === itemsOf(others)) return undefined
-  if (isMove(withoutCommas(a), withoutCommas(b), pairs)) return undefined
+  const [moved, passed] = [withoutCommas(a), withoutCommas(b)]
+  if (isMove(moved, passed, pairs) || isRecast(moved, passed)) return undefined
   return { a: formsOf(a), b: formsOf(b) }
 }
 
@@ -119,5 +120,26 @@ function isLoose(block: readonly Term[]): boolean {
 }
 
 function isName(block: readonly Term[]): boolean {
-  return block.length === 1 && block[0]?.isCapital === true
+  return block.every(({ isCapital }) => isCapital)
+}
+
+/** So long, it is a clause that has moved, and not a person or a thing. */
+const BLOCK_TERMS = 4
+const PERMUTED_TERMS = 12
+
+/** Two longer parts in each other's place, such as a quotation and who said it. */
+function isRecast(a: readonly Term[], b: readonly Term[]): boolean {
+  for (let own = 1; own < a.length; own++) {
+    if (a[own - 1]?.form !== b.at(-1)?.form || !isSame(a.slice(0, own), b.slice(-own))) continue
+    for (let other = 1; own + other < a.length; other++) {
+      if (!isSame(b.slice(0, other), a.slice(-other))) continue
+      if (!isSame(a.slice(own, -other), b.slice(other, -own))) continue
+      return Math.max(own, other) > BLOCK_TERMS
+    }
+  }
+  return a.length > PERMUTED_TERMS
+}
+
+function isSame(a: readonly Term[], b: readonly Term[]): boolean {
+  return a.length === b.length && a.every(({ form }, at) => form === b[at]?.form)
 }

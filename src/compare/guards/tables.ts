@@ -53,6 +53,8 @@ const FRENCH =
 /** The number that a folded word says. Without its accent, French "très" looks like Spanish three. */
 export function numberWord(form: string, word: string, text: () => string): string | undefined {
   const value = NUMBER_WORDS.get(form)
+  // Sept. is a month.
+  if (form === 'sept' && word !== 'sept') return undefined
   if (form === 'tres' && (word.toLowerCase() !== 'tres' || FRENCH.test(text()))) return undefined
   return value
 }
@@ -177,7 +179,7 @@ export const CALENDAR = mapOf<string>([
   ['july jul juli juillet julio जुलाई julho luglio июль июля', 'month july'],
   ['august aug août agosto अगस्त август августа', 'month august'],
   [
-    'september sep septembre septiembre सितंबर setembro settembre сентябрь сентября',
+    'september sep sept septembre septiembre सितंबर setembro settembre сентябрь сентября',
     'month september',
   ],
   [
@@ -195,7 +197,7 @@ export const CALENDAR = mapOf<string>([
 ])
 
 /** Calendar words that are other words when written small. */
-export const CALENDAR_IF_CAPITAL = setOf('may march mars mai mon jan jun dec sep mayo')
+export const CALENDAR_IF_CAPITAL = setOf('may march mars mai mon jan jun dec sep sept mayo')
 
 /** Words that deny, and mean nothing else anywhere. */
 export const NEGATIONS = setOf(`

@@ -3,7 +3,7 @@
  * A character of Chinese or Japanese is a word, a run of Thai is one.
  */
 
-import { folded } from './fold.ts'
+import { folded, isAscii } from './fold.ts'
 import { type FoundIdentifier, PLACEHOLDER } from './identifiers.ts'
 import { LANGUAGES } from './languages.ts'
 import { unitOf, western } from './numbers.ts'
@@ -37,14 +37,17 @@ const TERM = new RegExp(
     '(?<digits>\\p{Nd}+)',
     '(?<single>[\\p{Script=Han}\\p{Script=Hiragana}])',
     '(?<kana>[\\p{Script=Katakana}ー]+)',
-    "(?<word>\\p{L}(?:(?![\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}])[\\p{L}\\p{M}])*)(?<tail>'(?:t|s|re|ve|ll|d|m)(?![\\p{L}\\p{M}]))?",
+    "(?<word>\\p{L}(?:(?![\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}])[\\p{L}\\p{M}])*)(?<tail>'(?:[tT]|[sS]|re|RE|ve|VE|ll|LL|[dD]|[mM])(?![\\p{L}\\p{M}]))?",
     '(?<comma>[,;،、])',
     '(?<mark>(?![©®™])[\\p{Extended_Pictographic}\\p{RI}])',
     '(?<symbol>[%$€£¥₹₽])',
     '(?<stop>[.!?。।:"\\n])',
   ].join('|'),
-  'giu',
+  'gu',
 )
+/** The same for ASCII, in a fraction of the time. */
+const ASCII_TERM =
+  /(?<word>[A-Za-z]+)(?<tail>'(?:[tT]|[sS]|re|RE|ve|VE|ll|LL|[dD]|[mM])(?![A-Za-z]))?|(?<digits>[0-9]+)|(?<comma>[,;])|(?<symbol>[%$])|(?<stop>[.!?:"\n])/g
 const CAPITAL = /^\p{Lu}/u
 
 export function termsOf(
@@ -60,7 +63,7 @@ export function termsOf(
   const add: Add = (kind, form, isName = false, isCapital = isName) => {
     terms.push({ kind, form, isName, isCapital })
   }
-  for (const { groups = {}, 0: whole } of text.matchAll(TERM)) {
+  for (const { groups = {}, 0: whole } of text.matchAll(isAscii(text) ? ASCII_TERM : TERM)) {
     const { digits, single, kana, word, tail, comma, mark, symbol, stop } = groups
     if (stop !== undefined) {
       if (stop !== '.' || !isAfterNumber) isFirst = true

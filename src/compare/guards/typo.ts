@@ -17,6 +17,7 @@ const CYRILLIC_ENDING = /^[аеёиоуыэюяйьмхв]{0,2}$/u
 const INDIC_ENDINGS = new Set(['', 'ों', 'ें', 'े', 'ो', 'ां', 'ा', 'ियां', 'ियों', 'ी', 'ं'])
 const ARABIC_ENDINGS = new Set(['', 'ات', 'ين', 'ون', 'ه', 'ا'])
 const KOREAN_PARTICLE = /(?<=[가-힣])[은는이가을를에도의와과로들]$/u
+const LIBRARY = /^lib(?!er|rar|el|id)/
 const LATIN = /^\p{Script=Latin}+$/u
 const CYRILLIC = /^\p{Script=Cyrillic}+$/u
 const DEVANAGARI = /^[\p{Script=Devanagari}\p{M}]+$/u
@@ -32,6 +33,8 @@ export interface Spelling {
 
 export function isVariant(a: Spelling, b: Spelling, language: string | undefined): boolean {
   if (NO_TYPOS.some((row) => row.has(a.form) && row.has(b.form))) return false
+  // Names of libraries: libev and libuev.
+  if (LIBRARY.test(a.form) && LIBRARY.test(b.form)) return false
   return isInflection(a.form, b.form, language, a.isCapital && b.isCapital) || isTypo(a, b)
 }
 

@@ -3,6 +3,8 @@
  * scripts without spaces give a word a character.
  */
 
+import { isAscii } from './fold.ts'
+
 export interface Word {
   /** As it was written, in NFKC. */
   readonly written: string
@@ -14,6 +16,7 @@ export interface Word {
 
 // A letter, then letters, marks, digits, and within the word apostrophes, dots and hyphens.
 const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['’.\-‑][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*/gu
+const ASCII_WORD = /[A-Za-z0-9]+(?:['.-][A-Za-z0-9]+)*/g
 /** Written without spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 const SENTENCE_END = /[.!?。！？।:;"“”«»\n]/u
@@ -22,10 +25,10 @@ const POSSESSIVE = /['’]s?$/u
 export function wordsOf(text: string): Word[] {
   const words: Word[] = []
   let end = 0
-  for (const { 0: found, index } of text.matchAll(WORD)) {
+  for (const { 0: found, index } of text.matchAll(isAscii(text) ? ASCII_WORD : WORD)) {
     const isFirst = words.length === 0 || SENTENCE_END.test(text.slice(end, index))
     end = index + found.length
-    const parts = UNSPACED.test(found) ? found : [found]
+    const parts = !isAscii(found) && UNSPACED.test(found) ? found : [found]
     for (const written of parts) words.push(wordOf(written, isFirst))
   }
   return words
