@@ -121,6 +121,8 @@ const figures: Record<
     run: async (print) => {
       const { benchEditCurves } = await import('./edit-curves.ts')
       benchEditCurves(positive('scale'), flags.case, print)
+    },
+  },
   guards: {
     question: 'What do guards keep apart rightly and wrongly, by wording and by meaning?',
     run: async (print) => {
