@@ -3,10 +3,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { inProcess as prestige } from './children/cli.ts'
+import { inProcess as prestige, prestige as spawned, type Run } from './children/cli.ts'
 
 const A = 'How do I reset my password?'
 const B = 'What is the way to reset my password?'
@@ -90,6 +91,39 @@ describe('meanings on the command line', { timeout: 120_000 }, () => {
     expect(await readFile(svg, 'utf8')).toContain('<svg')
     const { code } = await prestige(['tune', '--semantic', '--pairs', pairs, '--slots', '64'])
     expect(code).toBe(2)
+  })
+
+  it('do not keep a run going after SIGTERM, which can then be undone and repeated', async () => {
+    const cwd = await mkdtemp(join(directory, 'stopped-'))
+    // Some minutes of work for the model.
+    const texts = Array.from({ length: 500 }, (_, at) =>
+      Array.from({ length: 400 }, (_none, word) => `word${(at * 7 + word * word) % 997}`).join(' '),
+    )
+    const lines = texts.map((text, at) => JSON.stringify({ id: `d${at}`, text }))
+    await writeFile(join(cwd, 'in.jsonl'), lines.join('\n'))
+    await writeFile(join(cwd, 'c.json'), '{"semantic":{"enabled":true,"threshold":0.9}}')
+    const args = ['dedupe', 'in.jsonl', '-o', 'out', '--config', 'c.json']
+    const named = [...args, '--run', 'one']
+    let run: Run | undefined
+    let stoppedAt = 0
+    // A process that is ended by the signal itself had not begun to handle it: it gets more time.
+    for (const startMs of [3000, 12_000]) {
+      if (run && run.code !== null) break
+      run = await spawned(named, {
+        cwd,
+        meanwhile: async (child) => {
+          await sleep(startMs)
+          stoppedAt = performance.now()
+          child.kill('SIGTERM')
+        },
+      })
+    }
+    expect([run?.code, run?.err]).toEqual([143, expect.stringContaining('Give the same command')])
+    expect(performance.now() - stoppedAt).toBeLessThan(20_000)
+    await writeFile(join(cwd, 'in.jsonl'), lines.slice(0, 2).join('\n'))
+    const { code } = await prestige(['undo', 'one', '--state', 'out/state'], { cwd })
+    expect(code).toBe(0)
+    expect((await prestige(args, { cwd })).code).toBe(0)
   })
 
   it('have models, which are checked', async () => {

@@ -164,7 +164,9 @@ async function lookAtAll(
   found: Found,
 ): Promise<void> {
   const prepared = documents.map((document) => state.prepare(document))
-  const decisions = await Promise.all(prepared.map((document) => state.lookAt(document)))
+  const decisions = await Promise.all(
+    prepared.map((document) => state.lookAt(document, watcher.signal)),
+  )
   for (const [at, decision] of decisions.entries()) {
     const { position } = documents[at] ?? {}
     if (position === undefined) continue

@@ -33,8 +33,8 @@ export async function* decideStream(
     batch = []
     size.clear()
     const decided = against
-      ? Promise.all(prepared.map((one) => state.lookAt(one)))
-      : state.decide(prepared, { run, session }, keepStreamed(run))
+      ? Promise.all(prepared.map((one) => state.lookAt(one, signal)))
+      : state.decide(prepared, { run, session, signal }, keepStreamed(run))
     // Whoever stops taking decisions must not leave a rejection that nobody hears.
     decided.catch(() => {})
     underWay.push(decided)

@@ -41,6 +41,13 @@ const FORMAT_VERSION = 2
 /** What is written in the same transaction as decisions are. */
 export type InTransaction = (scope: Scope, made: readonly Made[]) => Transaction<void>
 
+export interface DecideAs {
+  readonly run: string
+  readonly session: string
+  /** Embedding texts stops when it is aborted, with its reason, and nothing is decided. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Settings of the last run of a state; `undefined` in a state without runs. */
 export async function lastConfig(backend: Backend): Promise<DedupeConfig | undefined> {
   await upgrade(backend)
@@ -148,11 +155,11 @@ export class State {
   /** Decides about documents in their order, in one transaction. `inTransaction` is done in the same one. */
   async decide(
     prepared: readonly PreparedDocument[],
-    { run, session }: { readonly run: string; readonly session: string },
+    { run, session, signal }: DecideAs,
     inTransaction?: InTransaction,
   ): Promise<Decision[]> {
     const context: Context = { engine: this.engine, run, session, hasOldKeys: this.#hasOldKeys }
-    if (this.engine.meaning) return this.#decideInTurn(prepared, context, inTransaction)
+    if (this.engine.meaning) return this.#decideInTurn(prepared, context, inTransaction, signal)
     return this.#decide(prepared, context, inTransaction)
   }
 
@@ -161,9 +168,10 @@ export class State {
     prepared: readonly PreparedDocument[],
     context: Context,
     inTransaction: InTransaction | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<Decision[]> {
     const before = this.#turn
-    const ready = this.#withMeanings(prepared)
+    const ready = this.#withMeanings(prepared, signal)
     ready.catch(() => {})
     const mine = (async () => {
       await before
@@ -190,14 +198,19 @@ export class State {
     }
   }
 
-  async #withMeanings(prepared: readonly PreparedDocument[]): Promise<PreparedDocument[]> {
-    const meanings = (await this.engine.meaning?.prepare(prepared)) ?? []
+  async #withMeanings(
+    prepared: readonly PreparedDocument[],
+    signal: AbortSignal | undefined,
+  ): Promise<PreparedDocument[]> {
+    const meanings = (await this.engine.meaning?.prepare(prepared, signal)) ?? []
     return prepared.map((document, at) => ({ ...document, meaning: meanings[at] }))
   }
 
   /** What would be decided, without a trace. */
-  async lookAt(prepared: PreparedDocument): Promise<Decision> {
-    const [document = prepared] = this.engine.meaning ? await this.#withMeanings([prepared]) : []
+  async lookAt(prepared: PreparedDocument, signal?: AbortSignal): Promise<Decision> {
+    const [document = prepared] = this.engine.meaning
+      ? await this.#withMeanings([prepared], signal)
+      : []
     return this.backend.read(() => lookAt(document, this.engine))
   }
 

@@ -171,6 +171,47 @@ describe('a job that compares meanings', () => {
   }
 
   it.each([false, true])(
+    'stops at once while texts are embedded, and goes on later (order independent: %s)',
+    async (orderIndependent) => {
+      const { input, out } = await place()
+      const engine = new MemoryEngine()
+      const stop = new AbortController()
+      // It never answers, and pays no attention to the signal.
+      const embed = () => {
+        setTimeout(() => stop.abort(new Error('stopped by the user')), 10)
+        return new Promise<never>(() => {})
+      }
+      const options = { ...OPTIONS(), orderIndependent }
+      const stuck = await open({ ...options, embedder: { ...wordEmbedder(), embed } }, engine)
+      const job = { inputs: [input], out, run: 'one' }
+      const watcher = { signal: stop.signal }
+      await expect(stuck.run({ ...job, watcher })).rejects.toThrow('stopped by the user')
+      await stuck.close()
+      const { summary } = await (await open(options, engine)).run(job)
+      expect(summary).toMatchObject({ kept: 2, linked: 1, dropped: 1 })
+    },
+  )
+
+  it('stops at once where it only looks, be it a stream or files', async () => {
+    const { input, out } = await place()
+    const stop = new AbortController()
+    const embed = () => {
+      setTimeout(() => stop.abort(new Error('stopped by the user')), 10)
+      return new Promise<never>(() => {})
+    }
+    const deduper = await open({ ...OPTIONS(), embedder: { ...wordEmbedder(), embed } })
+    const { signal } = stop
+    const cleaned = deduper.clean({ inputs: [input], out, watcher: { signal } })
+    await expect(cleaned).rejects.toThrow('stopped by the user')
+    for (const against of [false, true]) {
+      const again = new AbortController()
+      setTimeout(() => again.abort(new Error('stopped again')), 10)
+      const decisions = deduper.dedupe(documents(A), { signal: again.signal, against })
+      await expect(all(decisions)).rejects.toThrow('stopped again')
+    }
+  })
+
+  it.each([false, true])(
     'plans, runs, tells and takes back (order independent: %s)',
     async (orderIndependent) => {
       const { input, out } = await place()

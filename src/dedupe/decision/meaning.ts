@@ -145,12 +145,15 @@ export class Meanings {
   }
 
   /** In the order of the documents; `undefined` where there is nothing to compare. */
-  async prepare(documents: readonly PreparedDocument[]): Promise<(PreparedMeaning | undefined)[]> {
+  async prepare(
+    documents: readonly PreparedDocument[],
+    signal?: AbortSignal,
+  ): Promise<(PreparedMeaning | undefined)[]> {
     const texts = documents.map(({ text }) =>
       text !== undefined && HAS_WORDS.test(text) ? text : undefined,
     )
     const asked = texts.filter((text) => text !== undefined)
-    const vectors = await this.#vectorsOf(asked)
+    const vectors = await this.#vectorsOf(asked, signal)
     let next = 0
     return texts.map((text) => {
       const found = text === undefined ? undefined : vectors[next++]
@@ -161,14 +164,17 @@ export class Meanings {
     })
   }
 
-  async #vectorsOf(texts: readonly string[]): Promise<(DocumentVectors | undefined)[]> {
+  async #vectorsOf(
+    texts: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<(DocumentVectors | undefined)[]> {
     try {
-      return await embedDocuments(this.embedder, texts)
+      return await embedDocuments(this.embedder, texts, { signal })
     } catch (error) {
       // One of them has more windows than the model takes; it alone is not compared.
       if (!(error instanceof PrestigeError) || error.code !== 'INVALID_VALUE') throw error
       if (texts.length <= 1) return [undefined]
-      const each = texts.map((text) => this.#vectorsOf([text]))
+      const each = texts.map((text) => this.#vectorsOf([text], signal))
       return (await Promise.all(each)).flat()
     }
   }

@@ -206,7 +206,8 @@ async function decideBatch(
   // Where transactions are small, document by document. One after another: of two copies the first is kept.
   for (const part of state.backend.serial ? [batch] : partsOf(batch, () => Infinity, 1)) {
     const documents = part.placed.map(({ document }) => document)
-    const decisions = await state.decide(documents, { run, session: run }, (scope, made) =>
+    const as = { run, session: run, signal: watcher.signal }
+    const decisions = await state.decide(documents, as, (scope, made) =>
       keepBatch(scope, held, part, made),
     )
     for (const decision of decisions) watcher.onDecision?.(decision)
@@ -315,8 +316,8 @@ async function decidePending(
     const taken = page
     const after = taken.at(-1)?.keys[0]?.toString('hex')
     page = []
-    const session = { run: run.id, session: run.id }
-    const decisions = await state.decide(documents, session, (scope, made) =>
+    const as = { run: run.id, session: run.id, signal: watcher.signal }
+    const decisions = await state.decide(documents, as, (scope, made) =>
       keepPlaces(scope, held, { taken, before, after }, made),
     )
     before = after

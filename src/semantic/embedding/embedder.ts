@@ -59,18 +59,35 @@ export async function windowsOf(
   options.signal?.throwIfAborted()
   if (texts.length === 0) return []
   const whole = texts.map((text) => text.toWellFormed())
-  const windows = await (embedder.embedWindows
+  const asked = embedder.embedWindows
     ? embedder.embedWindows(whole, options)
     : embedder
         .embed(whole, options)
-        .then((vectors) => Array.from(vectors, (vector) => [vector] as const)))
-  options.signal?.throwIfAborted()
+        .then((vectors) => Array.from(vectors, (vector) => [vector] as const))
+  const windows = await unlessAborted(asked, options.signal)
   requireCount(embedder, texts.length, windows.length)
   for (const vectors of windows) {
     if (vectors.length === 0) throw faulty(embedder, 'gave a text no vector')
     for (const vector of vectors) requireVector(embedder, vector)
   }
   return windows
+}
+
+/** An embedder that pays no attention to the signal is not waited for. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  let stop = () => {}
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    const done = await Promise.race([work, stopped])
+    signal.throwIfAborted()
+    return done
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }
 
 function requireCount(embedder: Embedder, asked: number, given: number): void {

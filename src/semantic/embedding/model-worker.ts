@@ -3,7 +3,11 @@
 import { serve } from '../../platform/thread.ts'
 import { type ModelFacts, type ModelRequest, SentenceModel } from './sentence-model.ts'
 
-export type ToModel = { readonly open: ModelRequest } | { readonly text: string }
+export type ToModel =
+  | { readonly open: ModelRequest }
+  | { readonly text: string }
+  /** Ends what it is busy with at the next window, and answers when that is done. */
+  | { readonly stop: true }
 
 export interface FromModel {
   readonly facts: ModelFacts
@@ -12,13 +16,25 @@ export interface FromModel {
 }
 
 let model: SentenceModel | undefined
+let work: Promise<FromModel> | undefined
+const stopping = new AbortController()
 
-async function answerTo(message: ToModel): Promise<FromModel> {
+async function answerTo(message: ToModel): Promise<FromModel | undefined> {
+  if ('stop' in message) {
+    stopping.abort(new Error('It was closed.'))
+    await work?.catch(() => undefined)
+    return undefined
+  }
+  work = perform(message)
+  return work
+}
+
+async function perform(message: Exclude<ToModel, { stop: true }>): Promise<FromModel> {
   if ('open' in message) model = await SentenceModel.open(message.open)
   if (!model) throw new Error('No model is open.')
-  const vectors = 'text' in message ? await model.embed(message.text) : []
+  const vectors = 'text' in message ? await model.embed(message.text, stopping.signal) : []
   return { facts: model.facts, vectors }
 }
 
 // safe: vectors are made here, in memory of their own that is not shared.
-serve(answerTo, ({ vectors }) => vectors.map(({ buffer }) => buffer as ArrayBuffer))
+serve(answerTo, (answer) => answer?.vectors.map(({ buffer }) => buffer as ArrayBuffer) ?? [])

@@ -304,6 +304,15 @@ describe('what cannot be opened', () => {
     expect((await loadRuntime('auto', noNative)).name).toBe('onnxruntime-web')
   })
 
+  it('ends what it is busy with when it is closed, and the process goes on', async () => {
+    const closing = await openEmbedder()
+    const busy = closing.embed([Array.from({ length: 20_000 }, () => 'word').join(' ')])
+    const failed = expect(busy).rejects.toMatchObject({ code: 'WORKER_FAILED' })
+    await new Promise((done) => setTimeout(done, 300))
+    await closing.close()
+    await failed
+  })
+
   it('is closed for good', async () => {
     const closing = await openEmbedder(undefined)
     const busy = closing.embed(['one', 'two', 'three'])

@@ -92,9 +92,12 @@ export class SentenceModel {
     })
   }
 
-  async embed(text: string): Promise<Float32Array[]> {
+  async embed(text: string, signal?: AbortSignal): Promise<Float32Array[]> {
     const vectors: Float32Array[] = []
-    for (const ids of this.#windows.cut(text)) vectors.push(await this.#vectorOf(ids))
+    for (const ids of this.#windows.cut(text)) {
+      signal?.throwIfAborted()
+      vectors.push(await this.#vectorOf(ids))
+    }
     return vectors
   }
 
