@@ -32,6 +32,7 @@ import {
 import type { Prefer } from './decision/rank.ts'
 import { states } from './rows.ts'
 import { listRuns } from './runs.ts'
+import { VectorsMissing } from './decision/text-vectors.ts'
 import { upgradeRows } from './upgrade.ts'
 
 /** What fingerprints were made with: where it is, there is a state. */
@@ -107,12 +108,12 @@ export class State {
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
-      engine.meaning = await Meanings.open(
-        engine.meanings,
-        config.semantic,
+      const stored = Object(await backend.read(readState))['semantic']
+      engine.meaning = await Meanings.open(engine.meanings, config.semantic, {
         embedder,
-        backend.limits.valueBytesMax,
-      )
+        rowBytesMax: backend.limits.valueBytesMax,
+        isOld: stored instanceof Object && !('headBytes' in stored),
+      })
     }
     try {
       await state.#load(compares)
@@ -175,7 +176,12 @@ export class State {
     ready.catch(() => {})
     const mine = (async () => {
       await before
-      return this.#decide(await ready, context, inTransaction)
+      const documents = await ready
+      // Not in the transaction: what is rolled back is expensive where an index is in memory.
+      await this.#supplied(documents, signal, () => this.#lookAtAll(documents))
+      return this.#supplied(documents, signal, () =>
+        this.#decide(documents, context, inTransaction),
+      )
     })()
     this.#turn = mine
     mine.catch(() => {
@@ -201,17 +207,47 @@ export class State {
   async #withMeanings(
     prepared: readonly PreparedDocument[],
     signal: AbortSignal | undefined,
-  ): Promise<PreparedDocument[]> {
-    const meanings = (await this.engine.meaning?.prepare(prepared, signal)) ?? []
-    return prepared.map((document, at) => ({ ...document, meaning: meanings[at] }))
+  ): Promise<readonly PreparedDocument[]> {
+    const { meaning } = this.engine
+    if (!meaning) return prepared
+    const looked = await this.#lookAtAll(prepared)
+    const duplicates = new Set(prepared.filter((_, at) => looked[at]?.cluster !== undefined))
+    return meaning.prepare(prepared, (document) => duplicates.has(document), signal)
+  }
+
+  /** One by one: how much a transaction may read has a limit. */
+  async #lookAtAll(documents: readonly PreparedDocument[]): Promise<Decision[]> {
+    const decisions: Decision[] = []
+    for (const document of documents) {
+      decisions.push(await this.backend.read(() => lookAt(document, this.engine)))
+    }
+    requireVectors(documents)
+    return decisions
+  }
+
+  /** Until it lacks no vectors. Every attempt asks for others, of which there is an end. */
+  async #supplied<T>(
+    documents: readonly PreparedDocument[],
+    signal: AbortSignal | undefined,
+    attempt: () => Promise<T>,
+  ): Promise<T> {
+    const vectors = documents.find(({ meaning }) => meaning)?.meaning?.vectors
+    for (;;) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!(error instanceof VectorsMissing) || !vectors) throw error
+        await this.engine.meaning?.supply(vectors, signal)
+      }
+    }
   }
 
   /** What would be decided, without a trace. */
   async lookAt(prepared: PreparedDocument, signal?: AbortSignal): Promise<Decision> {
-    const [document = prepared] = this.engine.meaning
-      ? await this.#withMeanings([prepared], signal)
-      : []
-    return this.backend.read(() => lookAt(document, this.engine))
+    const documents = await this.#withMeanings([prepared], signal)
+    const [decision] = await this.#supplied(documents, signal, () => this.#lookAtAll(documents))
+    if (decision) return decision
+    throw new PrestigeError('BACKEND_UNAVAILABLE', 'Nothing was decided.')
   }
 
   async close(): Promise<void> {
@@ -234,8 +270,15 @@ function* decideAll(
   for (const document of prepared) {
     made.push(yield* decideDocument(scope, document, context, progress))
   }
+  requireVectors(prepared)
   if (inTransaction) yield* inTransaction(scope, made)
   return made.map(({ decision }) => decision)
+}
+
+/** Those of a batch are in one place. */
+function requireVectors(prepared: readonly PreparedDocument[]): void {
+  const vectors = prepared.find(({ meaning }) => meaning)?.meaning?.vectors
+  if (vectors && vectors.missing.length > 0) throw new VectorsMissing()
 }
 
 /** What was not said is as the state has it: defaults may have been others when it was made. */

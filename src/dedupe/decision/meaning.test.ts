@@ -7,10 +7,13 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 
 import { sentence, vectorOf, wordEmbedder } from '../../../test/texts/meanings.ts'
+import { read } from '../../backends/index.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
 import { type Decision, type DedupeOptions, openDedupe } from '../../index.ts'
 import { vectorCosine } from '../../semantic/index.ts'
+import { SETTINGS } from '../state.ts'
+import { beginningOf } from './text-vectors.ts'
 
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -154,6 +157,86 @@ describe('meanings in the cascade', () => {
       0, 1, 2,
     ])
     expect(decisions.slice(3).every(({ of }, at) => of?.id === `d${at % 3}`)).toBe(true)
+  })
+})
+
+describe('long texts', () => {
+  /** Some 1,400 bytes: a beginning of its own, and an ending. */
+  const long = (beginning: number, ending: number, variant = 0) =>
+    [
+      ...Array.from({ length: 8 }, (_, at) => sentence(beginning + at * 10)),
+      ...Array.from({ length: 8 }, (_, at) => sentence(ending + at * 10, variant)),
+    ].join('. ')
+
+  const actionsOf = (decisions: readonly Decision[]) => decisions.map(({ action }) => action)
+
+  it('are embedded whole only if they begin like another', async () => {
+    const embedder = wordEmbedder()
+    const deduper = await open({ ...OPTIONS(), embedder })
+    const [first, other, like] = [long(1, 2), long(3, 4), long(1, 2, 1)]
+    const before = await all(deduper.dedupe(documents(first, other)))
+    expect(actionsOf(before)).toEqual(['keep', 'keep'])
+    expect(embedder.asked.map((text) => Buffer.byteLength(text) <= 512)).toEqual([true, true])
+    const decision = await deduper.decide({ id: 'like', text: like })
+    expect(decision).toMatchObject({ action: 'link', method: 'semantic', of: { id: 'd0' } })
+    expect(embedder.asked.slice(2)).toEqual([beginningOf(like, 512), like, first])
+    expect(decision.similarity).toBe(vectorCosine(vectorOf(like), vectorOf(first)))
+  })
+
+  it('are compared to their end, in one batch as in several', async () => {
+    const texts = [long(1, 2), long(1, 5), long(1, 2, 1), long(6, 2)]
+    const together = await all((await open()).dedupe(documents(...texts)))
+    const deduper = await open()
+    const apart: Decision[] = []
+    for (const document of documents(...texts)) apart.push(await deduper.decide(document))
+    expect(actionsOf(together)).toEqual(['keep', 'keep', 'link', 'keep'])
+    expect(together.map(({ similarity }) => similarity)).toEqual(
+      apart.map(({ similarity }) => similarity),
+    )
+  })
+
+  it('are not embedded at all if they are duplicates', async () => {
+    const embedder = wordEmbedder()
+    const deduper = await open({ ...OPTIONS(), near: { threshold: 0.8 }, embedder })
+    await deduper.decide({ id: 'a', text: long(1, 2) })
+    const count = embedder.asked.length
+    const copies = documents(long(1, 2), `${long(1, 2)} end`)
+    expect(actionsOf(await all(deduper.dedupe(copies)))).toEqual(['drop', 'drop'])
+    expect(embedder.asked.slice(count)).toEqual([])
+    // Its own text does not count: changed, it is compared with others only.
+    expect(await deduper.decide({ id: 'a', text: `${long(1, 2)} end` })).toMatchObject({
+      action: 'keep',
+    })
+  })
+
+  it('are known by all their windows in states from before', async () => {
+    const engine = new MemoryEngine()
+    await (await open(OPTIONS(), engine)).close()
+    await new MemoryBackend({}, engine).run(function* (scope) {
+      const [settings] = yield* read(SETTINGS)
+      const { headBytes: _, ...semantic } = Object(settings).semantic
+      scope.write(SETTINGS, { ...Object(settings), semantic })
+    })
+    const embedder = wordEmbedder()
+    const deduper = await open({ ...OPTIONS(), embedder }, engine)
+    await deduper.decide({ id: 'a', text: long(1, 2) })
+    expect(embedder.asked).toEqual([long(1, 2)])
+    await deduper.close()
+    const again = await open(OPTIONS(), engine)
+    expect(actionsOf(await all(again.dedupe(documents(long(1, 2, 1), long(1, 5)))))).toEqual([
+      'link',
+      'keep',
+    ])
+  })
+
+  it('begin with at most so many bytes, at a space or a character', () => {
+    expect(beginningOf('short', 512)).toBe('short')
+    expect(beginningOf('one two three', 9)).toBe('one two')
+    expect(beginningOf('one two', 7)).toBe('one two')
+    expect(beginningOf('新聞'.repeat(300), 10)).toBe('新聞新')
+    expect(beginningOf('👋'.repeat(300), 10)).toBe('👋👋')
+    expect(beginningOf('e\u0301'.repeat(300), 4)).toBe('e\u0301e')
+    expect(beginningOf('', 4)).toBe('')
   })
 })
 
