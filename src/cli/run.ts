@@ -28,6 +28,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   export: () => import('./commands/export.ts'),
   list: () => import('./commands/list.ts'),
   verify: () => import('./commands/verify.ts'),
+  label: () => import('./commands/label.ts'),
   tune: () => import('./commands/tune.ts'),
   models: () => import('./commands/models.ts'),
   reembed: () => import('./commands/reembed.ts'),

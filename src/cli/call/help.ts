@@ -68,14 +68,16 @@ function commandHelp(topic: string): string {
     throw usageFailure(`There is no command "${topic}".${meant ? ` Did you mean "${meant}"?` : ''}`)
   }
   const command: Command = commands[topic]
-  const { summary, details = [], shared = [], options, examples } = command
+  const { summary, details = [], shared = [], options, placeholders, examples } = command
   const others = [...shared.filter((name) => !Object.hasOwn(options, name)), 'json']
   const also = wrapped(others.map((name) => `--${name}`))
   return [
     `${summary}\n`,
     section('Usage', `  ${usageOf(topic, command)}\n`),
     ...(details.length > 0 ? [`${details.join('\n')}\n`] : []),
-    ...(Object.keys(options).length > 0 ? [section('Options', optionTable(options))] : []),
+    ...(Object.keys(options).length > 0
+      ? [section('Options', optionTable(options, placeholders))]
+      : []),
     section('Examples', lines(examples)),
     `Other options, described by prestige help:\n${lines(also)}`,
   ].join('\n')
@@ -86,15 +88,17 @@ function usageOf(name: CommandName, { operands, options, shared = [] }: Command)
   return `prestige ${name} ${operands}`.trimEnd() + choice
 }
 
-function optionTable(options: OptionHelp): string {
-  const rows = Object.entries(options).map(([name, text]) => [optionName(name), text])
+function optionTable(options: OptionHelp, placeholders: OptionHelp = {}): string {
+  const rows = Object.entries(options).map(([name, text]) => [
+    optionName(name, Object.entries(placeholders).find(([one]) => one === name)?.[1]),
+    text,
+  ])
   return table(rows, ['left', 'left'])
 }
 
-function optionName(name: string): string {
-  const { short, value, isValueOptional }: OptionForm = isOptionName(name)
-    ? optionForms[name]
-    : { type: 'boolean' }
+function optionName(name: string, placeholder?: string): string {
+  const form: OptionForm = isOptionName(name) ? optionForms[name] : { type: 'boolean' }
+  const { short, value = form.value, isValueOptional } = { ...form, value: placeholder }
   const shown = value && (isValueOptional ? `[=${value}]` : ` ${value}`)
   return `${short ? `-${short}, ` : '    '}--${name}${shown ?? ''}`
 }

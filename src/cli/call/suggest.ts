@@ -30,6 +30,8 @@ const OTHER_NAMES: Readonly<Record<string, CommandName>> = {
   fsck: 'verify',
   threshold: 'tune',
   calibrate: 'tune',
+  annotate: 'label',
+  judge: 'label',
   dedup: 'dedupe',
   deduplicate: 'dedupe',
   revert: 'undo',

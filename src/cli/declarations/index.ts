@@ -11,6 +11,7 @@ import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
 import { ledgerCommands } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
+import { labelCommands, labelOptionForms } from './label.ts'
 import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
@@ -87,6 +88,7 @@ export const optionForms = {
   ...resolverOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,
+  ...labelOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -101,6 +103,8 @@ export interface Command {
   /** Options that are described for all commands, and that this one takes. */
   readonly shared?: readonly OptionName[]
   readonly options: OptionHelp
+  /** Placeholders of values that are something else here than for other commands. */
+  readonly placeholders?: OptionHelp
   /** Options that have an effect in some calls only. In others they are refused. */
   readonly only?: readonly Condition[]
   /** What to use in place of options that it does not take. */
@@ -368,6 +372,7 @@ export const commands = {
     options: {},
     examples: ['prestige list ./store', 'prestige list redis://127.0.0.1:6379 --json'],
   },
+  ...labelCommands,
   ...tuneCommands,
   ...semanticCommands,
   ...resolverCommands,

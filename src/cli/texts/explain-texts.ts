@@ -87,7 +87,7 @@ async function textIn(path: string, signal: AbortSignal): Promise<Buffer> {
   )
 }
 
-function columnsOf(): number {
+export function columnsOf(): number {
   const reported = process.stdout.columns ?? Number(process.env['COLUMNS'] ?? COLUMNS.unknown)
   const columns = Number.isInteger(reported) && reported > 0 ? reported : COLUMNS.unknown
   return Math.min(COLUMNS.max, Math.max(COLUMNS.min, columns))
@@ -100,7 +100,7 @@ const STYLE_OF: Readonly<Record<Exclude<Shade, 'same'>, Style>> = {
 }
 
 /** `undefined` where nobody would see colours. */
-function colourOf(): ((shade: Shade, text: string) => string) | undefined {
+export function colourOf(): ((shade: Shade, text: string) => string) | undefined {
   if (paint('red', 'x') === 'x') return undefined
   return (shade, text) => (shade === 'same' ? text : paint(STYLE_OF[shade], text))
 }

@@ -7,8 +7,14 @@
 
 import { isUtf8 } from 'node:buffer'
 
-import type { LabelledPair } from '../../compare/index.ts'
 import { Failure, usageFailure } from '../call/failure.ts'
+
+/** A pair with what somebody says of it. */
+export interface LabelledTexts {
+  readonly a: string
+  readonly b: string
+  readonly isDuplicate: boolean
+}
 
 interface Fields {
   readonly a: string
@@ -53,8 +59,8 @@ export function* labelledPairs(
   bytes: Buffer,
   source: string,
   fields?: Fields,
-): Generator<LabelledPair> {
-  let read: ((line: Line) => LabelledPair | undefined) | undefined
+): Generator<LabelledTexts> {
+  let read: ((line: Line) => LabelledTexts | undefined) | undefined
   for (const line of linesOf(bytes, source)) {
     if (line.text.trim() === '') continue
     read ??= readerFor(line, fields)
@@ -85,13 +91,13 @@ function badLine(place: string, problem: string): Failure {
 function readerFor(
   first: Line,
   fields: Fields | undefined,
-): (line: Line) => LabelledPair | undefined {
+): (line: Line) => LabelledTexts | undefined {
   if (first.text.trimStart().startsWith('{')) return (line) => jsonPair(line, fields)
   if (/^\s*\[/.test(first.text)) throw badLine(first.place, 'it is a list; write one object a line')
   return columnReader(first, fields)
 }
 
-function jsonPair(line: Line, fields: Fields | undefined): LabelledPair {
+function jsonPair(line: Line, fields: Fields | undefined): LabelledTexts {
   const object = parsed(line)
   const names = fields ?? KNOWN.find((known) => hasAll(known, (name) => fieldOf(object, name)))
   if (names === undefined) throw noNames(line)
@@ -129,7 +135,7 @@ function fieldOf(object: object, name: string): unknown {
 function columnReader(
   first: Line,
   fields: Fields | undefined,
-): (line: Line) => LabelledPair | undefined {
+): (line: Line) => LabelledTexts | undefined {
   const heads = first.text.split('\t')
   const named = (name: string) => (heads.includes(name) ? name : undefined)
   const found = fields ?? KNOWN.find((known) => hasAll(known, named))
@@ -152,7 +158,7 @@ function columnPair(
   line: Line,
   at: Readonly<Record<keyof Fields, number>>,
   labelName: string,
-): LabelledPair {
+): LabelledTexts {
   const columns = line.text.split('\t')
   const [a, b, label] = [columns[at.a], columns[at.b], columns[at.label]]
   if (a === undefined || b === undefined || label === undefined) {
