@@ -20,6 +20,8 @@ const FIFTY = TEN.replace('10 mg', '50 mg')
 const TEN_AGAIN = TEN.replace('every', 'evry')
 const FIFTY_AGAIN = FIFTY.replace('water.', 'water')
 
+const NUMBERS = expect.arrayContaining([{ guard: 'numbers', a: ['50'], b: ['10'] }])
+
 const ENGINES = ['memory', 'lmdb', 'simulated'] as const
 
 async function locationOf(engine: (typeof ENGINES)[number]) {
@@ -37,7 +39,7 @@ describe.each(ENGINES)('another amount on %s', (engine) => {
     await store.put('ten', TEN)
     const receipt = await store.put('fifty', FIFTY)
     expect(receipt).toMatchObject({ content: 'new' })
-    expect(receipt.refused?.vetoes).toMatchObject([{ guard: 'numbers', a: ['50'], b: ['10'] }])
+    expect(receipt.refused?.vetoes).toContainEqual({ guard: 'numbers', a: ['50'], b: ['10'] })
     expect(String(receipt.refused?.of.firstKey)).toBe('ten')
     expect(receipt.refused?.similarity).toBeGreaterThan(0.8)
     expect((await store.explain('fifty'))?.refused).toEqual(receipt.refused)
@@ -47,7 +49,7 @@ describe.each(ENGINES)('another amount on %s', (engine) => {
     const similar = await store.similar(FIFTY_AGAIN, { limit: 2 })
     expect(similar.map(({ firstKey, vetoes }) => [String(firstKey), vetoes?.length])).toEqual([
       ['fifty', 0],
-      ['ten', 1],
+      ['ten', 2],
     ])
     expect((await store.verify()).problems).toEqual([])
   })
@@ -69,12 +71,12 @@ describe.each(ENGINES)('another amount on %s', (engine) => {
     const ten = await resolver.resolve('g', TEN)
     const fifty = await resolver.resolve('g', FIFTY)
     expect(fifty).toMatchObject({ status: 'new', refused: { id: ten.id } })
-    expect(fifty.refused?.vetoes).toMatchObject([{ guard: 'numbers' }])
+    expect(fifty.refused?.vetoes).toContainEqual({ guard: 'numbers', a: ['50'], b: ['10'] })
     expect(await resolver.resolve('g', TEN_AGAIN)).toMatchObject({ id: ten.id, status: 'match' })
     expect(await resolver.resolve('g', FIFTY_AGAIN)).toMatchObject({ id: fifty.id })
     expect(await resolver.explain('g', TEN, FIFTY)).toMatchObject({
       isDuplicate: false,
-      vetoes: [{ guard: 'numbers', a: ['10'], b: ['50'] }],
+      vetoes: expect.arrayContaining([{ guard: 'numbers', a: ['10'], b: ['50'] }]),
     })
   })
 
@@ -93,13 +95,13 @@ describe.each(ENGINES)('another amount on %s', (engine) => {
     ])
     expect(decisions[1]).toMatchObject({
       method: 'near',
-      vetoes: [{ guard: 'numbers', a: ['50'], b: ['10'] }],
+      vetoes: NUMBERS,
     })
     // Given again, it says the same again.
     expect(await deduper.decide({ id: 'fifty', text: FIFTY })).toMatchObject({
       action: 'link',
       of: { id: 'ten' },
-      vetoes: [{ guard: 'numbers' }],
+      vetoes: NUMBERS,
     })
   })
 })
@@ -118,7 +120,7 @@ describe('guards', () => {
   })
 
   it('can be asked one by one', async () => {
-    const resolver = await openResolver('memory:', { guards: { numbers: false } })
+    const resolver = await openResolver('memory:', { guards: { numbers: false, units: false } })
     closes.push(() => resolver.close())
     const { id } = await resolver.resolve('g', TEN)
     expect(await resolver.resolve('g', FIFTY)).toMatchObject({ id })
@@ -151,7 +153,7 @@ describe('guards', () => {
     expect(summary).toMatchObject({ kept: 1, linked: 1, dropped: 1 })
     const records = (await readFile(join(out, 'duplicates.jsonl'), 'utf8')).trim().split('\n')
     expect(records.map((line) => JSON.parse(line))).toMatchObject([
-      { id: 'd1', action: 'link', of: { id: 'd0' }, vetoes: [{ guard: 'numbers' }] },
+      { id: 'd1', action: 'link', of: { id: 'd0' }, vetoes: NUMBERS },
       { id: 'd2', action: 'drop', of: { id: 'd0' } },
     ])
   })

@@ -80,7 +80,9 @@ export function compareTexts(a: TextInput, b: TextInput, options: CompareOptions
   const hashesB = shingleHashes(second, profile)
   const similarity = jaccard(hashesA, hashesB)
   const isSameForm = Buffer.compare(first, second) === 0
-  const vetoes = isSameForm ? [] : vetoesOf(readingIn(a), readingIn(b), readGuards(guards))
+  const vetoes = isSameForm
+    ? []
+    : vetoesOf(readingIn(a), readingIn(b), readGuards(guards, 'near'), 'near')
   return {
     profile,
     hashVersion: hashVersion(),

@@ -30,8 +30,7 @@ export function guardedJudgement(
     if (!first || !second) return undefined
     if (equalBytes(first, second)) return SAME
     const [reading, another] = [own.reading, other.reading]
-    const vetoes =
-      reading && another ? vetoesOf(reading, another, { ...guards, script: false }) : []
+    const vetoes = reading && another ? vetoesOf(reading, another, guards, 'near') : []
     return vetoes.length === 0 ? SAME : { isSame: false, vetoes }
   }
 }

@@ -70,7 +70,7 @@ export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
 
 function guardsOf({ guards, evidence }: TextNearWanted): Guards | false {
   if (guards === false) return false
-  if (evidence === 'text') return readGuards(guards)
+  if (evidence === 'text') return readGuards(guards, 'near')
   if (guards === undefined) return false
   throw refusal(`guards: read texts, and evidence is '${evidence}'. Give evidence: 'text'.`)
 }

@@ -308,7 +308,7 @@ function requireAsked(
       slots,
       bands,
       rows,
-      guards: guards && readGuards(guards),
+      guards: guards && readGuards(guards, 'near'),
     },
   }
   const stored = {

@@ -10,10 +10,13 @@ import type { Reading } from './reading.ts'
 import type { Term } from './terms.ts'
 import { isInflection, isSwapped, isVariant } from './typo.ts'
 
-/** Texts of up to so many words are short; two characters of Chinese or Japanese count as one word. */
+/** Up to so many words every fact counts; two characters of Chinese or Japanese count as one word. */
 const SHORT_WORDS = 40
-/** Where no language is recognised, words of grammar are taken for content, so less is called short. */
-const UNKNOWN_WORDS = 20
+/**
+ * In a text of up to so many words one word carries the meaning. Of longer sentences that are similar and rightly the
+ * same, most differ in a word: at 40 words this rule lost 61 of 112 of them, at 16 it loses 2.
+ */
+const WORDS_MAX = 16
 /** Grammar of a language that has so small a share of the words is chance. */
 const LANGUAGE_SHARE = 0.1
 
@@ -43,7 +46,8 @@ export function grammarOf(first: Reading, second: Reading): Grammar {
   }
 }
 
-export function lengthOf({ terms }: Reading): number {
+export function lengthOf({ terms, isPart }: Reading): number {
+  if (isPart) return Infinity
   let length = 0
   for (const { kind } of terms) length += kind === 'comma' ? 0 : kind === 'character' ? 0.5 : 1
   return length
@@ -65,9 +69,8 @@ export interface Matching extends Difference {
 }
 
 export function contentDifference(first: Reading, second: Reading): Difference | undefined {
+  if (Math.min(lengthOf(first), lengthOf(second)) > WORDS_MAX) return undefined
   const grammar = grammarOf(first, second)
-  const most = grammar.language === undefined ? UNKNOWN_WORDS : SHORT_WORDS
-  if (Math.min(lengthOf(first), lengthOf(second)) > most) return undefined
   const { a, b } = matchingOf(first, second, grammar)
   return a.length === 0 && b.length === 0 ? undefined : { a, b }
 }

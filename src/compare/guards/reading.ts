@@ -24,7 +24,9 @@ function once<T extends object>(compute: () => T): () => T {
 }
 
 export class Reading {
-  readonly #text: string
+  readonly text: string
+  /** It is a part of a longer text. */
+  readonly isPart: boolean
   readonly #dated = once(() => this.#readDates())
   readonly #identified = once<Identified>(() => identifiedIn(this.#dated().rest))
   readonly #words = once(() => wordsOf(this.rest))
@@ -41,8 +43,9 @@ export class Reading {
   readonly #parts = once(() => this.words.flatMap(({ plain }) => partsOf(plain)))
   #negations: number | undefined
 
-  constructor(text: string) {
-    this.#text = text
+  constructor(text: string, isPart = false) {
+    this.text = text
+    this.isPart = isPart
   }
 
   /** Without identifiers and dates in digits. */
@@ -88,7 +91,7 @@ export class Reading {
 
   #readDates(): { rest: string; dates: string[] } {
     const dates: string[] = []
-    const rest = normalised(this.#text).replaceAll(
+    const rest = normalised(this.text).replaceAll(
       ISO_DATE,
       (_all, year: string, month: string, day: string) => {
         dates.push(MONTHS[Number(month) - 1] ?? '')

@@ -16,7 +16,8 @@ import { contentDifference, grammarOf, isShort } from './content.ts'
 import { denied, replaced } from './context.ts'
 import { type NamePair, replacedNames, swapped, swappedNames } from './names.ts'
 import { orderDifference } from './order.ts'
-import { type Reading, readingOf } from './reading.ts'
+import { differingParts } from './long.ts'
+import { Reading, readingOf } from './reading.ts'
 
 /** Which guards are asked. What is left out has the default of the basis. */
 export interface GuardOptions {
@@ -193,8 +194,11 @@ export function vetoesOf(
   options: Guards,
   basis: Basis = 'meaning',
 ): Veto[] {
+  const parts = basis === 'near' ? differingParts(first.text, second.text) : undefined
+  const [own, other] = parts ? parts.map((part) => new Reading(part, true)) : [first, second]
+  if (!own || !other) return []
   return guardNames.flatMap((guard) => {
-    const found = options[guard] ? guards[basis][guard](first, second) : undefined
+    const found = options[guard] ? guards[basis][guard](own, other) : undefined
     return found ? [{ guard, ...found }] : []
   })
 }
