@@ -87,6 +87,11 @@ export class ChainedTables {
     return this.#entries.page(slot)[rowInPage(slot) * this.#width * 2] !== UNLINKED
   }
 
+  /** The key of a slot in the first table. */
+  keyOf(slot: number): number {
+    return (this.#entries.page(slot)[rowInPage(slot) * this.#width * 2 + 1] ?? 0) >>> 0
+  }
+
   /** The first link to a slot with this key in the first table, or 0. Others follow by `nextOf`. */
   firstOf(key: number): number {
     this.settle()
