@@ -109,6 +109,13 @@ const figures: Record<
   string,
   { question: string; run(print: (line: Readonly<Record<string, unknown>>) => void): Promise<void> }
 > = {
+  containment: {
+    question: 'Which planted excerpts are found, with which spans, and what does that cost?',
+    run: async (print) => {
+      const { benchContainment } = await import('./containment.ts')
+      await benchContainment(positive('scale'), print)
+    },
+  },
   'larger-than-memory': {
     question: 'Does a store keep its speed when it is larger than memory?',
     run: async (print) => {

@@ -108,9 +108,9 @@ describe('winnowed fingerprints', () => {
   })
 
   it('of a very long text are a sample that the same long passages are found by', () => {
-    const text = words(600_000)
+    const text = words(150_000)
     const long = printsOf(text)
-    expect(long.hashes.length).toBeLessThanOrEqual(65_536)
+    expect(long.hashes.length).toBeLessThanOrEqual(16_000)
     expect(long.level).toBeGreaterThan(0)
     const part = printsOf(text.slice(100_000, 200_000))
     const table = new ContainmentTable()

@@ -4,7 +4,7 @@
  * it stands. About 2 of WINDOW + 1 shingles are kept.
  *
  * A set is packed as its level (1), then the differences of its ascending hashes as varints, some 3.5 bytes each.
- * Of a text with more than FINGERPRINTS_MAX of them, some 2.5 MB, those with `level` zero bits at the end are kept:
+ * Of a text with more than FINGERPRINTS_MAX of them, some 600 KB, those with `level` zero bits at the end are kept:
  * short passages of such texts may be missed.
  */
 
@@ -19,7 +19,8 @@ export interface Fingerprints {
 }
 
 export const WINDOW = 12
-const FINGERPRINTS_MAX = 65_536
+/** So many take less than 65,536 bytes, which is what a signature in an archive may take. */
+const FINGERPRINTS_MAX = 16_000
 /** Changes whenever the fingerprints of any text may. */
 export const WINNOWING_VERSION = 'w1'
 

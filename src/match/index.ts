@@ -1,5 +1,6 @@
 /** Finds what a text or a vector is similar to: signatures, candidates, exact measuring. */
 
+export { type Contained, CONTAINMENT_MIN, ContainmentIndex } from './containment.ts'
 export {
   type Canonicalise,
   type EvidenceKind,
@@ -42,6 +43,12 @@ export {
   spacesOf,
 } from './rows.ts'
 export { BitLayout } from './scheme/bits.ts'
+export {
+  CONTAINMENT_LIMITS,
+  type ContainmentProbe,
+  ContainmentScheme,
+  type Shared,
+} from './scheme/containment.ts'
 export type { Probe, SignatureScheme } from './scheme/scheme.ts'
 export { type SimHashProbe, SimHashScheme } from './scheme/simhash.ts'
 export { probeText, type TextProbe, TextScheme } from './scheme/text.ts'

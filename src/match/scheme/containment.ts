@@ -11,7 +11,6 @@ import {
   type Banding,
   ContainmentTable,
   type Fingerprints,
-  fingerprintsOf,
   GroupedTables,
   packFingerprints,
   unpackFingerprints,
@@ -43,15 +42,8 @@ export function sharedBy(own: PassageText, other: PassageText): Shared {
   }
 }
 
-/** One search for a text; none for a text without a fingerprint. `owner` keeps apart those that must not meet. */
-export function containmentProbes(
-  text: Bytes,
-  owner: string,
-  fingerprints: Fingerprints = fingerprintsOf(text),
-): readonly ContainmentProbe[] {
-  if (fingerprints.hashes.length === 0) return []
-  const partition = partitionKey('containment', owner, WINNOWING_VERSION)
-  return [{ partition, signature: fingerprints, own: new PassageText(text) }]
+export function containmentPartition(owner: string): Buffer {
+  return partitionKey('containment', owner, WINNOWING_VERSION)
 }
 
 export class ContainmentScheme implements SignatureScheme<Fingerprints, PassageText> {

@@ -1,0 +1,231 @@
+/**
+ * Which planted excerpts are found, with which spans; what is found that was never planted; what the index takes on disk
+ * and what it costs. One JSON line a case.
+ *
+ * Documents of 2,000 to 50,000 words are in the index, and excerpts of 20, 50 and 100 words are looked up; then the other
+ * way round. Words are drawn by Zipf's law from seeds. Unrelated pairs are news articles, where they are at
+ * `../shared/data` or where PRESTIGE_DATA says, except those known to be duplicates.
+ */
+
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { backendAt, type Backend } from '../src/backends/index.ts'
+import { PassageText } from '../src/compare/index.ts'
+import { fingerprintsOf } from '../src/fingerprint/index.ts'
+import { randomWords } from '../src/fingerprint/mix.ts'
+import { ContainmentIndex, nearSpaces, rawCodec, spacesOf } from '../src/match/index.ts'
+import { articlesOf, plantedPairs } from '../test/texts/real-texts.ts'
+
+export type Figures = Readonly<Record<string, unknown>> & { readonly case: string }
+
+const SPACES = nearSpaces('bench.containment')
+const next = randomWords(2003)
+const chance = () => next() / 2 ** 32
+const VOCABULARY = 50_000
+const digits = (value: number) => Number(value.toFixed(4))
+
+/** Rank by Zipf's law, as a word of that length. */
+function word(): string {
+  const rank = Math.floor(VOCABULARY ** chance())
+  return rank < 200 ? `a${rank.toString(36)}` : `word${rank.toString(36)}`
+}
+
+const wordsOf = (count: number) => Array.from({ length: count }, word)
+
+interface Document {
+  readonly words: readonly string[]
+  readonly bytes: Buffer
+}
+
+function documentOf(words: readonly string[]): Document {
+  return { words, bytes: Buffer.from(words.join(' ')) }
+}
+
+/** An index on a disk, of texts that are kept elsewhere. */
+class Bench {
+  readonly directory: string
+  readonly texts = new Map<string, Buffer>()
+  readonly index: ContainmentIndex<Buffer>
+  readonly backend: Backend
+  bytes = 0
+
+  private constructor(backend: Backend, directory: string) {
+    this.backend = backend
+    this.directory = directory
+    this.index = new ContainmentIndex(SPACES, true, {
+      owner: 'bench',
+      min: 0.8,
+      payloads: { encode: (bytes) => bytes, decode: (bytes) => Buffer.from(bytes) },
+      readText: (id) => this.#textOf(id),
+    })
+  }
+
+  static async open(): Promise<Bench> {
+    const directory = mkdtempSync(join(tmpdir(), 'prestige-containment-'))
+    const backend = await backendAt(directory, spacesOf(SPACES), { durability: 'os' })
+    return new Bench(backend, directory)
+  }
+
+  // oxlint-disable-next-line require-yield -- the texts are in memory
+  *#textOf(id: Buffer): Generator<never, Buffer | undefined, never> {
+    return this.texts.get(id.toString('hex'))
+  }
+
+  async add(number: number, text: Buffer): Promise<void> {
+    const id = Buffer.alloc(16)
+    id.writeUInt32BE(number, 12)
+    this.texts.set(id.toString('hex'), text)
+    this.bytes += text.byteLength
+    const { index } = this
+    const probe = index.probeOf(text, fingerprintsOf(text))
+    if (!probe) return
+    await this.backend.run(function* (scope) {
+      yield* index.insert(scope, id, probe, Buffer.alloc(0))
+    })
+  }
+
+  async find(text: Buffer) {
+    const { index } = this
+    const probe = index.probeOf(text, fingerprintsOf(text))
+    const { found, passedOver } = await this.backend.read(() => index.find(probe, undefined))
+    return { found: found.map((one) => ({ ...one, number: one.id.readUInt32BE(12) })), passedOver }
+  }
+
+  async rowBytes(): Promise<number> {
+    let bytes = 0
+    for (const space of spacesOf(SPACES)) {
+      if (!space.ordered) continue
+      for await (const { key, value } of this.backend.scan({ ...space, codec: rawCodec })) {
+        bytes += key.byteLength + value.byteLength
+      }
+    }
+    return bytes
+  }
+
+  fileBytes(): number {
+    const sizes = readdirSync(this.directory, { recursive: true, encoding: 'utf8' })
+    return sizes.reduce((sum, name) => sum + statSync(join(this.directory, name)).size, 0)
+  }
+
+  async close(): Promise<void> {
+    await this.backend.close()
+    rmSync(this.directory, { recursive: true })
+  }
+}
+
+async function recall(size: number, documents: number, isContained: boolean): Promise<Figures> {
+  const bench = await Bench.open()
+  let found = 0
+  let rightSpans = 0
+  let other = 0
+  let cpu = 0
+  const planted: { excerpt: Document; whole: Document; start: number; end: number }[] = []
+  for (let number = 0; number < documents; number++) {
+    const words = wordsOf(2000 + Math.floor(48_000 * chance() ** 3))
+    const excerpt = documentOf(wordsOf(size))
+    const at = Math.floor(chance() * words.length)
+    const before = Buffer.byteLength(words.slice(0, at).join(' ')) + (at > 0 ? 1 : 0)
+    const whole = documentOf([...words.slice(0, at), ...excerpt.words, ...words.slice(at)])
+    planted.push({ excerpt, whole, start: before, end: before + excerpt.bytes.byteLength })
+    await bench.add(number, isContained ? whole.bytes : excerpt.bytes)
+  }
+  for (const [number, { excerpt, whole, start, end }] of planted.entries()) {
+    const began = process.cpuUsage()
+    const answer = await bench.find(isContained ? excerpt.bytes : whole.bytes)
+    const { user, system } = process.cpuUsage(began)
+    cpu += user + system
+    other += answer.found.filter((one) => one.number !== number).length
+    const hit = answer.found.find((one) => one.number === number)
+    if (!hit) continue
+    found++
+    const [span] = isContained ? hit.passagesOfOther : hit.passages
+    // Three words, at either end.
+    if (span && Math.abs(span.start - start) <= 24 && Math.abs(span.end - end) <= 24) rightSpans++
+  }
+  await bench.close()
+  return {
+    case: `excerpts of ${size} words, ${isContained ? 'documents' : 'excerpts'} in the index`,
+    documents,
+    found: digits(found / documents),
+    rightSpans: digits(rightSpans / documents),
+    others: other,
+    cpuMicrosPerLookup: Math.round(cpu / documents),
+    isWithin: found / documents >= 0.95 && rightSpans / documents >= 0.95,
+  }
+}
+
+/** Pairs of articles that nobody planted, by the exact measure and by the index. */
+async function unrelated(): Promise<Figures> {
+  const duplicates = new Set(plantedPairs(1000).flatMap((pair) => pair.split(' ')))
+  const articles = articlesOf(1000).filter(({ id }) => !duplicates.has(id))
+  const texts = articles.map(({ text }) => Buffer.from(text))
+  const measured = texts.map((text) => new PassageText(text))
+  let pairs = 0
+  let wrong = 0
+  for (; pairs < 10_000; pairs++) {
+    const one = measured[next() % measured.length]!
+    const other = measured[next() % measured.length]!
+    if (one !== other && Math.max(one.shareIn(other), other.shareIn(one)) >= 0.8) wrong++
+  }
+  const bench = await Bench.open()
+  let found = 0
+  for (const [number, text] of texts.entries()) {
+    found += (await bench.find(text)).found.length
+    await bench.add(number, text)
+  }
+  const kilobytes = bench.bytes / 1024
+  const rowBytesPerKilobyte = digits((await bench.rowBytes()) / kilobytes)
+  const fileBytesPerKilobyte = digits(bench.fileBytes() / kilobytes)
+  await bench.close()
+  return {
+    case: 'unrelated news articles',
+    pairs,
+    wrong,
+    articles: texts.length,
+    foundAmongAll: found,
+    rowBytesPerKilobyte,
+    fileBytesPerKilobyte,
+    isWithin: wrong === 0 && rowBytesPerKilobyte <= 300,
+  }
+}
+
+function cost(): Figures {
+  const text = Buffer.from(wordsOf(20_000).join(' '))
+  const rounds = 200
+  const spent = (work: () => unknown) => {
+    for (let round = 0; round < 20; round++) work()
+    const began = process.cpuUsage()
+    for (let round = 0; round < rounds; round++) work()
+    const { user, system } = process.cpuUsage(began)
+    return Math.round((text.byteLength * rounds) / (user + system))
+  }
+  const megabytesPerCpuSecond = spent(() => fingerprintsOf(text))
+  return {
+    case: 'fingerprints',
+    megabytesPerCpuSecond,
+    isWithin: megabytesPerCpuSecond >= 100,
+  }
+}
+
+export async function benchContainment(
+  scale: number,
+  print: (figures: Figures) => void,
+): Promise<void> {
+  const say = (figures: Figures) => print({ bench: 'containment', ...figures })
+  const documents = Math.max(10, Math.round(400 * scale))
+  for (const size of [20, 50, 100]) {
+    say(await recall(size, documents, true))
+    say(await recall(size, documents, false))
+  }
+  say(await unrelated())
+  say(cost())
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await benchContainment(Number(process.argv[2] ?? 1), (figures) =>
+    process.stdout.write(`${JSON.stringify(figures)}\n`),
+  )
+}
