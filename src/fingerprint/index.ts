@@ -87,7 +87,6 @@ export { ID_BYTES, SlotIds } from './slot-ids.ts'
 export { textClasses } from './text-classes.ts'
 export { textMeasures } from './twin-sample.ts'
 export { UNIT_BITS, allShingleHashes, decode, isIn } from './twin-text.ts'
-export { UNIT_BITS, allShingleHashes, decode, inspect, isIn } from './twin-text.ts'
 export { ContainmentTable } from './containment-table.ts'
 export { PASSAGE_UNITS, passageHashes, type TextUnits, textUnits } from './text-units.ts'
 export {

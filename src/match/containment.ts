@@ -57,7 +57,7 @@ export class ContainmentIndex<Payload> {
   readonly #policy: ContainmentPolicy<Payload>
 
   constructor(spaces: NearSpaces, serial: boolean, policy: ContainmentPolicy<Payload>) {
-    if (!serial) throw unsupported()
+    requireJournal(serial)
     const scheme = new ContainmentScheme()
     this.#policy = policy
     this.partition = containmentPartition(policy.owner)
@@ -117,8 +117,10 @@ export class ContainmentIndex<Payload> {
   }
 }
 
-function unsupported(): PrestigeError {
-  return new PrestigeError(
+/** Views in memory decide, so bodies must run one after another. To be asked before anything is kept. */
+export function requireJournal(serial: boolean): void {
+  if (serial) return
+  throw new PrestigeError(
     'INVALID_OPTIONS',
     'containment needs an embedded engine: a directory, or memory. On Redis and DynamoDB, leave it out.',
   )

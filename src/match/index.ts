@@ -1,6 +1,6 @@
 /** Finds what a text or a vector is similar to: signatures, candidates, exact measuring. */
 
-export { type Contained, CONTAINMENT_MIN, ContainmentIndex } from './containment.ts'
+export { type Contained, CONTAINMENT_MIN, ContainmentIndex, requireJournal } from './containment.ts'
 export {
   type Canonicalise,
   type EvidenceKind,
@@ -35,6 +35,7 @@ export { type PortableIndex, portableIndex, portableRows } from './portable.ts'
 export {
   type Head,
   type JournalRow,
+  type NearSpaces,
   nearSpaces,
   rawCodec,
   type Representative,

@@ -13,6 +13,7 @@ import {
   type Refused,
 } from './receipt.ts'
 import { type Known, refs } from './rows.ts'
+import { containmentsOf, type Similar } from './similar.ts'
 import type { StoreNear } from './near/store-near.ts'
 import type { StoreSemantic } from './semantic/store-semantic.ts'
 
@@ -21,6 +22,8 @@ export type Explanation = ContentStory & {
   readonly key: Buffer
   /** Of what is linked to nothing: the most similar that is not the same, and what speaks against it. */
   readonly refused?: Refused
+  /** Where containment is looked for: other contents that contain this one, or are contained in it. */
+  readonly containment?: readonly Similar[]
   /** The content the key points at. */
   readonly points: ContentOrigin
   /** What identifies that content: the SHA-256, in hex, of its bytes (or of its form, where forms are shared). */
@@ -56,10 +59,12 @@ export async function explain(
   const { entry, known } = story
   const refused = why.content === 'new' ? await refusedBy(backend, known, how) : undefined
   const { expiresAt } = entry
+  const containment = near?.containment && (await containmentsOf(backend, near, known))
   return {
     key: readableKey(Buffer.from(key)),
     ...why,
     ...(refused && { refused }),
+    ...(containment && { containment }),
     points: originOf(known),
     digest: hex(entry.digest),
     bytes: entry.bytes,

@@ -43,6 +43,11 @@ export interface NearOptions {
   readonly rows?: number | undefined
   /** What keeps similar texts apart: other numbers, names, a denial. `false`: nothing does. Default: all guards. */
   readonly guards?: GuardOptions | false | undefined
+  /**
+   * Find texts that contain another, or are contained in it, with `similar` and `explain`. `min`: the share of either
+   * text that is in the other. Needs a directory or memory. Default: not looked for; `min`: 0.8.
+   */
+  readonly containment?: { readonly min?: number | undefined } | undefined
   /** The most candidates that are measured for one text. Default: 100. */
   readonly candidatesMax?: number | undefined
   /** Buckets of more representatives are passed over. Default: 1000. */
@@ -124,6 +129,11 @@ export const storeOptions = v.strictObject({
           (value) => value === false || (typeof value === 'object' && value !== null),
           'guards, or false',
         ),
+      ),
+      containment: v.optional(
+        v.strictObject({
+          min: v.optional(share('Minimum share of either text that is in the other (0.8).')),
+        }),
       ),
       candidatesMax: v.optional(count('The most candidates that are measured (100).')),
       bucketMax: v.optional(count('Buckets of more representatives are passed over (1000).')),

@@ -9,7 +9,7 @@ import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, versioned } from '../platform/settings.ts'
 import { readGuards } from '../compare/index.ts'
-import { hashVersion } from '../fingerprint/index.ts'
+import { hashVersion, WINNOWING_VERSION } from '../fingerprint/index.ts'
 import {
   type Backend,
   cell,
@@ -19,7 +19,12 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
-import { textNearSettings, type TextNearSettings } from '../match/index.ts'
+import {
+  CONTAINMENT_MIN,
+  requireJournal,
+  textNearSettings,
+  type TextNearSettings,
+} from '../match/index.ts'
 import type { CheckedStoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'
@@ -34,6 +39,8 @@ const SETTINGS = cell(settings, Buffer.from('store'))
 export interface NearSettings extends Omit<TextNearSettings, 'evidence'> {
   /** The form in which texts are compared. */
   readonly canonical: { readonly name: string; readonly version: number | string }
+  /** Where containment is looked for: the least share, and what fingerprints are made by. */
+  readonly containment?: { readonly min: number; readonly version: string } | undefined
 }
 
 /** How texts of like meaning are found. */
@@ -118,6 +125,7 @@ export async function openSettings(
   const profile = canonicalProfile(options.canonical ?? 'none')
   const near = wantedNear(options, profile)
   const there = await backend.read(findSettings)
+  if (there ? there.near?.containment : near?.containment) requireJournal(backend.serial)
   // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
   refuseMisplaced(there?.dedup ?? options.dedup ?? 'exact', options)
   const semantic = await openSemantic(there, options)
@@ -189,6 +197,7 @@ function wantedNear(
     threshold: similarityMin = DEFAULT_THRESHOLD,
     candidatesMax: _candidates,
     bucketMax: _bucket,
+    containment,
     ...wanted
   } = near ?? {}
   const { evidence: _evidence, ...settings } = textNearSettings({
@@ -197,7 +206,13 @@ function wantedNear(
     evidence: 'text',
   })
   const { name, version } = profile.name === 'none' ? canonicalProfile('unicode') : profile
-  return { ...settings, canonical: { name, version } }
+  return {
+    ...settings,
+    canonical: { name, version },
+    ...(containment && {
+      containment: { min: containment.min ?? CONTAINMENT_MIN, version: WINNOWING_VERSION },
+    }),
+  }
 }
 
 function nearProfileOf(
@@ -205,7 +220,11 @@ function nearProfileOf(
   profile: CanonicalProfile | undefined,
 ): CanonicalProfile | undefined {
   if (!near) return undefined
-  requireSame('store', differencesOf({ ...near }, { hashVersion: hashVersion() }), REMEDY)
+  const now = {
+    hashVersion: hashVersion(),
+    ...(near.containment && { containment: { version: WINNOWING_VERSION } }),
+  }
+  requireSame('store', differencesOf({ ...near }, now), REMEDY)
   return near.canonical.name === canonical.name ? profile : profileOf(near)
 }
 
@@ -297,7 +316,7 @@ function requireAsked(
   options: Pick<CheckedStoreOptions, 'dedup' | 'fidelity' | 'near'>,
   given: CanonicalProfile | undefined,
 ): void {
-  const { threshold, profile, slots, bands, rows, guards } = options.near ?? {}
+  const { threshold, profile, slots, bands, rows, guards, containment } = options.near ?? {}
   const asked = {
     dedup: options.dedup,
     fidelity: options.fidelity,
@@ -309,6 +328,7 @@ function requireAsked(
       bands,
       rows,
       guards: guards && readGuards(guards, 'near'),
+      containment,
     },
   }
   const stored = {

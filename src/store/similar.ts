@@ -3,11 +3,14 @@
 import { EMPTY, equalBytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
-import type { NotCompared, StoreNear } from './near/store-near.ts'
+import type { Contained, ContainmentIndex, Shared } from '../match/index.ts'
+import type { Passage } from '../compare/index.ts'
+import type { NearValue, NotCompared, StoreNear } from './near/store-near.ts'
 import { refuseUnknown, type StoreValue, valueBytes } from './prepare.ts'
 import { type ContentOrigin, originOf } from './receipt.ts'
 import type { Keeping } from './transactions/release.ts'
-import { digests } from './rows.ts'
+import type { Payload } from './near/rows.ts'
+import { digests, type Known } from './rows.ts'
 import type { StoreSemantic } from './semantic/store-semantic.ts'
 import type { SemanticVeto } from './semantic/arbiter.ts'
 
@@ -19,6 +22,30 @@ export interface SimilarOptions {
    * be missed.
    */
   readonly threshold?: number | undefined
+  /**
+   * Of stores with `near: { containment }`: what contains the value or is contained in it (false). `threshold` is the
+   * minimum share then.
+   */
+  readonly containment?: boolean | undefined
+}
+
+/** How much of two texts is in the other, and where. Places are bytes of the texts as they were given. */
+export interface Containment {
+  /** The share of the text asked about that the other has: from 0 to 1. */
+  readonly share: number
+  /** The share of the other that the text asked about has. */
+  readonly shareOfOther: number
+  readonly spans: readonly Passage[]
+  readonly spansOfOther: readonly Passage[]
+}
+
+function containmentOf({
+  share,
+  shareOfOther,
+  passages: spans,
+  passagesOfOther: spansOfOther,
+}: Shared): Containment {
+  return { share, shareOfOther, spans, spansOfOther }
 }
 
 /** A representative that a value is like. */
@@ -28,6 +55,8 @@ export interface Similar extends ContentOrigin {
   readonly bytes: number
   /** What speaks against the two being the same; empty where nothing does. */
   readonly vetoes?: readonly SemanticVeto[]
+  /** Where containment was asked for: `similarity` is the greater share. */
+  readonly containment?: Containment
 }
 
 const DEFAULT_LIMIT = 10
@@ -38,7 +67,7 @@ export async function similarTo(
   value: StoreValue,
   options: SimilarOptions,
 ): Promise<Similar[]> {
-  refuseUnknown(options, ['limit', 'threshold'])
+  refuseUnknown(options, ['limit', 'threshold', 'containment'])
   const settings = semantic?.settings ?? near?.settings
   if (!settings) {
     throw new PrestigeError(
@@ -46,7 +75,11 @@ export async function similarTo(
       "This store finds identical bytes only. Open a new one with dedup: 'near' or 'semantic' to ask for what is similar.",
     )
   }
-  const { limit = DEFAULT_LIMIT, threshold = settings.similarityMin } = options
+  const { containment = false } = options
+  if (containment && !near)
+    throw refusal("containment is for stores with dedup: 'near' or 'hybrid'.")
+  const least = containment ? near?.settings.containment?.min : settings.similarityMin
+  const { limit = DEFAULT_LIMIT, threshold = least ?? settings.similarityMin } = options
   if (!(Number.isInteger(limit) && limit >= 1))
     throw refusal(`limit: must be a whole number from 1, not ${limit}.`)
   if (!(threshold > 0 && threshold <= 1)) {
@@ -54,6 +87,7 @@ export async function similarTo(
   }
   const wanted = { limit, similarityMin: threshold }
   const bytes = valueBytes(value)
+  if (containment && near) return containedIn(backend, near, bytes, wanted)
   if (semantic) return meaningLike(semantic, bytes, wanted)
   return near ? nearLike(backend, near, bytes, wanted) : []
 }
@@ -84,6 +118,58 @@ function nearLike(
     }
     return found
   })
+}
+
+async function containedIn(
+  backend: Backend,
+  near: StoreNear,
+  value: Buffer,
+  { limit, similarityMin: min }: Wanted,
+): Promise<Similar[]> {
+  const prepared = near.prepare(value)
+  if (typeof prepared === 'string') throw notCompared(prepared)
+  return backend.read(function* (): Transaction<Similar[]> {
+    return yield* withOrigins(yield* contained(near, prepared, { min }), limit)
+  })
+}
+
+/** What contains the content of a key, or is contained in it. */
+export function containmentsOf(
+  backend: Backend,
+  near: StoreNear,
+  known: Known,
+): Promise<Similar[]> {
+  return backend.read(function* (): Transaction<Similar[]> {
+    const { id, bytes } = known
+    const text = yield* near.valueOf(id, bytes)
+    const value = text && near.prepare(text)
+    if (value === undefined || typeof value === 'string') return []
+    const counts = (other: { readonly id: Buffer }) => !equalBytes(other.id, id)
+    return yield* withOrigins(yield* contained(near, value, { counts }), DEFAULT_LIMIT)
+  })
+}
+
+function* contained(
+  { containment }: StoreNear,
+  value: NearValue,
+  wanted: Parameters<ContainmentIndex<Payload>['find']>[2],
+): Transaction<readonly Contained<Payload>[]> {
+  if (containment) return (yield* containment.find(value.contained, undefined, wanted)).found
+  throw refusal(
+    'This store does not look for containment. Open a new one with near: { containment: {} } to ask for it.',
+  )
+}
+
+function* withOrigins(all: readonly Contained<Payload>[], limit: number): Transaction<Similar[]> {
+  const found: Similar[] = []
+  for (const { id, payload, ...shared } of all) {
+    const [known] = yield* glance(cell(digests, payload.digest))
+    if (!known || !equalBytes(known.id, id) || found.length === limit) continue
+    const similarity = Math.max(shared.share, shared.shareOfOther)
+    const containment = containmentOf(shared)
+    found.push({ similarity, ...originOf(known), bytes: known.bytes, containment })
+  }
+  return found
 }
 
 /** By meaning, with what speaks against each. Nothing of the question is kept. */

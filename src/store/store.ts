@@ -255,7 +255,7 @@ export class Store {
       if (this.#isOld) await this.#raise()
       const all = await collectAll(this.#backend, keeping)
       await adoptOrphans(this.#backend, keeping)
-      await keeping.near?.index.trim(this.#backend)
+      await keeping.near?.trim(this.#backend)
       await keeping.semantic?.view.trim()
       await this.#saveIndex()
       return all
@@ -377,7 +377,7 @@ export class Store {
   /** Rebuilding the tables is expensive, and what was refused before it was run leaves nothing in doubt. */
   #invalidate(error: unknown): void {
     if (error instanceof PrestigeError && error.kind === 'invalid') return
-    this.#preparation.keeping.near?.index.invalidate()
+    this.#preparation.keeping.near?.invalidate()
   }
 
   async #collect(digest: Bytes): Promise<void> {

@@ -6,7 +6,7 @@
  */
 
 import type { Bytes } from '../../platform/bytes.ts'
-import { type Passage, PassageText } from '../../compare/index.ts'
+import type { Passage, PassageText } from '../../compare/index.ts'
 import {
   type Banding,
   ContainmentTable,

@@ -54,7 +54,7 @@ async function adopt(
   try {
     return await backend.run(body)
   } catch (error) {
-    near.index.invalidate()
+    near.invalidate()
     throw error
   }
 }

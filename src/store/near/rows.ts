@@ -72,10 +72,13 @@ export function decodeSimilarity(bytes: Bytes | undefined): number | undefined {
 }
 
 export const storeNear = nearSpaces('near')
+/** Winnowed fingerprints of representatives, where containment is looked for. */
+export const storeContainment = nearSpaces('near.containment')
 /** Besides its links, `tallies` counts `passedOver`: values found new although full buckets were passed over. */
 export const nearLinks: LinkSpaces<NearLink> = linkSpaces('near', nearFields, { gatherBytes: 16 })
 
 export const nearStoreSpaces: readonly Space<unknown>[] = [
   ...spacesOf(storeNear),
+  ...spacesOf(storeContainment),
   ...linkSpacesOf(nearLinks),
 ]

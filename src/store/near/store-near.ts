@@ -20,9 +20,11 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/index.ts'
-import type { ShingleProfile } from '../../fingerprint/index.ts'
+import { fingerprintsOf, type ShingleProfile } from '../../fingerprint/index.ts'
 import {
   type Candidate,
+  ContainmentIndex,
+  type ContainmentProbe,
   guardedJudgement,
   type Hit,
   LinkGraph,
@@ -43,6 +45,7 @@ import {
   nearLinks,
   type Payload,
   payloadCodec,
+  storeContainment,
   storeNear,
 } from './rows.ts'
 import { type Refused, originOf } from '../receipt.ts'
@@ -69,6 +72,8 @@ export type NearHit = Hit<TextProbe, Payload>
 export interface NearValue {
   /** Its own probe first; none for a text without a word or a letter. */
   readonly probes: readonly TextProbe[]
+  /** Where containment is looked for, and the text is long enough for that. */
+  readonly contained?: ContainmentProbe | undefined
   /** How similar it is to candidates that were measured before its transaction. */
   readonly measured?: Map<string, Measurement>
 }
@@ -114,6 +119,8 @@ export class StoreNear {
   readonly settings: NearSettings
   readonly index: MatchIndex<Uint16Array>
   readonly graph: LinkGraph<NearLink>
+  /** Where containment is looked for. */
+  readonly containment: ContainmentIndex<Payload> | undefined
   readonly #matcher: Matcher<TextProbe, Payload>
   /** Absent: a function that was not given. Nothing can be compared then, but what goes away is taken out. */
   readonly #canonical: CanonicalProfile | undefined
@@ -138,6 +145,14 @@ export class StoreNear {
     this.index = new MatchIndex(storeNear, scheme, { serial, candidatesMax, bucketMax })
     const policy = { similarityMin, readEvidence, judgement: guardedJudgement(settings.guards) }
     this.#matcher = new Matcher(this.index, scheme, payloadCodec, policy)
+    this.containment =
+      settings.containment &&
+      new ContainmentIndex(storeContainment, serial, {
+        owner: 'store',
+        min: settings.containment.min,
+        payloads: payloadCodec,
+        readText: (id, { bytes }) => this.valueOf(id, bytes),
+      })
     this.graph = new LinkGraph(nearLinks, {
       countsRepresentatives: false,
       isRepresentative: ({ to }) => to === undefined,
@@ -155,7 +170,8 @@ export class StoreNear {
     if (form === undefined) return 'not-text'
     const text = { original: value, form, canonicalise: this.#canonicalise }
     const { probes } = probeText(text, this.settings, (profile) => this.#partition(profile))
-    return { probes, measured: new Map() }
+    const contained = this.containment?.probeOf(value, fingerprintsOf(value))
+    return { probes, measured: new Map(), ...(contained && { contained }) }
   }
 
   /** `scope` is given by those who may write. */
@@ -211,6 +227,8 @@ export class StoreNear {
     if (probe === undefined) return
     yield* this.index.insert(scope, probe.partition, id, probe.signature, encodePayload(payload))
     this.graph.add(scope, { id, digest: payload.digest }, { group: probe.partition, to: undefined })
+    const { contained } = value
+    if (contained && this.containment) yield* this.containment.insert(scope, id, contained, payload)
     if (passedOver > 0) scope.add(PASSED_OVER, 1)
   }
 
@@ -231,6 +249,18 @@ export class StoreNear {
 
   *#removeFromIndex(scope: Scope, id: Buffer, group: Buffer): Transaction<void> {
     yield* this.index.remove(scope, Buffer.from(group), id)
+    if (this.containment) yield* this.containment.remove(scope, id)
+  }
+
+  /** Something that was applied to the tables in memory may have been rolled back. */
+  invalidate(): void {
+    this.index.invalidate()
+    this.containment?.index.invalidate()
+  }
+
+  async trim(backend: Backend): Promise<void> {
+    await this.index.trim(backend)
+    await this.containment?.index.trim(backend)
   }
 
   /** Re-evaluates a content whose representative is gone. Returns whether it was still to be decided. */
@@ -286,13 +316,17 @@ export class StoreNear {
 
   /** The text of a representative, from its content. */
   *#read({ probe, id, payload }: Candidate<TextProbe, Payload>): Transaction<Measured | undefined> {
-    const { bytes } = payload
+    const value = yield* this.valueOf(id, payload.bytes)
+    return value && this.#measuredOf(value, probe.profile)
+  }
+
+  /** `undefined` where it is damaged: that is like nothing, and verify finds it. */
+  *valueOf(id: Buffer, bytes: number): Transaction<Buffer | undefined> {
     const parts = partCount(bytes, this.#partBytes)
     const cells = Array.from({ length: parts }, (_, part) => cell(contents, partKey(id, part)))
     const found = yield* read(...cells)
     const value = Buffer.concat(found.map((part) => part ?? EMPTY))
-    // What is damaged is like nothing; verify finds it.
-    return value.byteLength === bytes ? this.#measuredOf(value, probe.profile) : undefined
+    return value.byteLength === bytes ? value : undefined
   }
 
   readonly #canonicalise = (value: Bytes): Bytes => {
@@ -336,9 +370,13 @@ export function nearOf(
 
 /** Fills the tables of what is there. */
 export async function loadNear(backend: Backend, near: StoreNear | undefined): Promise<void> {
-  await near?.index.load(backend).catch((error: unknown) => {
+  const load = async () => {
+    await near?.index.load(backend)
+    await near?.containment?.index.load(backend)
+  }
+  await load().catch((error: unknown) => {
     // A store whose index is damaged must open, or nobody could verify it. Every search will fail by name.
     if (!(error instanceof PrestigeError) || error.code !== 'CONTENT_CORRUPT') throw error
-    near.index.invalidate()
+    near?.invalidate()
   })
 }

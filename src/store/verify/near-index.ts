@@ -1,6 +1,6 @@
 /**
- * Checks the near-duplicate index: every row of the journal is of a representative or noted as dead,
- * every representative is of a content whose link says so.
+ * Checks the near-duplicate index, and that of containment: every row of the journal is of a representative or noted as
+ * dead, every representative is of a content whose link says so.
  */
 
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
@@ -9,11 +9,13 @@ import {
   type Head,
   HEAD_KEY,
   type JournalRow,
+  type MatchIndex,
+  type NearSpaces,
   type Representative,
   sequenceKey,
   sequenceOf,
 } from '../../match/index.ts'
-import { decodePayload, type NearLink, storeNear } from '../near/rows.ts'
+import { decodePayload, type NearLink, storeContainment, storeNear } from '../near/rows.ts'
 import type { StoreNear } from '../near/store-near.ts'
 import { checkJournal } from './journal.ts'
 import type { LinkCheck } from './links.ts'
@@ -21,14 +23,26 @@ import { decoded, twin } from './raw.ts'
 import type { ProblemKind } from './report.ts'
 import { rowName, type Walk } from './walk.ts'
 
-/** The rows as verify reads them: as bytes first, as those of raw.ts are. */
-export const nearRows = {
-  heads: twin(storeNear.heads),
-  journal: twin(storeNear.journal),
-  representatives: twin(storeNear.representatives),
-  buckets: twin(storeNear.buckets),
-  dead: twin(storeNear.dead),
-} as const
+/** Rows as verify reads them: as bytes first, as those of raw.ts are. */
+const rowsOf = ({ heads, journal, representatives, buckets, dead }: NearSpaces) => ({
+  heads: twin(heads),
+  journal: twin(journal),
+  representatives: twin(representatives),
+  buckets: twin(buckets),
+  dead: twin(dead),
+})
+
+export const nearRows = rowsOf(storeNear)
+export const containmentRows = rowsOf(storeContainment)
+
+/** One of the indexes of a store. */
+interface CheckedIndex {
+  readonly spaces: NearSpaces
+  readonly rows: typeof nearRows
+  readonly index: Pick<MatchIndex<never>, 'remove'>
+  /** Whether a representative of this link is in this group. */
+  readonly isOf: (link: NearLink, group: Buffer) => boolean
+}
 
 /** Their links. */
 type NearLinks = Pick<LinkCheck<NearLink, never>, 'linkOf' | 'rows'>
@@ -53,28 +67,46 @@ export function isBucket(bytes: Bytes): boolean {
 }
 
 export async function checkNearIndex(walk: Walk, near: StoreNear, links: NearLinks): Promise<void> {
-  await checkRepresentatives(walk, near, links)
+  const { index, containment } = near
+  const isOf = ({ group }: NearLink, other: Buffer) => equalBytes(group, other)
+  await checkIndex(walk, { spaces: storeNear, rows: nearRows, index, isOf }, links)
+  if (!containment) return
+  await checkIndex(
+    walk,
+    {
+      spaces: storeContainment,
+      rows: containmentRows,
+      index: containment.index,
+      isOf: (_link, group) => equalBytes(group, containment.partition),
+    },
+    links,
+  )
+}
+
+async function checkIndex(walk: Walk, checked: CheckedIndex, links: NearLinks): Promise<void> {
+  const { rows, spaces } = checked
+  await checkRepresentatives(walk, checked, links)
   if (!walk.backend.serial) return
   await checkJournal(walk, {
-    rows: nearRows.journal,
-    heads: storeNear.heads,
+    rows: rows.journal,
+    heads: spaces.heads,
     headKey: HEAD_KEY,
     consequence: 'changes would be written over others.',
-    checkRow: ({ key }) => checkChange(walk, key),
-    newHead,
+    checkRow: ({ key }) => checkChange(walk, checked, key),
+    newHead: (scope, last) => newHead(scope, checked, last),
   })
-  for await (const { key } of walk.scan(nearRows.dead)) {
-    await walk.foundWrong(nearRows.dead, key, 'is the note of no row.', () => isStray(key))
+  for await (const { key } of walk.scan(rows.dead)) {
+    await walk.foundWrong(rows.dead, key, 'is the note of no row.', () => isStray(checked, key))
   }
 }
 
-function* isStray(key: Buffer): Transaction<boolean> {
-  const [note, row] = yield* read(cell(nearRows.dead, key), cell(nearRows.journal, key))
+function* isStray({ rows }: CheckedIndex, key: Buffer): Transaction<boolean> {
+  const [note, row] = yield* read(cell(rows.dead, key), cell(rows.journal, key))
   return note !== undefined && row === undefined
 }
 
-function* newHead(scope: Scope, last: number): Transaction<Head> {
-  const [row] = yield* read(cell(nearRows.journal, sequenceKey(last)))
+function* newHead(scope: Scope, { rows }: CheckedIndex, last: number): Transaction<Head> {
+  const [row] = yield* read(cell(rows.journal, sequenceKey(last)))
   return { sequence: last, nonce: journalRowOf(row)?.nonce ?? scope.id() }
 }
 
@@ -92,22 +124,22 @@ const CHANGE_PROBLEMS = {
 
 type ChangeState = 'fine' | keyof typeof CHANGE_PROBLEMS
 
-async function checkChange(walk: Walk, key: Buffer): Promise<void> {
-  const state = await walk.backend.read(() => changeState(key))
+async function checkChange(walk: Walk, checked: CheckedIndex, key: Buffer): Promise<void> {
+  const state = await walk.backend.read(() => changeState(checked, key))
   if (state === 'fine') return
   const [kind, why] = CHANGE_PROBLEMS[state]
-  const message = `${rowName(nearRows.journal, key)} ${why}`
-  await walk.found(kind, message, [], () => walk.backend.run(mendChange, key))
+  const message = `${rowName(checked.rows.journal, key)} ${why}`
+  await walk.found(kind, message, [], () => walk.backend.run(mendChange, checked, key))
 }
 
 /** Of one row of the journal, at one moment. */
-function* changeState(key: Buffer): Transaction<ChangeState> {
-  const [row, note] = yield* read(cell(nearRows.journal, key), cell(nearRows.dead, key))
+function* changeState({ rows }: CheckedIndex, key: Buffer): Transaction<ChangeState> {
+  const [row, note] = yield* read(cell(rows.journal, key), cell(rows.dead, key))
   if (row === undefined) return 'fine'
   const change = journalRowOf(row)
   if (!change) return 'unreadable'
   if (change.kind !== 'insert') return note ? 'fine' : 'forgotten'
-  const place = cell(nearRows.representatives, Buffer.concat([change.partition, change.id]))
+  const place = cell(rows.representatives, Buffer.concat([change.partition, change.id]))
   const [bytes] = yield* read(place)
   const representative = representativeOf(bytes)
   // An unreadable representative may well be of this row.
@@ -116,17 +148,18 @@ function* changeState(key: Buffer): Transaction<ChangeState> {
   return note ? 'condemned' : 'fine'
 }
 
-function* mendChange(scope: Scope, key: Buffer): Transaction<boolean> {
-  const state = yield* changeState(key)
-  const place = cell(nearRows.journal, key)
-  const note = cell(nearRows.dead, key)
+function* mendChange(scope: Scope, checked: CheckedIndex, key: Buffer): Transaction<boolean> {
+  const { rows, spaces } = checked
+  const state = yield* changeState(checked, key)
+  const place = cell(rows.journal, key)
+  const note = cell(rows.dead, key)
   const change = journalRowOf((yield* read(place))[0])
   if (state === 'unreadable') scope.remove(place)
   if (state === 'unreadable' || state === 'condemned') scope.remove(note)
   if (state === 'unaccounted' || state === 'forgotten') scope.write(note, EMPTY)
   // It keeps its nonce: views that have seen nothing behind it must recognise it.
   if (state === 'unaccounted' && change)
-    scope.write(cell(storeNear.journal, key), { kind: 'gone', nonce: change.nonce })
+    scope.write(cell(spaces.journal, key), { kind: 'gone', nonce: change.nonce })
   return true
 }
 
@@ -137,43 +170,52 @@ const REPRESENTATIVE_PROBLEMS = {
 
 type RepresentativeState = 'fine' | keyof typeof REPRESENTATIVE_PROBLEMS
 
-async function checkRepresentatives(walk: Walk, near: StoreNear, links: NearLinks): Promise<void> {
-  const space = nearRows.representatives
+async function checkRepresentatives(
+  walk: Walk,
+  checked: CheckedIndex,
+  links: NearLinks,
+): Promise<void> {
+  const space = checked.rows.representatives
   for await (const { key } of walk.scan(space)) {
     if (key.byteLength !== 2 * ID_BYTES) {
       await walk.foundUnaccounted(space, key, 'is not a group and a content.')
       continue
     }
-    const state = await walk.backend.read(() => representativeState(links, key))
+    const state = await walk.backend.read(() => representativeState(checked, links, key))
     if (state === 'fine') continue
     const [kind, why] = REPRESENTATIVE_PROBLEMS[state]
     await walk.found(kind, `${rowName(space, key)} ${why}`, [], () =>
-      walk.backend.run(removeRepresentative, near, links, key),
+      walk.backend.run(removeRepresentative, checked, links, key),
     )
   }
 }
 
-function* representativeState(links: NearLinks, key: Buffer): Transaction<RepresentativeState> {
+function* representativeState(
+  { rows, isOf }: CheckedIndex,
+  links: NearLinks,
+  key: Buffer,
+): Transaction<RepresentativeState> {
   const id = key.subarray(ID_BYTES)
-  const [row, bytes] = yield* read(cell(nearRows.representatives, key), cell(links.rows.links, id))
+  const [row, bytes] = yield* read(cell(rows.representatives, key), cell(links.rows.links, id))
   if (row === undefined) return 'fine'
   if (!representativeOf(row)) return 'unreadable'
   const link = links.linkOf(bytes)
   // An unreadable link may well be that of a representative.
   if (bytes && !link) return 'fine'
-  const isOfGroup = link && !link.to && equalBytes(link.group, key.subarray(0, ID_BYTES))
+  const isOfGroup = link && !link.to && isOf(link, key.subarray(0, ID_BYTES))
   return isOfGroup ? 'fine' : 'unaccounted'
 }
 
 /** The content of an unreadable row, if it is there, is reinserted into the index when it is checked. */
 function* removeRepresentative(
   scope: Scope,
-  { index }: StoreNear,
+  checked: CheckedIndex,
   links: NearLinks,
   key: Buffer,
 ): Transaction<boolean> {
-  const state = yield* representativeState(links, key)
-  if (state === 'unreadable') scope.remove(cell(nearRows.representatives, key))
+  const { rows, index } = checked
+  const state = yield* representativeState(checked, links, key)
+  if (state === 'unreadable') scope.remove(cell(rows.representatives, key))
   if (state === 'unaccounted')
     yield* index.remove(scope, key.subarray(0, ID_BYTES), key.subarray(ID_BYTES))
   return true

@@ -5,14 +5,20 @@
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
-import type { LinkTarget } from '../../match/index.ts'
+import type { LinkTarget, MatchIndex } from '../../match/index.ts'
 import { adoptOrphans } from '../near/adopt.ts'
 import { encodePayload, type NearLink } from '../near/rows.ts'
 import { NEAR_BYTES_MAX, type NearValue, type StoreNear } from '../near/store-near.ts'
 import type { Known } from '../rows.ts'
 import { findBytes } from '../transactions/get.ts'
 import { LINK_MESSAGES, LinkCheck, type LinkProblem, type Subject } from './links.ts'
-import { checkNearIndex, isBucket, nearRows, representativeOf } from './near-index.ts'
+import {
+  checkNearIndex,
+  containmentRows,
+  isBucket,
+  nearRows,
+  representativeOf,
+} from './near-index.ts'
 import { knownOf, raw } from './raw.ts'
 import type { Walk } from './walk.ts'
 
@@ -87,7 +93,15 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
     if (to || !own) return undefined
     const payload = encodePayload({ digest, bytes })
     const isWhole = yield* this.#near.index.isWhole(group, id, own.signature, payload)
-    return isWhole ? undefined : 'index-wrong'
+    return isWhole && (yield* this.#isFoundByPassages(id, value, payload))
+      ? undefined
+      : 'index-wrong'
+  }
+
+  *#isFoundByPassages(id: Buffer, { contained }: NearValue, payload: Buffer): Transaction<boolean> {
+    const { containment } = this.#near
+    if (!containment || !contained) return true
+    return yield* containment.index.isWhole(containment.partition, id, contained.signature, payload)
   }
 
   protected override *isConfirmed(
@@ -127,13 +141,25 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
     id: Buffer,
     subject?: NearSubject,
   ): Transaction<void> {
-    for (const { partition: group } of subject?.value?.probes ?? []) {
-      const place = cell(nearRows.representatives, Buffer.concat([group, id]))
-      const [row] = yield* read(place)
-      if (row && !representativeOf(row)) scope.remove(place)
-      else if (row) yield* this.#near.index.remove(scope, group, id)
-    }
+    const { index, containment } = this.#near
+    const groups = (subject?.value?.probes ?? []).map(({ partition }) => partition)
+    for (const group of groups) yield* removeFrom(scope, index, nearRows, group, id)
+    if (!containment) return
+    yield* removeFrom(scope, containment.index, containmentRows, containment.partition, id)
   }
+}
+
+function* removeFrom(
+  scope: Scope,
+  index: Pick<MatchIndex<never>, 'remove'>,
+  { representatives }: typeof nearRows,
+  group: Buffer,
+  id: Buffer,
+): Transaction<void> {
+  const place = cell(representatives, Buffer.concat([group, id]))
+  const [row] = yield* read(place)
+  if (row && !representativeOf(row)) scope.remove(place)
+  else if (row) yield* index.remove(scope, group, id)
 }
 
 /** A bucket that cannot be read names nobody: its representatives are found to be missing from it. */
