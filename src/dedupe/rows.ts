@@ -41,6 +41,8 @@ export interface ClusterRow {
 export const near = nearSpaces('dedupe.near')
 export const simhash = nearSpaces('dedupe.simhash')
 export const meanings = nearSpaces('dedupe.semantic')
+/** Under the ids of `near`, whose evidence it is measured by. */
+export const containment = nearSpaces('dedupe.containment')
 /** Digest of the canonical form (16) → digest of the text (16), document key (16). */
 export const forms: Space<Bytes> = rows('dedupe.forms', rawCodec)
 /** Partition and row → evidence. */
@@ -72,6 +74,7 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   ...spacesOf(near),
   ...spacesOf(simhash),
   ...spacesOf(meanings),
+  ...spacesOf(containment),
   forms,
   evidences,
   chunks,

@@ -16,7 +16,7 @@ import {
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { findSettings, writeJobSettings } from '../ledger/index.ts'
-import { DEFAULT_PROFILE, type ShingleProfile } from '../fingerprint/index.ts'
+import { DEFAULT_PROFILE, type ShingleProfile, WINNOWING_VERSION } from '../fingerprint/index.ts'
 import { recordedGuards, type TextNearSettings } from '../match/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
@@ -130,9 +130,13 @@ export class State {
     const found = await backend.run(keepSettings, wanted)
     requireFormat('state', found['format'], [FORMAT_VERSION])
     this.#hasOldKeys = found['firstFormat'] === 1
-    // A state without meanings has no such setting.
-    const comparable = ({ semantic = false, ...others }: Settings): Settings => {
-      const all = { ...others, near: withGuards(others['near']) }
+    // States from before there were meanings or containment have no such settings.
+    const comparable = ({
+      semantic = false,
+      containment = false,
+      ...others
+    }: Settings): Settings => {
+      const all = { ...others, containment, near: withGuards(others['near']) }
       return compares ? { ...all, semantic } : all
     }
     requireSame(
@@ -314,7 +318,7 @@ async function formVersionOf(backend: Backend): Promise<number | undefined> {
   return typeof form === 'string' ? recordedVersion(form) : undefined
 }
 
-function settingsOf({ config, form, settings, meaning }: Engine): Settings {
+function settingsOf({ config, form, settings, meaning, containment }: Engine): Settings {
   const { simhash, chunks, near } = config
   return {
     format: FORMAT_VERSION,
@@ -322,7 +326,8 @@ function settingsOf({ config, form, settings, meaning }: Engine): Settings {
     near: near.enabled && settings,
     simhash: simhash.enabled && (simhash.profile ?? DEFAULT_PROFILE),
     chunks: chunks.enabled && chunks.bytes,
-    // Absent where meanings are not compared, as in states from before they were.
+    // Absent where they are not looked for, as in states from before they were.
+    containment: containment ? WINNOWING_VERSION : undefined,
     semantic: meaning?.identity,
   }
 }

@@ -1,16 +1,19 @@
 /** The state of corpus jobs as archives, verification and listing see it. */
 
-import { type Bytes, concat, equalBytes } from '../platform/bytes.ts'
+import { type Bytes, concat, EMPTY, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, type Cell, glance, read, type Transaction } from '../backends/index.ts'
 import { documentTallyChecks, runCell } from '../ledger/index.ts'
 import {
+  containmentPartition,
+  ContainmentScheme,
   type PortableIndex,
   portableIndex,
   type Representative,
+  requireJournal,
   TextScheme,
   type TextNearSettings,
 } from '../match/index.ts'
-import { decodeCentre } from './decision/centre-row.ts'
+import { type Centre, decodeCentre } from './decision/centre-row.ts'
 import { meaningLayout, simhashScheme } from './decision/engine.ts'
 import { DIGEST_BYTES } from './decision/prepare.ts'
 import { fromHex } from './names.ts'
@@ -18,6 +21,7 @@ import {
   chunks,
   type ClusterRow,
   clusters,
+  containment,
   dedupeSpaces,
   type DocumentRow,
   documents,
@@ -32,6 +36,8 @@ import { listRuns } from './runs.ts'
 import { lastConfig, SETTINGS } from './state.ts'
 
 const KEY = 16
+/** Of fingerprints of containment. */
+const PARTITION = containmentPartition('dedupe')
 const CANDIDATES_MAX = 100
 const BUCKET_MAX = 1000
 
@@ -46,6 +52,10 @@ async function indexesOf(backend: Backend, stored: object): Promise<PortableInde
   // safe: only keepSettings writes the settings of a state, and their format was checked
   const settings = Reflect.get(stored, 'near') as TextNearSettings | false
   if (settings) indexes.push(portableIndex(near, new TextScheme(settings.slots, settings), options))
+  if (Reflect.get(stored, 'containment')) {
+    requireJournal(backend.serial)
+    indexes.push(portableIndex(containment, new ContainmentScheme(), options))
+  }
   return indexes
 }
 
@@ -82,6 +92,9 @@ function* checkCentre(key: Buffer, bytes: Bytes): Transaction<string | undefined
     [simhash, centre.simhash],
     [meanings, centre.semantic],
   ] as const
+  if (centre.isContainable && !(yield* isContainable(key, centre.near))) {
+    return 'its fingerprints are missing from the index of containment'
+  }
   for (const [spaces, place] of places) {
     if (!place) continue
     const [row] = yield* read(cell(spaces.representatives, concat(place[0], place[1])))
@@ -95,6 +108,17 @@ function* checkCentre(key: Buffer, bytes: Bytes): Transaction<string | undefined
   // Only glanced at: they may be more than a transaction can rely on.
   const passages = yield* glance(...(centre.chunks ?? []).map((hash) => cell(chunks, hash)))
   return passages.includes(undefined) ? 'a passage of it is missing' : undefined
+}
+
+function* isContainable(key: Buffer, place: Centre['near']): Transaction<boolean> {
+  const row = place?.[1] ?? EMPTY
+  const [found] = yield* read(cell(containment.representatives, concat(PARTITION, row)))
+  return found !== undefined && equalBytes(found.payload.subarray(0, KEY), key)
+}
+
+function* checkContainable(_key: Buffer, row: Representative): Transaction<string | undefined> {
+  const isThere = yield* areThere(documentAt(row.payload.subarray(0, KEY)))
+  return isThere ? undefined : 'its document is missing'
 }
 
 function* checkRepresentative(_key: Buffer, row: Representative): Transaction<string | undefined> {
@@ -131,6 +155,7 @@ export const storedState = {
     { space: near.representatives, check: checkRepresentative },
     { space: simhash.representatives, check: checkRepresentative },
     { space: meanings.representatives, check: checkRepresentative },
+    { space: containment.representatives, check: checkContainable },
     { space: forms, check: checkForm },
     { space: chunks, check: checkChunk },
     { space: clusters, check: checkCluster },

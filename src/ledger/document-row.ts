@@ -47,6 +47,8 @@ export interface DocumentRow {
   readonly like?: string
   /** Why it is not the same as that document, although the two are similar. */
   readonly vetoes?: readonly RowVeto[]
+  /** Of what was found by containment: `similarity` is the share of this document, and `spans` are its own. */
+  readonly containment?: RowContainment
   readonly supersededBy?: string
   readonly supersedes?: readonly string[]
   readonly possibleMiss?: true
@@ -59,8 +61,16 @@ export interface RowVeto {
   readonly b: readonly string[]
 }
 
+/** How much of the other document is in this one, and where in the other: bytes of its text. */
+export interface RowContainment {
+  readonly shareOfOther: number
+  readonly spansOfOther: readonly (readonly [start: number, end: number])[]
+}
+
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
+/** Rows of this method end with share (8), number of spans (4), start and end (6 each) of the other document. */
+const CONTAINMENT = 'containment'
 const FORMAT_WITHOUT_TIME = 0x20
 const FORMAT = 0x30
 const ACTIONS = ['keep', 'drop', 'link', 'superseded'] as const
@@ -109,6 +119,7 @@ function encodeRow(row: DocumentRow): Buffer {
   to.text(row.source, 1)
   to.text(row.run, 1)
   const flags = writeWhatIs(to, row) | writeLinks(to, row)
+  if (row.method === CONTAINMENT) writeContainment(to, row)
   to.patch(flags, 1)
   return to.whole()
 }
@@ -196,6 +207,22 @@ function writeLinks(to: RowWriter, row: DocumentRow): number {
   return flags
 }
 
+function writeContainment(to: RowWriter, { containment }: DocumentRow): void {
+  const { shareOfOther, spansOfOther } = containment ?? { shareOfOther: 0, spansOfOther: [] }
+  to.double(shareOfOther)
+  to.number(spansOfOther.length, 4)
+  for (const [start, end] of spansOfOther) {
+    to.number(start, 6)
+    to.number(end, 6)
+  }
+}
+
+function readContainment(from: RowReader): RowContainment {
+  const shareOfOther = from.double()
+  const spansOfOther = from.list(from.number(4), () => [from.number(6), from.number(6)] as const)
+  return { shareOfOther, spansOfOther }
+}
+
 function shortened({ guard, a, b }: RowVeto): RowVeto {
   const some = (texts: readonly string[]) =>
     texts.slice(0, VETO_TEXTS_MAX).map((text) => text.slice(0, VETO_TEXT_MAX).toWellFormed())
@@ -235,6 +262,7 @@ function decodeRow(from: RowReader): DocumentRow {
   }
   readWhatIs(from, row, flags)
   readLinks(from, row, flags)
+  if (row.method === CONTAINMENT) row.containment = readContainment(from)
   return row
 }
 

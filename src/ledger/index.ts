@@ -2,7 +2,13 @@
 
 export type { Claim, ClaimOutcome } from './claims.ts'
 export type { Ledger } from './ledger.ts'
-export { type DocumentRow, type Rank, type RowVeto, type Writable } from './document-row.ts'
+export {
+  type DocumentRow,
+  type Rank,
+  type RowContainment,
+  type RowVeto,
+  type Writable,
+} from './document-row.ts'
 export { countDocument, ID_BYTES, putDocument, removeDocument } from './documents.ts'
 export { type LedgerLine, lookLine } from './lines.ts'
 export type { LineCounts, LedgerRun, RunLine } from './listing.ts'

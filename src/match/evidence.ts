@@ -46,6 +46,11 @@ export function textEvidence(original: Bytes): Buffer {
   return concat(Buffer.of(ORIGINAL), original)
 }
 
+/** The text as it was given, where that is what is kept. */
+export function originalOf(evidence: Bytes): Bytes | undefined {
+  return evidence[0] === ORIGINAL ? evidence.subarray(1) : undefined
+}
+
 /** Where the hashes of the shingles are known already. In memory of its own, or of a slab. */
 export function evidenceOfHashes(hashes: Uint32Array, slab?: Slab): Buffer {
   const bytes = 1 + hashes.byteLength

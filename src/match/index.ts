@@ -6,6 +6,7 @@ export {
   type EvidenceKind,
   evidenceOfHashes,
   Measured,
+  originalOf,
   sketchEvidence,
   textEvidence,
 } from './evidence.ts'
@@ -46,6 +47,7 @@ export {
 export { BitLayout } from './scheme/bits.ts'
 export {
   CONTAINMENT_LIMITS,
+  containmentPartition,
   type ContainmentProbe,
   ContainmentScheme,
   type Shared,

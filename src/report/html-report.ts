@@ -140,6 +140,7 @@ const MEANING = {
   canonical: 'the same in canonical form',
   simhash: 'SimHashes that differ in few bits',
   near: 'most shingles in common',
+  containment: 'one contained in the other',
   chunk: 'passages in common',
   semantic: 'the same meaning',
 } as const

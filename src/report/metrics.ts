@@ -27,6 +27,7 @@ export function sendMetrics(report: Report, to: MetricsSink): void {
     canonical_hits: hits('canonical'),
     simhash_hits: hits('simhash'),
     minhash_hits: hits('near'),
+    containment_hits: hits('containment'),
     chunk_hits: hits('chunk'),
     semantic_hits: hits('semantic'),
     cross_dataset_collisions: collisions.crossSource,

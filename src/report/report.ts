@@ -204,7 +204,15 @@ type Figures = Pick<Report, 'documents' | 'bytes' | 'duplicationRate' | 'methods
 function figuresOf(summary: Summary): Figures {
   const { documents, kept, dropped, linked, superseded, superseding, repeated } = summary
   const { supersededEarlier, rejected, possibleMisses, bytes, bytesDropped } = summary
-  const methods = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic'] as const
+  const methods = [
+    'exact',
+    'canonical',
+    'simhash',
+    'near',
+    'containment',
+    'chunk',
+    'semantic',
+  ] as const
   const rejects = Object.entries(summary.rejectsByReason)
   return {
     documents: {

@@ -136,6 +136,8 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   'max-cluster': ['maxCluster'],
   'order-independent': ['orderIndependent'],
   chunks: ['chunks', 'enabled'],
+  containment: ['containment', 'min'],
+  'containment-action': ['containment', 'action'],
   strict: ['strict'],
   format: ['input', 'format'],
   source: ['input', 'source'],
@@ -154,12 +156,14 @@ function optionLayer(invocation: Invocation): Layer {
     const [first, second] = path
     if (value === undefined) continue
     if (first === 'input' && second) input[second] = value
-    else values[first] = second ? { [second]: value } : value
+    else values[first] = second ? { ...Object(values[first]), [second]: value } : value
   }
   for (const name of FIELDS) {
     const field = invocation.text(`${name}-field`)
     if (field !== undefined) fields[name] = field
   }
+  if (invocation.text('containment') !== undefined)
+    values['containment'] = { ...Object(values['containment']), enabled: true }
   if (Object.keys(fields).length > 0) input['fields'] = fields
   if (Object.keys(input).length > 0) values['input'] = input
   return { from: 'The options', values, typed: (path) => typedOption(invocation, path) }

@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import type { GuardOptions } from '../../compare/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import { flag, given, oneOf, readOptions } from '../../platform/options.ts'
+import { CONTAINMENT_MIN } from '../../match/index.ts'
 import type { DedupeConfig, DedupeSettings } from './options.ts'
 
 export type { DedupeConfig, DedupeSettings, KeepRule } from './options.ts'
@@ -103,6 +104,18 @@ const near = v.strictObject({
   action,
 })
 
+const containment = v.strictObject({
+  enabled: v.optional(flag('Find documents that contain another, or are contained in it.'), false),
+  min: v.optional(share('Minimum share of either document that is in the other.'), CONTAINMENT_MIN),
+  action: v.optional(
+    oneOf(
+      ['link', 'drop'],
+      'link: keep both, and list them in duplicates.jsonl. drop: leave out what is contained in a kept document.',
+    ),
+    'link',
+  ),
+})
+
 const chunks = v.strictObject({
   enabled: v.optional(flag('Link documents that share passages, and list the passages.'), false),
   bytes: v.optional(
@@ -141,6 +154,7 @@ export const dedupeSchema = v.strictObject({
   canonical: v.optional(canonical, {}),
   simhash: v.optional(simhash, {}),
   near: v.optional(near, {}),
+  containment: v.optional(containment, {}),
   chunks: v.optional(chunks, {}),
   semantic: v.optional(semantic, {}),
   keep: v.optional(

@@ -61,6 +61,18 @@ interface ChunkStep {
   readonly shareMin?: number | undefined
 }
 
+interface ContainmentStep {
+  /** Whether documents that contain another, or are contained in it, are found. Default: `false`. */
+  readonly enabled?: boolean | undefined
+  /** Minimum share of either document that is in the other: from 0 to 1. Default: 0.8. */
+  readonly min?: number | undefined
+  /**
+   * `link`: both are kept, and listed. `drop`: a document is left out if this share of it is in one that is kept; one
+   * that contains another is listed. Default: `link`.
+   */
+  readonly action?: 'link' | 'drop' | undefined
+}
+
 interface SemanticStep {
   /** Whether documents that mean the same are linked. Default: `false`. */
   readonly enabled?: boolean | undefined
@@ -84,6 +96,8 @@ export interface DedupeSettings {
   readonly simhash?: SimHashStep | undefined
   /** Texts that share most of their shingles are duplicates. Enabled by default. */
   readonly near?: NearStep | undefined
+  /** Documents that contain another, or are contained in it. Disabled by default. */
+  readonly containment?: ContainmentStep | undefined
   /** Documents that share passages are linked. Disabled by default. */
   readonly chunks?: ChunkStep | undefined
   /** Documents that mean the same are linked. Disabled by default. */
@@ -111,6 +125,7 @@ export interface DedupeConfig {
     NearStep,
     'enabled' | 'action' | 'threshold' | 'candidatesMax' | 'bucketMax'
   >
+  readonly containment: WithDefaults<ContainmentStep, keyof ContainmentStep>
   readonly chunks: WithDefaults<ChunkStep, keyof ChunkStep>
   readonly semantic: WithDefaults<SemanticStep, keyof Omit<SemanticStep, 'threshold'>>
   readonly keep: KeepRule[]

@@ -12,12 +12,16 @@ export interface Centre {
   readonly near?: readonly [partition: Buffer, row: Buffer] | undefined
   readonly simhash?: readonly [partition: Buffer, row: Buffer] | undefined
   readonly semantic?: readonly [partition: Buffer, row: Buffer] | undefined
+  /** It is in the index of containment too, under its row of `near`. */
+  readonly isContainable?: boolean
   readonly chunks?: readonly Bytes[]
 }
 
-/** Which indexes it is in (1: 1 near, 2 simhash, 4 semantic) form (16) partition and row in each (32) chunks (16 each). */
-export function encodeCentre({ form, near, simhash, semantic, chunks = [] }: Centre): Buffer {
-  const kinds = (near ? 1 : 0) | (simhash ? 2 : 0) | (semantic ? 4 : 0)
+/** Which indexes it is in (1: 1 near, 2 simhash, 4 semantic, 8 containment, under the row of near) form (16) partition and row in each (32) chunks (16 each). */
+export function encodeCentre(centre: Centre): Buffer {
+  const { form, near, simhash, semantic, isContainable, chunks = [] } = centre
+  const kinds =
+    (near ? 1 : 0) | (simhash ? 2 : 0) | (semantic ? 4 : 0) | (near && isContainable ? 8 : 0)
   const places = (near ? 2 : 0) + (simhash ? 2 : 0) + (semantic ? 2 : 0)
   const row = Buffer.allocUnsafe(1 + (1 + places + chunks.length) * KEY)
   let at = row.writeUInt8(kinds)
@@ -46,5 +50,5 @@ export function decodeCentre(bytes: Bytes): Centre {
   const [near, simhash, semantic] = [place(1), place(2), place(4)]
   const chunks: Buffer[] = []
   while (at < bytes.byteLength) chunks.push(next())
-  return { form, near, simhash, semantic, chunks }
+  return { form, near, simhash, semantic, chunks, isContainable: (kinds & 8) !== 0 }
 }

@@ -3,6 +3,7 @@
 import { concat, equalBytes } from '../../platform/bytes.ts'
 import { cell, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { Centre } from './centre-row.ts'
+import { containmentProbe } from './containment.ts'
 import type { Engine, NearProbe } from './engine.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
 import { chunks, evidences, forms } from '../rows.ts'
@@ -18,6 +19,7 @@ export function* keepCentre(
   scope.write(cell(forms, document.form), concat(document.digest, key))
   const [probe] = engine.probesOf(document)
   const near = probe && (yield* keepNear(scope, engine, probe, key))
+  const isContainable = near && (yield* keepContainable(scope, engine, document, key, near))
   let simhashRow: readonly [Buffer, Buffer] | undefined
   if (simhash.enabled && document.simhash) {
     const row = scope.id()
@@ -41,7 +43,22 @@ export function* keepCentre(
       own.push(chunk.hash)
     }
   }
-  return { form: document.form, near, simhash: simhashRow, semantic, chunks: own }
+  const places = { near, simhash: simhashRow, semantic, ...(isContainable && { isContainable }) }
+  return { form: document.form, ...places, chunks: own }
+}
+
+/** Whether it is in the index of containment. */
+function* keepContainable(
+  scope: Scope,
+  { containment }: Engine,
+  document: PreparedDocument,
+  key: Buffer,
+  [partition, row]: readonly [Buffer, Buffer],
+): Transaction<boolean> {
+  const probe = containment && containmentProbe(containment, document)
+  if (!probe) return false
+  yield* containment.insert(scope, row, probe, { key, partition })
+  return true
 }
 
 function* keepNear(
@@ -70,6 +87,7 @@ export function* removeCentre(
   if (centre.near) {
     const [partition, row] = centre.near
     yield* engine.near.index.remove(scope, partition, row)
+    if (centre.isContainable) yield* engine.removeContainable(scope, row)
     scope.remove(cell(evidences, concat(partition, row)))
   }
   if (centre.simhash) yield* engine.simhash.index.remove(scope, ...centre.simhash)

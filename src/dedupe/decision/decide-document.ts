@@ -7,8 +7,14 @@
 
 import { concat, equalBytes } from '../../platform/bytes.ts'
 import { cell, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
-import { putDocument, requireRunning, type Writable } from '../../ledger/index.ts'
+import {
+  putDocument,
+  requireRunning,
+  type RowContainment,
+  type Writable,
+} from '../../ledger/index.ts'
 import { keepCentre, removeCentre } from './centre.ts'
+import { type FoundContained, rowOf } from './containment.ts'
 import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
 import { type Decision, isMethod, type Named, type Span } from './decision.ts'
 import { decodeCentre, encodeCentre } from './centre-row.ts'
@@ -121,13 +127,31 @@ export function* lookAt(document: PreparedDocument, engine: Engine): Transaction
   const { match } = found
   if (!match) return beginning(document, found)
   const { centreRow, survivorRow = centreRow } = yield* clusterOf(match.centre)
-  return decisionOf(document, engine.config[match.method].action, {
+  return decisionOf(document, actionOf(match, engine), {
     ...match,
     of: survivorRow && named(survivorRow),
     representative: centreRow && named(centreRow),
     cluster: hex(match.centre),
     spans: found.spans,
+    ...(match.contained && containedIn(match.contained)),
   })
+}
+
+/** Only what is dropped belongs to the cluster of what contains it. */
+function actionOf({ method }: Match, { config }: Engine): 'drop' | 'link' {
+  return method === 'containment' ? 'drop' : config[method].action
+}
+
+function containedIn({
+  of,
+  spans,
+  shareOfOther,
+  spansOfOther,
+}: FoundContained): Pick<Decision, 'spans' | 'containment'> {
+  return {
+    spans: spans.map(({ start, end }) => ({ start, end, of })),
+    containment: { shareOfOther, spansOfOther },
+  }
 }
 
 interface ClusterFound {
@@ -169,6 +193,7 @@ function* begin(
       ...(decision.method && { method: decision.method }),
       ...(found.like && likeRow(found.like)),
       ...(spans.length > 0 && { spans }),
+      ...(found.contained && containedRow(found.contained)),
     },
   }
 }
@@ -177,13 +202,22 @@ function likeRow({ key, similarity, vetoes }: Like): Partial<DocumentRow> {
   return { like: key, similarity, ...(vetoes && { vetoes }) }
 }
 
+function containedRow(contained: FoundContained): Partial<DocumentRow> {
+  return { like: hex(contained.key), similarity: contained.share, ...rowOf(contained) }
+}
+
 /** What means nothing that is known stands for others that mean the same. */
 function standsFor({ like }: Found): boolean {
   return like?.method !== 'semantic'
 }
 
-function beginning(document: Named, { spans, like }: Found): Decision {
+function beginning(document: Named, { spans, like, contained }: Found): Decision {
   const [first] = spans
+  if (contained) {
+    const { of, share: similarity } = contained
+    const why = { method: 'containment', of, similarity, ...containedIn(contained) } as const
+    return decisionOf(document, 'link', why)
+  }
   if (like) return decisionOf(document, 'link', { ...like, spans })
   if (!first) return decisionOf(document, 'keep')
   return decisionOf(document, 'link', { method: 'chunk', of: first.of, spans })
@@ -199,11 +233,12 @@ function* join(
   engine: Engine,
 ): Transaction<Decided> {
   const { method, centre, similarity } = match
-  const { action } = engine.config[method]
+  const action = actionOf(match, engine)
   const { cluster, survivor, centreRow, survivorRow } = yield* clusterOf(centre)
   const survivorRank = cluster?.rank ?? survivorRow?.rank ?? []
   const wins =
     action === 'drop' &&
+    method !== 'containment' &&
     survivorRow !== undefined &&
     (engine.prefer
       ? engine.prefer(rankedOf(document), rankedOf(survivorRow)) < 0
@@ -215,9 +250,21 @@ function* join(
   })
   const name = hex(centre)
   const representative = centreRow ? named(centreRow) : { id: name, source: '' }
-  const why = { ...match, cluster: name, representative }
+  const { contained } = match
+  const why = {
+    ...match,
+    cluster: name,
+    representative,
+    ...(contained && containedIn(contained)),
+  }
   const centreDigest = centreRow && { centreDigest: centreRow.digest }
-  const row = { method, similarity, cluster: name, ...centreDigest }
+  const row = {
+    method,
+    similarity,
+    cluster: name,
+    ...centreDigest,
+    ...(contained && rowOf(contained)),
+  }
   const of = survivorRow ? named(survivorRow) : representative
   if (!wins) return { decision: decisionOf(document, action, { ...why, of }), row }
   scope.rely(cell(documents, survivor))
@@ -239,7 +286,7 @@ function rankedOf({ id, source, bytes, time, quality, type }: Ranked): Ranked {
 
 /** A decision that was made before, as its row has it. */
 function* knownDecision(row: DocumentRow): Transaction<Decision> {
-  const { cluster, like, supersededBy, method, similarity, vetoes } = row
+  const { cluster, like, supersededBy, method, similarity, vetoes, containment, spans } = row
   const action = row.action === 'superseded' ? 'drop' : row.action
   const found = cluster === undefined ? undefined : yield* clusterOf(fromHex(cluster))
   const ofKey = (action === 'link' && like) || supersededBy
@@ -252,8 +299,23 @@ function* knownDecision(row: DocumentRow): Transaction<Decision> {
     similarity,
     cluster,
     vetoes,
+    ...(containment && of && knownContainment(containment, spans, named(of))),
   })
   return { ...decision, isKnown: true }
+}
+
+function knownContainment(
+  { shareOfOther, spansOfOther }: RowContainment,
+  spans: DocumentRow['spans'],
+  of: Named,
+): Pick<Decision, 'spans' | 'containment'> {
+  return {
+    spans: (spans ?? []).map(([start, end]) => ({ start, end, of })),
+    containment: {
+      shareOfOther,
+      spansOfOther: spansOfOther.map(([start, end]) => ({ start, end })),
+    },
+  }
 }
 
 /** The one place where a decision is put together: what is not known of it is absent. */
@@ -263,7 +325,7 @@ function decisionOf(
   why: { readonly [K in keyof Decision]?: Decision[K] | undefined } = {},
 ): Decision {
   const { method, of, representative, similarity, threshold, cluster, spans, supersedes } = why
-  const { vetoes } = why
+  const { vetoes, containment } = why
   const decision: Writable<Decision> = { id, source, action }
   if (method !== undefined) decision.method = method
   if (of !== undefined) decision.of = of
@@ -273,6 +335,7 @@ function decisionOf(
   if (vetoes !== undefined) decision.vetoes = vetoes
   if (cluster !== undefined) decision.cluster = cluster
   if (spans !== undefined && spans.length > 0) decision.spans = spans.map(spanOf)
+  if (containment !== undefined) decision.containment = containment
   if (supersedes !== undefined) decision.supersedes = supersedes
   return decision
 }

@@ -1,9 +1,18 @@
 /** What the job decides about a document, and how it is reported. */
 
+import type { Passage } from '../../compare/index.ts'
 import type { RowVeto } from '../../ledger/index.ts'
 
 export type Action = 'keep' | 'drop' | 'link'
-const METHODS = ['exact', 'canonical', 'simhash', 'near', 'chunk', 'semantic'] as const
+const METHODS = [
+  'exact',
+  'canonical',
+  'simhash',
+  'near',
+  'containment',
+  'chunk',
+  'semantic',
+] as const
 export type Method = (typeof METHODS)[number]
 
 export function isMethod(name: string | undefined): name is Method {
@@ -16,11 +25,18 @@ export interface Named {
   readonly source: string
 }
 
-/** A passage that another document has too. Places are bytes of the canonical text. */
+/** A passage that another document has too. Places are bytes: of the text with `containment`, else of its canonical form. */
 export interface Span {
   readonly start: number
   readonly end: number
   readonly of: Named
+}
+
+export interface DecidedContainment {
+  /** How much of the other document is in this one: from 0 to 1. */
+  readonly shareOfOther: number
+  /** Where in the other document: bytes of its text. */
+  readonly spansOfOther: readonly Passage[]
 }
 
 export interface Decision {
@@ -41,6 +57,8 @@ export interface Decision {
   readonly cluster?: string
   /** Passages that other documents have too. */
   readonly spans?: readonly Span[]
+  /** Found by containment: `similarity` is the share of this document that is in the other, and `spans` are where. */
+  readonly containment?: DecidedContainment
   /** Documents that were kept until this better copy came. */
   readonly supersedes?: readonly Named[]
   /** This very document was decided about before, and nothing has changed. */

@@ -29,6 +29,7 @@ import {
   TextScheme,
 } from '../../match/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
+import { containmentOf, type JobContainment } from './containment.ts'
 import { formProfile, nearSettingsOf, type PreparedDocument } from './prepare.ts'
 import type { Prefer } from './rank.ts'
 import type { Meanings } from './meaning.ts'
@@ -76,6 +77,8 @@ export class Engine {
   readonly near: Matcher<NearProbe, Buffer>
   readonly simhash: Matcher<SimHashProbe, Buffer>
   readonly meanings: MatchIndex<Uint8Array>
+  /** What finds which documents contain which, where that is asked for. */
+  readonly containment: JobContainment | undefined
   /** What compares meanings, where that is asked for. */
   meaning: Meanings | undefined
   readonly #partitions = new Map<string, Buffer>()
@@ -93,6 +96,7 @@ export class Engine {
     const { candidatesMax, bucketMax } = config.near
     const limits = { serial, candidatesMax, bucketMax }
     this.config = config
+    this.containment = containmentOf(config, serial)
     this.settings = nearSettingsOf(config)
     const { similarityMin, slots } = this.settings
     const scheme = new TextScheme(slots, this.settings)
@@ -113,6 +117,11 @@ export class Engine {
 
   async load(backend: Backend): Promise<void> {
     for (const index of this.#indexes) await index.load(backend)
+    await this.containment?.index.load(backend)
+  }
+
+  *removeContainable(scope: Scope, row: Buffer): Transaction<void> {
+    if (this.containment) yield* this.containment.remove(scope, row)
   }
 
   /** For whoever opens the state next. */
@@ -122,6 +131,7 @@ export class Engine {
 
   invalidate(): void {
     for (const index of this.#indexes) index.invalidate()
+    this.containment?.index.invalidate()
   }
 
   probesOf(document: PreparedDocument): NearProbe[] {

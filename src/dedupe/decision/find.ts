@@ -11,6 +11,7 @@ import {
 } from '../../backends/index.ts'
 import type { Veto } from '../../compare/index.ts'
 import type { Hit } from '../../match/index.ts'
+import { type FoundContained, findContained } from './containment.ts'
 import type { Method, Named, Span } from './decision.ts'
 import type { Engine, NearProbe } from './engine.ts'
 import { fromHex, hex, named } from '../names.ts'
@@ -28,6 +29,8 @@ export interface Match {
   readonly centre: Buffer
   readonly similarity: number
   readonly threshold: number
+  /** Where it was found by containment. */
+  readonly contained?: FoundContained
 }
 
 /** A document that means the same, or that is similar but not the same. */
@@ -45,6 +48,8 @@ export interface Found {
   readonly match: Match | undefined
   readonly spans: readonly FoundSpan[]
   readonly like?: Like | undefined
+  /** A document that contains it, or is contained in it. */
+  readonly contained?: FoundContained | undefined
   readonly possibleMiss: boolean
   readonly relied: readonly Cell<unknown>[]
 }
@@ -95,7 +100,10 @@ export function* find(
     possibleMiss ||= searched.passedOver > 0
     const like = yield* refusedOf(searched.refused, threshold)
     const found = foundAs(undefined, spans, relied, possibleMiss, like)
-    return yield* lookForMeaning(document, self, engine, scope, found)
+    // What guards keep apart stays apart, however much of it is in the other.
+    if (like || !engine.containment)
+      return yield* lookForMeaning(document, self, engine, scope, found)
+    return yield* lookForContainment(document, self, engine, scope, found)
   }
   relied.push(engine.near.representative(hit.probe.partition, hit.id))
   const { similarity } = hit
@@ -125,6 +133,28 @@ function* refusedOf(
   if (!row) return undefined
   const of = { method: 'near', of: named(row), key: hex(payload) } as const
   return { ...of, similarity, threshold, vetoes: verdict.vetoes }
+}
+
+/** What is like nothing as a whole may still be contained in something, or contain it. */
+function* lookForContainment(
+  document: PreparedDocument,
+  self: Buffer | undefined,
+  engine: Engine,
+  scope: Scope | undefined,
+  before: Found,
+): Transaction<Found> {
+  const { containment, config } = engine
+  if (!containment) return before
+  const { min: threshold, action } = config.containment
+  const { found: all, passedOver } = yield* findContained(containment, document, self, scope)
+  const found = { ...before, possibleMiss: before.possibleMiss || passedOver > 0 }
+  const [first] = all
+  if (!first) return yield* lookForMeaning(document, self, engine, scope, found)
+  const [most = first] = all.toSorted((one, other) => other.share - one.share)
+  if (action !== 'drop' || most.share < threshold) return { ...found, contained: first }
+  const { key: centre, share: similarity } = most
+  const match = { method: 'containment', centre, similarity, threshold, contained: most } as const
+  return { ...found, match }
 }
 
 /** What is a duplicate of nothing may still mean the same as something. */

@@ -11,6 +11,8 @@ import { PrestigeError } from '../../platform/errors.ts'
 import {
   chunkEnds,
   DEFAULT_PROFILE,
+  type Fingerprints,
+  fingerprintsOf,
   lentSketch,
   profilesOf,
   type ShingleProfile,
@@ -61,6 +63,8 @@ export interface PreparedDocument {
   readonly looks: readonly PreparedProbe[]
   readonly simhash: { readonly bits: Uint8Array; readonly profile: string } | undefined
   readonly chunks: readonly PreparedChunk[]
+  /** Where containment is looked for. */
+  readonly fingerprints?: Fingerprints | undefined
   /** Bytes of the canonical text. */
   readonly formBytes: number
   /** Where meanings are compared, and it is not too long for that. */
@@ -143,7 +147,7 @@ export class Preparer {
     const looks = this.#probes(text, form)
     const digest = shortDigest(text)
     const isBlank = form.byteLength === 0 && this.#canonical.keepsBlanksApart
-    const { simhash, semantic } = this.#config
+    const { simhash, semantic, containment } = this.#config
     const isCompared = semantic.enabled && text.byteLength <= semantic.textBytesMax
     return {
       id,
@@ -160,6 +164,7 @@ export class Preparer {
       chunks: this.#chunks(form),
       formBytes: form.byteLength,
       ...(isCompared && { text: document.text }),
+      ...(containment?.enabled && looks.length > 0 && { fingerprints: fingerprintsOf(text) }),
     }
   }
 

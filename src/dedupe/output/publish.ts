@@ -34,6 +34,8 @@ export interface DuplicateLine {
   /** Similar to `of`, but not the same: what differs. */
   readonly vetoes?: readonly RowVeto[]
   readonly spans?: DuplicateSpan[]
+  /** Found by containment: `similarity` is the share of this document, and `spans` are in bytes of its text. */
+  readonly containment?: { readonly shareOfOther: number; readonly spansOfOther: DuplicateSpan[] }
   readonly file: string
 }
 
@@ -141,7 +143,7 @@ export async function* duplicatesOf(
 
 function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
   const { entry, row, of, method, similarity } = line
-  const { id, source, action, cluster, spans, vetoes } = row
+  const { id, source, action, cluster, spans, containment, vetoes } = row
   // A superseded document that was the representative itself was compared with the better copy.
   const centre = line.centre ?? of
   if (entry.isRepeated) {
@@ -158,9 +160,19 @@ function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
     ...(centre && { representative: centre }),
     ...(cluster && { cluster }),
     ...(vetoes && { vetoes }),
-    ...(spans && { spans: spans.map(([start, end]) => ({ start, end })) }),
+    ...(spans && { spans: spans.map(spanOf) }),
+    ...(containment && {
+      containment: {
+        shareOfOther: containment.shareOfOther,
+        spansOfOther: containment.spansOfOther.map(spanOf),
+      },
+    }),
     file: shard?.path ?? '',
   }
+}
+
+function spanOf([start, end]: readonly [start: number, end: number, of?: string]): DuplicateSpan {
+  return { start, end }
 }
 
 async function* rejectsOf(backend: Backend, run: RunRow): AsyncGenerator<object> {

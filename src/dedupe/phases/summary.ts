@@ -202,7 +202,8 @@ export class Counting {
 
   /** A decision that is kept in no row. */
   addDecision(decision: Decision, bytes: number): void {
-    const { of, representative: centre, method, similarity, spans, ...rest } = decision
+    const { of, representative: centre, method, similarity, spans, ...others } = decision
+    const { containment: _containment, ...rest } = others
     const places = spans?.map(({ start, end }) => [start, end, ''] as const)
     const row = {
       ...rest,
@@ -265,8 +266,8 @@ export class Counting {
     this.#closest.add({ id, source, of: centre, action, method, similarity })
   }
 
-  #addPassages({ row, centre }: Line): void {
-    if (!row.spans) return
+  #addPassages({ row, centre, method }: Line): void {
+    if (!row.spans || method === 'containment') return
     const bytes = row.spans.reduce((sum, [start, end]) => sum + end - start, 0)
     const { passages } = this.#sum
     passages.documents++

@@ -23,12 +23,19 @@ export interface WaitingRows {
 }
 
 /** What a waiting document takes, a little more rather than less. */
-export function waitingBytes({ id, source, looks, chunks }: PreparedDocument): number {
+export function waitingBytes({
+  id,
+  source,
+  looks,
+  chunks,
+  fingerprints,
+}: PreparedDocument): number {
   const sketches = looks.reduce(
     (sum, look) => sum + look.slots.byteLength + look.evidence.length,
     0,
   )
-  return sketches + chunks.length * 64 + (id.length + source.length) * 2 + 1024
+  const prints = fingerprints?.hashes.byteLength ?? 0
+  return sketches + prints + chunks.length * 64 + (id.length + source.length) * 2 + 1024
 }
 
 /** The best first; of equals, whatever their order, the same one. */
