@@ -137,6 +137,17 @@ const figures: Record<
       await benchGuards(positive('scale'), print)
     },
   },
+  judge: {
+    question: 'How many wrong merges does a judge save, at the recall of a bare threshold?',
+    run: async (print) => (await import('./judge.ts')).benchJudge(print),
+  },
+  'tune-promises': {
+    question: 'Does a precision that tuning promises hold for other pairs?',
+    run: async (print) => {
+      const { benchTunePromises } = await import('./tune-promises.ts')
+      await benchTunePromises(positive('scale'), print)
+    },
+  },
   'semantic-quality': {
     question: 'How well does the built-in model judge meaning, with and without guards?',
     run: async (print) => {

@@ -210,8 +210,8 @@ describe('tune', () => {
 
   it('reads columns, by the names it is given', async () => {
     const lines = pairs.map(({ a, b, isDuplicate }) => `${isDuplicate}\t${a}\tx\t${b}`)
-    const path = await file('pairs.tsv', ['same\tleft\tid\tright', ...lines].join('\r\n'))
-    const { json } = await run(['tune', '--pairs', path, '--fields', 'left,right,same', '--json'])
+    const path = await file('pairs.tsv', ['verdict\tone\tid\tother', ...lines].join('\r\n'))
+    const { json } = await run(['tune', '--pairs', path, '--fields', 'one,other,verdict', '--json'])
     expect(json.threshold).toBe(tune(pairs).threshold)
     expect((await run(['tune', '--pairs', path])).err).toContain('--fields')
   })
@@ -255,12 +255,22 @@ describe('tune', () => {
       { args: ['--pairs', one], code: 2, message: '1 duplicates and 0 different' },
       { args: ['--pairs', empty], code: 2, message: '0 duplicates and 0 different' },
       {
-        args: ['--pairs', path, '--precision-min', '0'],
+        args: ['--pairs', path, '--precision', '0'],
         code: 2,
-        message: '--precision-min 0: must be',
+        message: '--precision 0: must be',
       },
       {
-        args: ['--pairs', path, '--precision-min', '1', '--recall-min', '1'],
+        args: ['--pairs', path, '--precision-min', '0.9'],
+        code: 2,
+        message: 'Did you mean "--precision"?',
+      },
+      {
+        args: ['--pairs', path, '--judge', 'x.json', '--profile', 'words-3'],
+        code: 2,
+        message: '--profile has no effect with --judge',
+      },
+      {
+        args: ['--pairs', path, '--precision', '1', '--recall-min', '1'],
         code: 2,
         message: 'not both',
       },
@@ -273,6 +283,82 @@ describe('tune', () => {
       expect(runs[at]!.err).toContain(message)
       expect([runs[at]!.code, runs[at]!.text]).toEqual([code, ''])
     })
+  })
+
+  const many = Array.from({ length: 5 }, (_, round) =>
+    pairs.map(({ a, b, isDuplicate }) => ({
+      a: `${a} round${round}`,
+      b: `${b} round${round}`,
+      label: isDuplicate ? 'Yes' : 'no',
+    })),
+  ).flat()
+  const csv = (rows: readonly { a: string; b: string; label: string }[]) =>
+    `text1,text2,label\n${rows.map(({ a, b, label }) => `"${a}","${b}",${label}\n`).join('')}`
+
+  it('promises a precision with its proof, and says how to apply it', async () => {
+    const path = await file('many.csv', csv(many))
+    const { code, text, err } = await run(['tune', '--pairs', path, '--precision', '0.9'])
+    expect([code, err]).toEqual([0, ''])
+    expect(text).toContain('a precision of 0.9 with 95 % confidence: 100 of 100 are right')
+    expect(text).toContain('No labelled pair is on the wrong side.')
+    expect(text).toMatch(/prestige dedupe INPUT --threshold 0\.\d+/)
+    const { json } = await run(['tune', '--pairs', path, '--precision', '0.9', '--json'])
+    expect(json.promise).toMatchObject({ precision: 0.9, called: 100, right: 100 })
+    expect(json.promise.low).toBeGreaterThan(0.9)
+  })
+
+  it('refuses a precision that is not proven, with what is wrong and what to label next', async () => {
+    const wrong = { a: 'take ten mg a day', b: 'take ten mg a day.', label: 'different' }
+    const open = { a: 'an open question', b: 'an open question!', label: '' }
+    const path = await file('few.csv', csv([wrong, open, ...many.slice(0, 40)]))
+    const { code, text, err } = await run(['tune', '--pairs', path, '--precision', '0.9'])
+    expect(code).toBe(2)
+    expect(err).toMatch(/do not prove a precision of 0\.9\..*about \d+ more labelled pairs/)
+    expect(text).toMatch(/Different pairs that are merged: 1.*\n {2}line 2 0\.\d+\n {4}take ten mg/)
+    expect(text).toMatch(/of those without a label, the nearest are\n {2}line 3\n/)
+    const json = await run(['tune', '--pairs', path, '--precision', '0.9', '--json'])
+    expect(JSON.parse(json.err).error.code).toBe('PRECISION_UNPROVEN')
+    expect(json.json).toMatchObject({
+      shortfall: { precision: 0.9, morePairs: expect.any(Number) },
+      mistakes: [{ pair: 0, isDuplicate: false }],
+      next: { pairs: [1] },
+    })
+  })
+
+  it('fits a judge, writes it, and explains two texts by it', async () => {
+    const path = await file('judged.csv', csv(many))
+    const judge = join(directory, 'judge.json')
+    const fitted = await run(['tune', '--pairs', path, '--judge', judge, '--precision', '0.8'])
+    expect([fitted.code, fitted.err]).toEqual([0, ''])
+    expect(fitted.text).toContain(`prestige dedupe INPUT --judge ${judge} --precision 0.8`)
+    expect(fitted.text).toMatch(/promised precision +probability +proven +recall/)
+    const written = await readFile(judge, 'utf8')
+    expect((await run(['tune', '--pairs', path, '--judge', judge, '--json'])).json.judge).toEqual(
+      JSON.parse(written),
+    )
+    const { a, b } = many[0]!
+    const asked = ['explain', '--text', a, b, '--judge', judge, '--precision', '0.8']
+    expect((await run(asked)).text).toMatch(/judge: duplicates: probability .* precision of 0\.8/)
+    const { json } = await run([...asked, '--json'])
+    expect(json.judge).toMatchObject({ isDuplicate: true, precision: 0.8 })
+    expect(json.judge.contributions[0]).toHaveProperty('points')
+    const byDefault = await run(['explain', '--text', a, b, '--judge', 'default'])
+    expect(byDefault.text).toMatch(/characters in common \(Jaccard\): 0\.\d{3}/)
+    const broken = await file('broken-judge.json', written.replace('"bias"', '"basis"'))
+    const refused = await run(['explain', '--text', a, b, '--judge', broken])
+    expect([refused.code, refused.err.includes('This judge cannot be used')]).toEqual([2, true])
+    const toomuch = await run([
+      'explain',
+      '--text',
+      a,
+      b,
+      '--judge',
+      judge,
+      '--precision',
+      '0.9999',
+    ])
+    expect(toomuch.err).toContain('at most')
+    expect((await run(['explain', '--text', a, b, '--precision', '0.9'])).err).toContain('--judge')
   })
 
   const hasPairs = existsSync(MRPC)

@@ -66,8 +66,8 @@ export interface TuneOptions {
   readonly canonical?: CanonicalInput | undefined
   /** Slots of a sketch, a multiple of 16 from 64 to 512. Default: 128. */
   readonly slots?: number | undefined
-  /** The lowest threshold with at least this precision is chosen: above 0, up to 1. Default: the best F1. */
-  readonly precisionMin?: number | undefined
+  /** The lowest threshold that is proven to have this precision is chosen: above 0, up to 1. Default: the best F1. */
+  readonly precision?: number | undefined
   /** The highest threshold with at least this recall is chosen: above 0, up to 1. Default: the best F1. */
   readonly recallMin?: number | undefined
 }
@@ -97,6 +97,6 @@ export const tuneOptions = v.strictObject({
   profile,
   canonical,
   slots,
-  precisionMin: v.optional(share()),
+  precision: v.optional(share()),
   recallMin: v.optional(share()),
 }) satisfies v.GenericSchema<TuneOptions>

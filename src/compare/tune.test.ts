@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { PrestigeError } from '../platform/errors.ts'
 import { collisionProbability } from '../fingerprint/index.ts'
 import { compareTexts } from './compare-texts.ts'
+import { PrecisionUnproven } from './review.ts'
 import { thresholdSvg } from './threshold-svg.ts'
 import { chooseThreshold, type LabelledPair, type MeasuredPair, tune } from './tune.ts'
 import { rateOf, wilson } from './wilson.ts'
@@ -21,6 +22,8 @@ const measured = (duplicates: readonly number[], different: readonly number[]): 
 
 /** Some of both kinds lie on the wrong side of every threshold. */
 const mixed = measured([0.95, 0.9, 0.8, 0.7, 0.55, 0.3], [0.85, 0.6, 0.4, 0.2, 0.1, 0.05])
+
+const many = Array.from({ length: 100 }, () => mixed).flat()
 
 describe("Wilson's interval", () => {
   it('is what the formula gives, worked out elsewhere', () => {
@@ -66,12 +69,50 @@ describe('tuning', () => {
     expect(chooseThreshold(measured([0.9, 0.95], [0.5, 0.2])).threshold).toBe(0.7)
   })
 
-  it('takes the lowest threshold that is precise enough', () => {
-    const { threshold, chosen, thresholds } = chooseThreshold(mixed, { precisionMin: 0.75 })
-    expect(chosen.precision.value).toBeGreaterThanOrEqual(0.75)
-    const lower = thresholds.filter((score) => score.threshold < threshold)
-    for (const { precision } of lower) expect(precision.value).toBeLessThan(0.75)
-    expect(threshold).toBe(0.61)
+  it('takes the lowest threshold that is proven to be precise enough', () => {
+    const { threshold, chosen, promise, thresholds } = chooseThreshold(many, { precision: 0.7 })
+    expect(promise).toMatchObject({ precision: 0.7, cut: threshold, confidence: 0.95 })
+    expect(promise!.low).toBeGreaterThanOrEqual(0.7)
+    expect(promise!.low).toBeLessThan(chosen.precision.value!)
+    // From 0.61 on the same pairs are called; the strictest of such thresholds is the surest.
+    expect(threshold).toBe(0.7)
+    const lower = thresholds.find((one) => one.threshold === 0.6)!
+    expect(lower.precision.value).toBeLessThan(0.7)
+  })
+
+  it('refuses what a few pairs do not prove, and says what is missing', () => {
+    const open = { similarity: 0.88, isDuplicate: undefined }
+    const ask = () => chooseThreshold([...mixed, open], { precision: 0.7 })
+    expect(ask).toThrow(PrecisionUnproven)
+    try {
+      ask()
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: 'PRECISION_UNPROVEN',
+        kind: 'invalid',
+        shortfall: { precision: 0.7, morePairs: expect.any(Number) },
+        next: { pairs: [12] },
+      })
+      expect(String(error)).toMatch(/about \d+ more labelled pairs/)
+    }
+  })
+
+  it('lists the pairs that it gets wrong, the clearest first', () => {
+    const { mistakes, threshold } = chooseThreshold(mixed)
+    expect(mistakes.map(({ similarity, isDuplicate }) => [similarity, isDuplicate])).toEqual([
+      [0.85, false],
+      [0.6, false],
+      [0.4, false],
+    ])
+    expect(mixed[mistakes[0]!.pair]).toMatchObject({ similarity: 0.85 })
+    expect(threshold).toBeLessThanOrEqual(0.3)
+  })
+
+  it('does not count pairs without a label, and ranks them for labelling', () => {
+    const open = [0.9, 0.72, 0.1].map((similarity) => ({ similarity, isDuplicate: undefined }))
+    const tuning = chooseThreshold([...open, ...measured([0.9, 0.95], [0.5, 0.2])])
+    expect(tuning).toMatchObject({ pairs: 4, duplicates: 2, different: 2, threshold: 0.7 })
+    expect(tuning.next).toEqual({ from: 0.65, to: 0.75, pairs: [1, 0, 2] })
   })
 
   it('takes the highest threshold that finds enough', () => {
@@ -82,14 +123,14 @@ describe('tuning', () => {
 
   it('says what is the best when nothing is good enough', () => {
     const pairs = measured([0.5], [0.9])
-    expect(() => chooseThreshold(pairs, { precisionMin: 0.9 })).toThrow(/the best has 0\.500/)
+    expect(() => chooseThreshold(pairs, { precision: 0.9 })).toThrow(/would not help/)
     expect(() => chooseThreshold(measured([0.01], [0]), { recallMin: 0.5 })).toThrow(/0\.000/)
-    expect(() => chooseThreshold(mixed, { precisionMin: 1, recallMin: 1 })).toThrow(/not both/)
+    expect(() => chooseThreshold(mixed, { precision: 1, recallMin: 1 })).toThrow(/not both/)
   })
 
   it('chooses bands that find pairs at the threshold, and says what they will find', () => {
     for (const slots of [64, 128, 512]) {
-      const tuning = chooseThreshold(mixed, { slots, precisionMin: 0.7 })
+      const tuning = chooseThreshold(many, { slots, precision: 0.7 })
       const { threshold, banding, expectedRecall, chosen } = tuning
       const { bands, rows } = banding
       expect(collisionProbability(threshold, bands, rows)).toBeGreaterThanOrEqual(0.95)
@@ -236,7 +277,7 @@ describe('labelled pairs', () => {
     const { chosen } = tune(pairs)
     expect(chosen.f1.value).toBeGreaterThan(0.79)
     expect(chosen.f1.value).toBeLessThan(0.9)
-    const precise = tune(pairs, { precisionMin: 0.85 })
+    const precise = tune(pairs, { precision: 0.85 })
     expect(precise.threshold).toBeGreaterThan(chosen.threshold)
     expect(precise.chosen.recall.value).toBeLessThan(chosen.recall.value!)
   })

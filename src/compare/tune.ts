@@ -3,8 +3,8 @@
  * the one that serves the goal best, and the bands that find pairs for it.
  *
  * Pure and deterministic. A pair counts as found where its exact similarity is at least the threshold; that
- * bands can miss a pair is reported separately, as `expectedRecall`. Not here: reading files of pairs, and the picture
- * (threshold-svg.ts).
+ * bands can miss a pair is reported separately, as `expectedRecall`. A precision that is asked for is promised or
+ * refused (promise.ts). Not here: reading files of pairs, and the picture (threshold-svg.ts).
  */
 
 import { PrestigeError } from '../platform/errors.ts'
@@ -20,19 +20,33 @@ import {
 import { readOptions } from '../platform/options.ts'
 import { canonicalText, commonShape, profileOf } from './compare-texts.ts'
 import { type TuneOptions, tuneOptions } from './options.ts'
+import {
+  type PrecisionPromise,
+  promiseOf,
+  type PromiseOutcome,
+  type ScoredPair,
+} from './promise.ts'
+import {
+  type Mistake,
+  mistakesOf,
+  type NextLabels,
+  nextLabels,
+  PrecisionUnproven,
+} from './review.ts'
 import { type Rate, rateOf, wilson } from './wilson.ts'
 
 export interface LabelledPair {
   readonly a: TextInput
   readonly b: TextInput
-  /** What a person says. */
-  readonly isDuplicate: boolean
+  /** What a person says. `undefined`: nobody has yet; such pairs are only proposed for labelling. */
+  readonly isDuplicate: boolean | undefined
 }
 
 /** A pair whose similarity is known: of texts, vectors, or whatever else has one between 0 and 1. */
 export interface MeasuredPair {
   readonly similarity: number
-  readonly isDuplicate: boolean
+  /** `undefined`: not labelled. */
+  readonly isDuplicate: boolean | undefined
 }
 
 /** What one threshold would have got right. */
@@ -63,6 +77,7 @@ export type Goal =
 
 /** What a threshold is chosen by, however pairs are found. */
 export interface ThresholdTuning {
+  /** Labelled ones. */
   readonly pairs: number
   readonly duplicates: number
   readonly different: number
@@ -70,6 +85,12 @@ export interface ThresholdTuning {
   readonly threshold: number
   /** The scores of that threshold. */
   readonly chosen: ThresholdScore
+  /** Where a precision was asked for: what holds, with its confidence. */
+  readonly promise: PrecisionPromise | undefined
+  /** The labelled pairs that the threshold gets wrong, the farthest from it first. */
+  readonly mistakes: readonly Mistake[]
+  /** What would make it surer. */
+  readonly next: NextLabels
   /** By similarity, ascending. */
   readonly thresholds: readonly ThresholdScore[]
   readonly histogram: readonly HistogramBin[]
@@ -89,9 +110,13 @@ export interface TextTuning extends Tuning {
 
 /** Below, 64 slots could not promise to find a pair. */
 const THRESHOLD_MIN_PERCENT = 5
+const percents: readonly number[] = Array.from(
+  { length: 101 - THRESHOLD_MIN_PERCENT },
+  (_, at) => (THRESHOLD_MIN_PERCENT + at) / 100,
+)
 const BINS = 20
 
-/** Measures the pairs and chooses. `precisionMin` or `recallMin` say what matters; without them, F1 does. */
+/** Measures the pairs and chooses. `precision` or `recallMin` say what matters; without them, F1 does. */
 export function tune(pairs: Iterable<LabelledPair>, options: TuneOptions = {}): TextTuning {
   const { profile, canonical } = readOptions(tuneOptions, options, 'How to tune')
   const profiles: Record<string, number> = {}
@@ -128,59 +153,70 @@ export function chooseThreshold(
 export function scoreThresholds(
   measured: readonly MeasuredPair[],
   wanted: Wanted = {},
+  promised: Promising = (scored, precision) => promiseOf(scored, precision, percents),
 ): ThresholdTuning {
   const goal = goalOf(wanted)
   const duplicates = requireBothLabels(measured)
-  const thresholds = scoresOf(measured)
-  const chosen = choose(thresholds, goal)
+  const labelled = measured.filter(({ isDuplicate }) => isDuplicate !== undefined)
+  const thresholds = percents.map((threshold) => scoreOf(labelled, threshold))
+  const outcome = goal.kind === 'precision' ? promised(scoredOf(labelled), goal.min) : undefined
+  if (outcome?.shortfall) throw new PrecisionUnproven(measured, outcome.shortfall)
+  const promise = outcome?.promise
+  const chosen = promise ? scoreOf(labelled, promise.cut) : choose(thresholds, goal)
   return {
-    pairs: measured.length,
+    pairs: labelled.length,
     duplicates,
-    different: measured.length - duplicates,
+    different: labelled.length - duplicates,
     goal,
     threshold: chosen.threshold,
     chosen,
+    promise,
+    mistakes: mistakesOf(measured, chosen.threshold),
+    next: nextLabels(measured, chosen.threshold),
     thresholds,
-    histogram: histogramOf(measured),
+    histogram: histogramOf(labelled),
   }
+}
+
+type Promising = (scored: readonly ScoredPair[], precision: number) => PromiseOutcome
+
+function scoredOf(labelled: readonly MeasuredPair[]): ScoredPair[] {
+  return labelled.map(({ similarity, isDuplicate }) => ({
+    score: similarity,
+    isDuplicate: isDuplicate === true,
+  }))
 }
 
 export interface Wanted {
-  readonly precisionMin?: number | undefined
+  readonly precision?: number | undefined
   readonly recallMin?: number | undefined
 }
 
-function goalOf({ precisionMin, recallMin }: Wanted): Goal {
-  if (precisionMin !== undefined && recallMin !== undefined) {
-    throw new PrestigeError('INVALID_OPTIONS', 'Give precisionMin or recallMin, not both.')
+function goalOf({ precision, recallMin }: Wanted): Goal {
+  if (precision !== undefined && recallMin !== undefined) {
+    throw new PrestigeError('INVALID_OPTIONS', 'Give precision or recallMin, not both.')
   }
-  if (precisionMin !== undefined) return { kind: 'precision', min: precisionMin }
+  if (precision !== undefined) return { kind: 'precision', min: precision }
   if (recallMin !== undefined) return { kind: 'recall', min: recallMin }
   return { kind: 'f1' }
 }
 
 function requireBothLabels(measured: readonly MeasuredPair[]): number {
   let duplicates = 0
+  let different = 0
   for (const { similarity, isDuplicate } of measured) {
     if (!(similarity >= 0 && similarity <= 1)) {
       throw new PrestigeError('INVALID_VALUE', `A similarity is 0 to 1, not ${String(similarity)}.`)
     }
     if (isDuplicate) duplicates++
+    else if (isDuplicate === false) different++
   }
-  if (duplicates > 0 && duplicates < measured.length) return duplicates
+  if (duplicates > 0 && different > 0) return duplicates
   throw new PrestigeError(
     'INVALID_VALUE',
     `A threshold needs examples of both kinds, and there are ${duplicates} duplicates and ` +
-      `${measured.length - duplicates} different pairs.`,
+      `${different} different pairs.`,
   )
-}
-
-function scoresOf(measured: readonly MeasuredPair[]): ThresholdScore[] {
-  const scores: ThresholdScore[] = []
-  for (let percent = THRESHOLD_MIN_PERCENT; percent <= 100; percent++) {
-    scores.push(scoreOf(measured, percent / 100))
-  }
-  return scores
 }
 
 function scoreOf(measured: readonly MeasuredPair[], threshold: number): ThresholdScore {
@@ -212,15 +248,13 @@ function f1Of(right: number, wrong: number): Rate {
 }
 
 function choose(scores: readonly ThresholdScore[], goal: Goal): ThresholdScore {
-  if (goal.kind === 'f1') return middleOfBest(scores)
-  const { kind, min } = goal
-  const good = scores.filter((score) => (score[kind].value ?? 0) >= min)
-  const chosen = kind === 'precision' ? good[0] : good.at(-1)
+  if (goal.kind !== 'recall') return middleOfBest(scores)
+  const chosen = scores.findLast(({ recall }) => (recall.value ?? 0) >= goal.min)
   if (chosen) return chosen
-  const best = Math.max(...scores.map((score) => score[kind].value ?? 0))
+  const best = Math.max(...scores.map(({ recall }) => recall.value ?? 0))
   throw new PrestigeError(
     'INVALID_OPTIONS',
-    `No threshold has a ${kind} of ${min} on these pairs; the best has ${best.toFixed(3)}.`,
+    `No threshold has a recall of ${goal.min} on these pairs; the best has ${best.toFixed(3)}.`,
   )
 }
 

@@ -25,6 +25,7 @@ const KIND_OF = {
   INPUT_REJECTED: 'invalid',
   GUARD_STOPPED: 'invalid',
   RUN_RELIED_ON: 'invalid',
+  PRECISION_UNPROVEN: 'invalid',
   READ_ONLY: 'invalid',
   BODY_MISUSE: 'invalid',
   BODY_NOT_DETERMINISTIC: 'invalid',

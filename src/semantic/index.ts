@@ -29,7 +29,7 @@ export { readIndexOptions } from './vectors/options.ts'
 export type { IndexOptions } from './vectors/options.ts'
 export type { SearchOptions, VectorIndex, VectorMatch } from './vectors/vector-index.ts'
 
-export { tuneSemantic } from './tune.ts'
+export { semanticSimilarities, tuneSemantic } from './tune.ts'
 export type { SemanticPair, SemanticTuneOptions, SemanticTuning, VetoCount } from './tune.ts'
 export { thresholdSvg } from '../compare/index.ts'
 export { CALLBACK_TIMEOUT_MS, Deadline } from './deadline.ts'

@@ -22,8 +22,8 @@ import type { Embedder } from './embedding/embedder.ts'
 export interface SemanticPair {
   readonly a: string
   readonly b: string
-  /** What a person says. */
-  readonly isDuplicate: boolean
+  /** What a person says. `undefined`: nobody has yet; such pairs are only proposed for labelling. */
+  readonly isDuplicate: boolean | undefined
 }
 
 export interface SemanticTuneOptions extends Wanted {
@@ -57,33 +57,38 @@ export async function tuneSemantic(
   const vetoes = Object.fromEntries(
     guardNames.map((name) => [name, { duplicates: 0, different: 0 }]),
   ) as Record<GuardName, { duplicates: number; different: number }> // safe: a key for every guard
-  for (let from = 0; from < all.length; from += BATCH) {
-    const some = all.slice(from, from + BATCH)
-    const similarities = await similaritiesOf(some, embedder, options.signal)
-    some.forEach(({ a, b, isDuplicate }, at) => {
-      const found = options.guards === false ? [] : veto(a, b, options.guards)
-      for (const { guard } of found) vetoes[guard][isDuplicate ? 'duplicates' : 'different']++
-      const similarity = found.length > 0 ? 0 : Math.max(0, similarities[at] ?? 0)
-      measured.push({ similarity, isDuplicate })
-    })
-  }
-  const { precisionMin, recallMin } = options
+  const similarities = await semanticSimilarities(all, embedder, options.signal)
+  all.forEach(({ a, b, isDuplicate }, at) => {
+    const found = options.guards === false ? [] : veto(a, b, options.guards)
+    for (const { guard } of found) {
+      if (isDuplicate !== undefined) vetoes[guard][isDuplicate ? 'duplicates' : 'different']++
+    }
+    const similarity = found.length > 0 ? 0 : Math.max(0, similarities[at] ?? 0)
+    measured.push({ similarity, isDuplicate })
+  })
+  const { precision, recallMin } = options
   return {
-    ...scoreThresholds(measured, { precisionMin, recallMin }),
+    ...scoreThresholds(measured, { precision, recallMin }),
     embedder: embedder.id,
     vetoes,
   }
 }
 
-async function similaritiesOf(
-  pairs: readonly SemanticPair[],
+/** How alike the texts of each pair are in meaning, whatever guards say. */
+export async function semanticSimilarities(
+  pairs: readonly Pick<SemanticPair, 'a' | 'b'>[],
   embedder: Embedder,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<number[]> {
-  const texts = pairs.flatMap(({ a, b }) => [a, b])
-  const documents = await embedDocuments(embedder, texts, { signal })
-  return pairs.map((_, at) => {
-    const [first, second] = [documents[at * 2], documents[at * 2 + 1]]
-    return first && second ? documentSimilarity(first, second) : 0
-  })
+  const similarities: number[] = []
+  for (let from = 0; from < pairs.length; from += BATCH) {
+    const some = pairs.slice(from, from + BATCH)
+    const texts = some.flatMap(({ a, b }) => [a, b])
+    const documents = await embedDocuments(embedder, texts, { signal })
+    some.forEach((_, at) => {
+      const [first, second] = [documents[at * 2], documents[at * 2 + 1]]
+      similarities.push(first && second ? documentSimilarity(first, second) : 0)
+    })
+  }
+  return similarities
 }

@@ -83,7 +83,8 @@ export const optionForms = {
   pairs: { type: 'string', value: 'FILE' },
   fields: { type: 'string', value: 'A,B,LABEL' },
   svg: { type: 'string', value: 'FILE' },
-  'precision-min': { type: 'string', value: 'P' },
+  precision: { type: 'string', value: 'P' },
+  judge: { type: 'string', value: 'FILE' },
   'recall-min': { type: 'string', value: 'R' },
   ...resolverOptionForms,
   ...corpusOptionForms,
@@ -238,13 +239,16 @@ export const commands = {
       slots: SLOTS,
       bands: 'Bands of a sketch, with --rows; by default derived from the threshold.',
       rows: 'Rows of a band.',
+      judge: 'What a judge says and why: a file made by tune, default, or default-semantic.',
+      precision: 'With --judge: decide so that this precision is promised.',
     },
     only: [
       {
-        of: ['text', 'profile', 'slots', 'bands', 'rows'],
+        of: ['text', 'profile', 'slots', 'bands', 'rows', 'judge', 'precision'],
         operands: 2,
         hint: 'It is for comparing two texts: prestige explain A B.',
       },
+      { of: ['precision'], with: 'judge' },
       {
         of: [
           ...READS_STORE.filter((name) => name !== 'canonical' && name !== 'threshold'),
@@ -258,6 +262,7 @@ export const commands = {
       'prestige explain photo',
       'prestige explain draft.txt final.txt --threshold 0.7',
       'prestige explain --text "hello, world" "Hello world!" --json',
+      'prestige explain a.txt b.txt --judge default --precision 0.9',
       'curl -s example.org | prestige explain page.html -',
     ],
   },

@@ -16,6 +16,7 @@ import { type Style, paint, print, printJson } from '../print/output.ts'
 import { readFileWhole, readStdin } from '../files/read-input.ts'
 import { type Shade, sideBySide } from './side-by-side.ts'
 import { vetoText } from '../print/refusal.ts'
+import { judgedTexts, judgementText } from './judge-two.ts'
 import { table } from '../print/table.ts'
 import { count } from '../print/units.ts'
 
@@ -26,7 +27,9 @@ export async function explainTexts(invocation: Invocation): Promise<number> {
   const options = optionsOf(invocation)
   const [a, b] = await textsOf(invocation)
   const comparison = compareTexts(a, b, options)
-  if (invocation.flag('json')) await printJson(comparison)
+  const judge = invocation.text('judge')
+  const judged = judge === undefined ? undefined : await judgedTexts(invocation, judge, a, b)
+  if (invocation.flag('json')) await printJson({ ...comparison, ...(judged && { judge: judged }) })
   else {
     const { canonical } = options
     const { spans, isComplete } = alignTexts(a, b, { canonical })
@@ -35,7 +38,8 @@ export async function explainTexts(invocation: Invocation): Promise<number> {
     const hint = isComplete
       ? []
       : ['', 'The texts are too different to be aligned completely; they may share more.']
-    await print(`${[...lines, ...hint, '', ''].join('\n')}${summaryOf(comparison)}`)
+    const opinion = judged ? `\n${judgementText(judged)}` : ''
+    await print(`${[...lines, ...hint, '', ''].join('\n')}${summaryOf(comparison)}${opinion}`)
   }
   return 0
 }

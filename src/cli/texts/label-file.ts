@@ -8,9 +8,16 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
 import { Failure, fileFailure } from '../call/failure.ts'
-import { labelledPairs, type LabelledTexts } from './labelled-pairs.ts'
+import { labelledPairs } from './labelled-pairs.ts'
 
 const NEWLINE = 0x0a
+
+/** A pair with what somebody says of it. */
+export interface LabelledTexts {
+  readonly a: string
+  readonly b: string
+  readonly isDuplicate: boolean
+}
 
 interface Label extends LabelledTexts {
   /** Where its line begins. */
@@ -116,12 +123,9 @@ function labelsIn(bytes: Buffer, path: string): Found {
     if (bytes.toString('utf8', at, next).trim() !== '') offsets.push(at)
     at = next
   }
-  const labels = pairs.map(({ a, b, isDuplicate }, at) => ({
-    a,
-    b,
-    isDuplicate,
-    offset: offsets[at] ?? end,
-  }))
+  const labels = pairs.flatMap(({ a, b, isDuplicate }, at) =>
+    isDuplicate === undefined ? [] : [{ a, b, isDuplicate, offset: offsets[at] ?? end }],
+  )
   return { labels, bytes: end, cutOff: bytes.length - end }
 }
 

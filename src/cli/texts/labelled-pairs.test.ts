@@ -3,13 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { Failure } from '../call/failure.ts'
 import { labelledPairs, readFields } from './labelled-pairs.ts'
 
-const read = (text: string | Buffer, fields?: string) => [
+const placed = (text: string | Buffer, fields?: string) => [
   ...labelledPairs(
     Buffer.from(text),
     'pairs',
     fields === undefined ? undefined : readFields(fields),
   ),
 ]
+const read = (text: string | Buffer, fields?: string) =>
+  placed(text, fields).map(({ a, b, isDuplicate }) => ({ a, b, isDuplicate }))
 
 describe('labelled pairs', () => {
   it('are JSON, an object a line', () => {
@@ -26,6 +28,7 @@ describe('labelled pairs', () => {
     '"text1":"x","text2":"y"',
     '"sentence1":"x","sentence2":"y"',
     '"first":"x","second":"y"',
+    '"Question1":"x","Question2":"y"',
   ])('may be called %s', (names) => {
     expect(read(`{${names},"label":true}`)).toEqual([{ a: 'x', b: 'y', isDuplicate: true }])
   })
@@ -44,6 +47,10 @@ describe('labelled pairs', () => {
     ['"False"', false],
     ['"duplicate"', true],
     ['"Different"', false],
+    ['"YES"', true],
+    ['"no"', false],
+    ['""', undefined],
+    ['null', undefined],
   ])('have the label %s', (label, isDuplicate) => {
     expect(read(`{"a":"x","b":"y","label":${label}}`)[0]).toEqual({ a: 'x', b: 'y', isDuplicate })
   })
@@ -57,7 +64,20 @@ describe('labelled pairs', () => {
     ])
   })
 
+  it('are CSV, with quotes and line feeds in fields, and know their lines', () => {
+    const text = 'Text1,id,Text2,Label\r\n"a, ""b""\nc",7,5" disk,Yes\r\n\r\nx,8,y,\r\n'
+    expect(placed(text)).toEqual([
+      { a: 'a, "b"\nc', b: '5" disk', isDuplicate: true, line: 2 },
+      { a: 'x', b: 'y', isDuplicate: undefined, line: 5 },
+    ])
+    expect(read('नमस्ते,你好,different\n')).toEqual([{ a: 'नमस्ते', b: '你好', isDuplicate: false }])
+    expect(placed('\n{"a":"x","b":"y","label":1}')[0]!.line).toBe(2)
+  })
+
   it.each([
+    ['a,b,label\n"x,y,1', undefined, 'line 2: a quoted field begins here and does not end'],
+    ['a,b,label\n"x"z,y,1', undefined, 'line 2: field 1 goes on behind its closing quote'],
+    ['left_text,right_text,y\nx,y,1', undefined, 'but "left_text", "right_text", "y"'],
     ['{"a":"x","b":"y","label":1}\n{"a":"x"', undefined, 'pairs, line 2: it is not JSON'],
     ['{"a":"x","b":"y","label":1}\n\n7', undefined, 'line 3: it is no object'],
     ['{"a":"x","b":"y"}', undefined, 'line 1: there are no fields'],

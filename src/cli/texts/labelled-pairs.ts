@@ -1,20 +1,16 @@
 /**
- * Reads labelled pairs: JSON, an object a line, or columns separated by tabs with their names in the first line.
+ * Reads labelled pairs: JSON, an object a line; or CSV or TSV, with names of columns in the first line or without.
  *
  * A line that cannot be read is an error with its number, never left out: a threshold chosen by half of the
- * pairs would look as good as one chosen by all. Tabs and quotes have no escape: a column is what is between tabs.
+ * pairs would look as good as one chosen by all. An empty label is allowed: nobody has decided yet. In TSV, tabs and
+ * quotes have no escape; CSV is that of RFC 4180.
  */
 
 import { isUtf8 } from 'node:buffer'
 
+import type { LabelledPair } from '../../compare/index.ts'
+import { CsvParser } from '../../input/index.ts'
 import { Failure, usageFailure } from '../call/failure.ts'
-
-/** A pair with what somebody says of it. */
-export interface LabelledTexts {
-  readonly a: string
-  readonly b: string
-  readonly isDuplicate: boolean
-}
 
 interface Fields {
   readonly a: string
@@ -22,28 +18,37 @@ interface Fields {
   readonly label: string
 }
 
+/** A pair, and the line on which it begins. */
+export interface PlacedPair extends LabelledPair {
+  readonly a: string
+  readonly b: string
+  readonly line: number
+}
+
 const TEXT_NAMES: readonly (readonly [string, string])[] = [
   ['a', 'b'],
   ['text1', 'text2'],
   ['sentence1', 'sentence2'],
+  ['question1', 'question2'],
   ['first', 'second'],
+  ['left', 'right'],
 ]
-const LABEL_NAMES = ['label', 'is_duplicate', 'isDuplicate', 'duplicate']
-const KNOWN: readonly Fields[] = TEXT_NAMES.flatMap(([a, b]) =>
-  LABEL_NAMES.map((label) => ({ a, b, label })),
-)
+const LABEL_NAMES = ['label', 'is_duplicate', 'isduplicate', 'duplicate', 'same']
 
 const LABELS = new Map([
   ['1', true],
   ['true', true],
+  ['yes', true],
   ['duplicate', true],
   ['0', false],
   ['false', false],
+  ['no', false],
   ['different', false],
 ])
 
 interface Line {
   readonly text: string
+  readonly number: number
   /** Where it is, for people: `pairs.jsonl, line 7`. */
   readonly place: string
 }
@@ -59,14 +64,21 @@ export function* labelledPairs(
   bytes: Buffer,
   source: string,
   fields?: Fields,
-): Generator<LabelledTexts> {
-  let read: ((line: Line) => LabelledTexts | undefined) | undefined
-  for (const line of linesOf(bytes, source)) {
-    if (line.text.trim() === '') continue
-    read ??= readerFor(line, fields)
-    const pair = read(line)
-    if (pair) yield pair
+): Generator<PlacedPair> {
+  const lines = linesOf(bytes, source)
+  for (const first of lines) {
+    if (first.text.trim() === '') continue
+    const start = first.text.trimStart()
+    if (start.startsWith('[')) throw badLine(first.place, 'it is a list; write one object a line')
+    const all = withFirst(first, lines)
+    if (start.startsWith('{')) yield* jsonPairs(all, fields)
+    else yield* columnPairs(all, delimiterOf(first.text), fields)
   }
+}
+
+function* withFirst(first: Line, rest: Iterable<Line>): Generator<Line> {
+  yield first
+  yield* rest
 }
 
 function* linesOf(bytes: Buffer, source: string): Generator<Line> {
@@ -78,7 +90,7 @@ function* linesOf(bytes: Buffer, source: string): Generator<Line> {
     const place = `${source}, line ${++number}`
     const line = bytes.subarray(at, end)
     if (!isUtf8(line)) throw badLine(place, 'it is not UTF-8 text')
-    yield { text: line.toString().replace(/\r$/, ''), place }
+    yield { text: line.toString().replace(/\r$/, ''), number, place }
     at = end + 1
   }
 }
@@ -87,27 +99,25 @@ function badLine(place: string, problem: string): Failure {
   return new Failure('invalid', 'INVALID_VALUE', `${place}: ${problem}.`)
 }
 
-/** The first line determines the format of the file. */
-function readerFor(
-  first: Line,
-  fields: Fields | undefined,
-): (line: Line) => LabelledTexts | undefined {
-  if (first.text.trimStart().startsWith('{')) return (line) => jsonPair(line, fields)
-  if (/^\s*\[/.test(first.text)) throw badLine(first.place, 'it is a list; write one object a line')
-  return columnReader(first, fields)
-}
-
-function jsonPair(line: Line, fields: Fields | undefined): LabelledTexts {
-  const object = parsed(line)
-  const names = fields ?? KNOWN.find((known) => hasAll(known, (name) => fieldOf(object, name)))
-  if (names === undefined) throw noNames(line)
-  const text = (name: string) => {
-    const value = fieldOf(object, name)
-    if (typeof value === 'string') return value
-    throw badLine(line.place, value === undefined ? missing(name) : `"${name}" is not a text`)
+function* jsonPairs(lines: Iterable<Line>, fields: Fields | undefined): Generator<PlacedPair> {
+  for (const line of lines) {
+    if (line.text.trim() === '') continue
+    const object = parsed(line)
+    const names = fields ?? knownFields(Object.keys(object))
+    if (names === undefined) throw noNames(line.place, Object.keys(object))
+    const text = (name: string) => {
+      const value = fieldOf(object, name)
+      if (typeof value === 'string') return value
+      throw badLine(
+        line.place,
+        value === undefined ? missing(name, Object.keys(object)) : `"${name}" is not a text`,
+      )
+    }
+    const [a, b] = [text(names.a), text(names.b)]
+    const label = fieldOf(object, names.label)
+    if (label === undefined) throw badLine(line.place, missing(names.label, Object.keys(object)))
+    yield { a, b, isDuplicate: labelOf(label, names.label, line.place), line: line.number }
   }
-  const [a, b] = [text(names.a), text(names.b)]
-  return { a, b, isDuplicate: labelOf(fieldOf(object, names.label), names.label, line) }
 }
 
 function parsed({ text, place }: Line): object {
@@ -132,68 +142,106 @@ function fieldOf(object: object, name: string): unknown {
   return value
 }
 
-function columnReader(
-  first: Line,
+function delimiterOf(head: string): string {
+  return head.includes('\t') ? '\t' : ','
+}
+
+interface Row {
+  readonly columns: readonly string[]
+  readonly number: number
+  readonly place: string
+}
+
+function* rowsOf(lines: Iterable<Line>, delimiter: string): Generator<Row> {
+  const parser = new CsvParser(delimiter, delimiter === ',')
+  let first: Line | undefined
+  for (const line of lines) {
+    if (first === undefined) {
+      if (line.text.trim() === '') continue
+      first = line
+      parser.begin()
+    }
+    if (!parser.feed(line.text)) continue
+    if (parser.problem) throw badLine(first.place, parser.problem.message)
+    yield { columns: parser.fields, number: first.number, place: first.place }
+    first = undefined
+  }
+  if (first) throw badLine(first.place, 'a quoted field begins here and does not end')
+}
+
+function* columnPairs(
+  lines: Iterable<Line>,
+  delimiter: string,
   fields: Fields | undefined,
-): (line: Line) => LabelledTexts | undefined {
-  const heads = first.text.split('\t')
-  const named = (name: string) => (heads.includes(name) ? name : undefined)
-  const found = fields ?? KNOWN.find((known) => hasAll(known, named))
-  if (found === undefined) {
-    if (heads.length !== 3 || !isLabel(heads[2])) throw noNames(first)
-    return (line) => columnPair(line, { a: 0, b: 1, label: 2 }, 'label')
+): Generator<PlacedPair> {
+  let names: Fields | undefined
+  let at: Readonly<Record<keyof Fields, number>> | undefined
+  for (const row of rowsOf(lines, delimiter)) {
+    if (at === undefined) {
+      names = fields ?? knownFields(row.columns)
+      at = names ? columnsAt(row, names) : plainColumns(row)
+      if (names) continue
+    }
+    const { columns, number, place } = row
+    const [a, b, label] = [columns[at.a], columns[at.b], columns[at.label]]
+    if (a === undefined || b === undefined || label === undefined) {
+      throw badLine(place, `it has only ${columns.length} columns`)
+    }
+    const isDuplicate = labelOf(label, names?.label ?? 'label', place)
+    yield { a, b, isDuplicate, line: number }
   }
-  for (const name of Object.values(found)) {
-    if (!named(name)) throw badLine(first.place, missing(name))
-  }
-  const at = {
-    a: heads.indexOf(found.a),
-    b: heads.indexOf(found.b),
-    label: heads.indexOf(found.label),
-  }
-  return (line) => (line.place === first.place ? undefined : columnPair(line, at, found.label))
 }
 
-function columnPair(
-  line: Line,
-  at: Readonly<Record<keyof Fields, number>>,
-  labelName: string,
-): LabelledTexts {
-  const columns = line.text.split('\t')
-  const [a, b, label] = [columns[at.a], columns[at.b], columns[at.label]]
-  if (a === undefined || b === undefined || label === undefined) {
-    throw badLine(line.place, `it has only ${columns.length} columns`)
+function columnsAt({ columns, place }: Row, names: Fields): Record<keyof Fields, number> {
+  const at = (name: string) => {
+    const found = columns.findIndex((column) => column.trim() === name)
+    if (found < 0) throw badLine(place, missing(name, columns))
+    return found
   }
-  return { a, b, isDuplicate: labelOf(label, labelName, line) }
+  return { a: at(names.a), b: at(names.b), label: at(names.label) }
 }
 
-function hasAll(fields: Fields, find: (name: string) => unknown): boolean {
-  return Object.values(fields).every((name) => find(name) !== undefined)
+/** Three columns without names: two texts and a label. */
+function plainColumns({ columns, place }: Row): Record<keyof Fields, number> {
+  if (columns.length === 3 && LABELS.has(plainLabel(columns[2]))) return { a: 0, b: 1, label: 2 }
+  throw noNames(place, columns)
 }
 
-function isLabel(value: unknown): boolean {
-  return LABELS.has(String(value).trim().toLowerCase())
+/** Names that need not be given, in any case of letters. */
+function knownFields(names: readonly string[]): Fields | undefined {
+  const named = (wanted: string) => names.find((name) => name.trim().toLowerCase() === wanted)
+  const label = LABEL_NAMES.map(named).find((name) => name !== undefined)
+  for (const [first, second] of TEXT_NAMES) {
+    const [a, b] = [named(first), named(second)]
+    if (a !== undefined && b !== undefined && label !== undefined)
+      return { a: a.trim(), b: b.trim(), label: label.trim() }
+  }
+  return undefined
 }
 
-function labelOf(value: unknown, name: string, { place }: Line): boolean {
-  const isDuplicate = isPlain(value) ? LABELS.get(String(value).trim().toLowerCase()) : undefined
+const plainLabel = (value: unknown) => String(value).trim().toLowerCase()
+
+/** `undefined`: nobody has decided. */
+function labelOf(value: unknown, name: string, place: string): boolean | undefined {
+  if (value === null || value === '') return undefined
+  const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
+  const isDuplicate = isPlain ? LABELS.get(plainLabel(value)) : undefined
   if (isDuplicate !== undefined) return isDuplicate
-  const problem = `"${name}" is 1 or 0, true or false, "duplicate" or "different"`
-  throw badLine(
-    place,
-    value === undefined ? missing(name) : `${problem}; not ${JSON.stringify(value)}`,
-  )
+  const rule = 'is 1 or 0, yes or no, true or false, duplicate or different, or empty'
+  throw badLine(place, `"${name}" ${rule}; not ${JSON.stringify(value)}`)
 }
 
-function isPlain(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+function missing(name: string, names: readonly string[]): string {
+  return `there is no "${name}"; there are ${listOf(names)}`
 }
 
-function missing(name: string): string {
-  return `there is no "${name}"`
+function listOf(names: readonly string[]): string {
+  return names.map((name) => JSON.stringify(name.slice(0, 40))).join(', ')
 }
 
-function noNames({ place }: Line): Failure {
-  const problem = 'there are no fields a, b and label. Say which ones are meant with --fields'
+function noNames(place: string, names: readonly string[]): Failure {
+  const problem =
+    `there are no fields a, b and label, but ${listOf(names)}. Name the two texts and the label: ` +
+    `--fields A,B,LABEL`
   return badLine(place, problem)
 }

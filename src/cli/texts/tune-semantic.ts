@@ -3,73 +3,64 @@
 import {
   MODEL_DEFAULT,
   openEmbedder,
-  type SemanticPair,
-  type SemanticTuneOptions,
   type SemanticTuning,
   type SentenceEmbedder,
   thresholdSvg,
   tuneSemantic,
 } from '../../semantic/index.ts'
 import { writeNamed } from '../../platform/atomic-file.ts'
-import type { LabelledPair, TuneOptions } from '../../compare/index.ts'
-import { rateText, reasonOf, scoreTable } from '../commands/tune.ts'
+import type { TuneOptions } from '../../compare/index.ts'
 import type { Invocation } from '../call/invocation.ts'
-import { paint, print, printJson } from '../print/output.ts'
+import { print, printJson } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { count } from '../print/units.ts'
+import type { PlacedPair } from './labelled-pairs.ts'
+import { applyText, headRows, reviewText, scoreTable } from './tune-report.ts'
 
 export async function tuneMeanings(
   invocation: Invocation,
-  pairs: Iterable<LabelledPair>,
-  { precisionMin, recallMin }: TuneOptions,
+  pairs: readonly PlacedPair[],
+  { precision, recallMin }: TuneOptions,
 ): Promise<number> {
   const { signal } = invocation
-  const options = { precisionMin, recallMin, signal }
-  const embedder = await openEmbedder(invocation.text('model') ?? MODEL_DEFAULT)
-  const tuning = await tuned(pairs, embedder, options)
+  const tuning = await withEmbedder(invocation, (embedder) =>
+    tuneSemantic(pairs, embedder, { precision, recallMin, signal }),
+  )
   const svg = invocation.text('svg')
   if (svg !== undefined) await writeNamed(svg, [thresholdSvg(tuning)])
   if (invocation.flag('json')) await printJson(tuning)
-  else await print(textOf(tuning))
+  else await print(textOf(tuning, pairs))
   return 0
 }
 
-async function tuned(
-  pairs: Iterable<LabelledPair>,
-  embedder: SentenceEmbedder,
-  options: SemanticTuneOptions,
-): Promise<SemanticTuning> {
+export async function withEmbedder<T>(
+  invocation: Invocation,
+  use: (embedder: SentenceEmbedder) => Promise<T>,
+): Promise<T> {
+  const embedder = await openEmbedder(invocation.text('model') ?? MODEL_DEFAULT)
   try {
-    return await tuneSemantic(textPairs(pairs), embedder, options)
+    return await use(embedder)
   } finally {
     await embedder.close()
   }
 }
 
-function* textPairs(pairs: Iterable<LabelledPair>): Generator<SemanticPair> {
-  for (const { a, b, isDuplicate } of pairs) yield { a: text(a), b: text(b), isDuplicate }
-}
-
-function text(input: LabelledPair['a']): string {
-  return typeof input === 'string' ? input : Buffer.from(input).toString('utf8')
-}
-
-function textOf(tuning: SemanticTuning): string {
-  const { pairs, duplicates, different, chosen, embedder, vetoes } = tuning
+function textOf(tuning: SemanticTuning, pairs: readonly PlacedPair[]): string {
+  const { embedder, vetoes, threshold } = tuning
   const guards = Object.entries(vetoes).filter(
     ([, { duplicates: lost, different: kept }]) => lost + kept > 0,
   )
   const rows = [
-    ['threshold', `${paint('bold', String(tuning.threshold))}, ${reasonOf(tuning.goal)}`],
-    ['precision', rateText(chosen.precision)],
-    ['recall', rateText(chosen.recall)],
-    ['F1', rateText(chosen.f1)],
-    ['pairs', `${count(pairs)}: ${count(duplicates)} duplicates, ${count(different)} different`],
+    ...headRows('threshold', tuning),
     ['embedder', embedder],
     ...guards.map(([name, { duplicates: lost, different: kept }], at) => [
       at === 0 ? 'guards' : '',
       `${name} kept ${count(kept)} different apart, and ${count(lost)} duplicates`,
     ]),
   ]
-  return `${table(rows, ['left', 'left'])}\n${scoreTable(tuning)}`
+  return [
+    `${table(rows, ['left', 'left'])}\n${scoreTable(tuning)}`,
+    reviewText(tuning, pairs),
+    applyText([`prestige put KEY VALUE --dedup semantic --semantic-threshold ${threshold}`]),
+  ].join('')
 }
