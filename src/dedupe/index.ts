@@ -1,7 +1,7 @@
 /** The corpus job: documents in; kept, dropped and linked documents out. */
 
 export { configYaml } from './config/config-text.ts'
-export type { DedupeConfig, KeepRule } from './config/config.ts'
+export { type DedupeConfig, type KeepRule, nearThreshold } from './config/config.ts'
 export { type JobConfig, type Layer, environmentLayer, readJobConfig } from './config/job-config.ts'
 export type { Decision, Method, Named } from './decision/decision.ts'
 export { keysInFile } from './decision/identity.ts'

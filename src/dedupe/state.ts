@@ -17,7 +17,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { findSettings, writeJobSettings } from '../ledger/index.ts'
 import { DEFAULT_PROFILE, type ShingleProfile, WINNOWING_VERSION } from '../fingerprint/index.ts'
-import { recordedGuards, type TextNearSettings } from '../match/index.ts'
+import { judgeName, recordedGuards, type TextNearSettings } from '../match/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
@@ -293,13 +293,16 @@ async function withRecorded(backend: Backend, config: DedupeConfig): Promise<Ded
   const { near, simhash } = config
   // safe: settingsOf wrote them
   const recorded = found as { near?: TextNearSettings | false; simhash?: ShingleProfile | false }
-  const { profile, evidence } = recorded.near || {}
+  const { profile, evidence, similarityMin, judge } = recorded.near || {}
   return {
     ...config,
     near: {
       ...near,
       profile: near.profile ?? profile,
       evidence: near.evidence ?? evidence,
+      threshold: near.threshold ?? similarityMin,
+      precision: near.precision ?? judge?.precision,
+      judge: near.judge ?? judge?.model,
       guards: near.guards ?? (recorded.near ? recordedGuards(recorded.near) : undefined),
     },
     simhash: { ...simhash, profile: simhash.profile ?? (recorded.simhash || undefined) },
@@ -309,7 +312,7 @@ async function withRecorded(backend: Backend, config: DedupeConfig): Promise<Ded
 /** States from before there were guards have none. */
 function withGuards(near: unknown): unknown {
   // safe: settingsOf wrote them
-  return near && { ...near, guards: recordedGuards(near) }
+  return near && { ...near, guards: recordedGuards(near), ...judgeName(near) }
 }
 
 /** A profile's name means the version that a state has. */

@@ -8,7 +8,7 @@
  */
 
 import { asBuffer, type Bytes, concat, type Slab } from '../platform/bytes.ts'
-import { type Reading, readingOf } from '../compare/index.ts'
+import { judged, type Judged, type Reading, readingOf } from '../compare/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
   equalSlots,
@@ -70,6 +70,7 @@ export class Measured {
   #hashes: Uint32Array | undefined
   #slots: Uint16Array | undefined
   #reading: Reading | undefined
+  #judged: Judged | undefined
 
   private constructor(
     kind: number,
@@ -126,6 +127,12 @@ export class Measured {
     return (this.#reading ??= readingOf(asBuffer(this.#body).toString()))
   }
 
+  /** What a judge compares, where its text is kept. */
+  get judged(): Judged | undefined {
+    if (this.text === undefined) return undefined
+    return (this.#judged ??= judged(this.#body))
+  }
+
   /** What is kept of a text. */
   evidence(kind: EvidenceKind): Buffer {
     if (kind === 'text') return textEvidence(this.#body)
@@ -140,7 +147,8 @@ export class Measured {
 
   /** Bytes it holds on to. */
   get weight(): number {
-    const reading = this.#reading ? READING_WEIGHT * this.#body.byteLength : 0
+    const isRead = this.#reading !== undefined || this.#judged !== undefined
+    const reading = isRead ? READING_WEIGHT * this.#body.byteLength : 0
     const form = this.#form?.byteLength ?? 0
     const hashes = (this.#hashes?.byteLength ?? 0) + (this.#slots?.byteLength ?? 0)
     return this.#body.byteLength + form + hashes + reading

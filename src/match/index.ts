@@ -10,7 +10,7 @@ export {
   sketchEvidence,
   textEvidence,
 } from './evidence.ts'
-export { guardedJudgement, type Verdict } from './judgement.ts'
+export { judgementOf, type Verdict } from './judgement.ts'
 export { type IndexOptions, MatchIndex } from './match-index.ts'
 export {
   type Candidate,
@@ -64,6 +64,8 @@ export {
   VectorScheme,
 } from './scheme/vector.ts'
 export {
+  judgeName,
+  type JudgeSettings,
   partitionKey,
   recordedGuards,
   type TextNearSettings,

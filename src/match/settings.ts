@@ -12,7 +12,15 @@ import {
   shapeOf,
   type ShingleProfile,
 } from '../fingerprint/index.ts'
-import { type GuardOptions, type Guards, readGuards } from '../compare/index.ts'
+import {
+  cutFor,
+  defaultJudge,
+  type GuardOptions,
+  type Guards,
+  type JudgeModel,
+  readGuards,
+  readJudge,
+} from '../compare/index.ts'
 import type { EvidenceKind } from './evidence.ts'
 
 export interface TextNearSettings {
@@ -26,10 +34,19 @@ export interface TextNearSettings {
   readonly hashVersion: string
   /** What keeps similar texts apart. `false`, or absent as in version 1: similarity alone decides. */
   readonly guards?: Guards | false | undefined
+  /** What decides, and how often it may be wrong. Absent: similarity decides. */
+  readonly judge?: JudgeSettings | undefined
+}
+
+export interface JudgeSettings {
+  /** Of those it calls the same, so many are. */
+  readonly precision: number
+  readonly model: JudgeModel
 }
 
 export interface TextNearWanted {
-  readonly similarityMin: number
+  /** Default: 0.8; with a judge, 0.5. */
+  readonly similarityMin?: number | undefined
   readonly profile?: ShingleProfile | undefined
   readonly slots?: number | undefined
   readonly bands?: number | undefined
@@ -37,7 +54,15 @@ export interface TextNearWanted {
   readonly evidence: EvidenceKind
   /** Default: all that are on by default, where the evidence is the text. */
   readonly guards?: GuardOptions | false | undefined
+  /** A judge decides, at a cut that keeps this precision. */
+  readonly precision?: number | undefined
+  /** Default, with `precision`: the judge that ships with the package. */
+  readonly judge?: JudgeModel | undefined
 }
+
+const DEFAULT_THRESHOLD = 0.8
+/** What is less similar than this, a judge is not asked about. */
+const JUDGED_MIN = 0.5
 
 /** At low thresholds 128 slots leave too few rows a band to be selective. */
 const LOW_THRESHOLD = 0.6
@@ -46,7 +71,9 @@ const SLOTS_STEP = 16
 
 /** Fills in what was not asked for. */
 export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
-  const { similarityMin, profile: asked = DEFAULT_PROFILE, evidence } = wanted
+  const { profile: asked = DEFAULT_PROFILE, evidence } = wanted
+  const judge = judgeOf(wanted)
+  const { similarityMin = judge ? JUDGED_MIN : DEFAULT_THRESHOLD } = wanted
   if (!(similarityMin > 0 && similarityMin <= 1)) {
     throw refusal(
       `threshold: must be a number greater than 0 and at most 1, not ${String(similarityMin)}.`,
@@ -65,7 +92,33 @@ export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
   // One spelling of one profile: `chars` is `chars-3`.
   const profile = typeof shape === 'string' ? shape : shape.name
   const settings = { similarityMin, profile, slots, bands, rows, evidence }
-  return { ...settings, hashVersion: hashVersion(), guards: guardsOf(wanted) }
+  const judgement = { guards: guardsOf(wanted), ...(judge && { judge }) }
+  return { ...settings, hashVersion: hashVersion(), ...judgement }
+}
+
+function judgeOf({ precision, judge, evidence }: TextNearWanted): JudgeSettings | undefined {
+  if (precision === undefined && judge === undefined) return undefined
+  if (precision === undefined) throw refusal('precision: is missing, and a judge needs one.')
+  if (evidence !== 'text') {
+    const why = `A judge reads texts, and evidence is '${evidence}'.`
+    throw refusal(`precision: ${why} Give evidence: 'text'.`)
+  }
+  const model = judge ? readJudge(judge) : defaultJudge()
+  if (model.needsCosine) {
+    throw refusal(
+      'judge: it needs the meaning of texts. Fit one with prestige tune, without --semantic.',
+    )
+  }
+  void cutFor(model, precision) // refuses what it cannot promise
+  return { precision, model }
+}
+
+/** What was asked for, or recorded, in a form that can be compared and shown. */
+export function judgeName({ judge }: Pick<TextNearSettings, 'judge'>): {
+  readonly precision: number | false
+  readonly judge: string | false
+} {
+  return { precision: judge?.precision ?? false, judge: judge?.model.hash ?? false }
 }
 
 function guardsOf({ guards, evidence }: TextNearWanted): Guards | false {

@@ -20,6 +20,7 @@ import {
   sizeBars,
   sourceBars,
 } from './plots.ts'
+import { nearThreshold } from '../dedupe/index.ts'
 import type { Report } from './report.ts'
 import type { SamplePair } from './sample-pairs.ts'
 import { percent, statusSentence } from './words.ts'
@@ -241,7 +242,7 @@ function likeness(report: Report): Markup {
   return section('How similar the duplicates are', [
     html`<p>
       Near duplicates by their similarity to the document they were measured against. Many just
-      above the threshold (${report.config.near.threshold}) mean that it decides much: look at the
+      above the threshold (${nearThreshold(report.config)}) mean that it decides much: look at the
       closest calls below.
     </p>`,
     hasSimhash

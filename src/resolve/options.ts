@@ -8,7 +8,7 @@ import * as v from 'valibot'
 import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { GuardOptions } from '../compare/index.ts'
+import type { GuardOptions, JudgeModel } from '../compare/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
 import { flag, given, locationOptions, oneOf, share } from '../platform/options.ts'
@@ -79,6 +79,13 @@ export interface ResolverOptions {
    * `text`. Default: all guards; none with other evidence or with a preset.
    */
   readonly guards?: GuardOptions | false | undefined
+  /**
+   * A judge decides, so that of the texts it calls the same, this share is: above 0, up to 1. `threshold` is then the
+   * least similarity that a judge is asked about (default 0.5). Default: similarity decides.
+   */
+  readonly precision?: number | undefined
+  /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
+  readonly judge?: JudgeModel | undefined
   /** Needed to resolve vectors. Default: none. */
   readonly vector?: VectorOptions | undefined
   /** The most candidates that are ranked and measured. Default: 100. */
@@ -156,6 +163,10 @@ export const resolverOptions = v.strictObject({
       (value) => value === false || (typeof value === 'object' && value !== null),
       'guards, or false',
     ),
+  ),
+  precision: v.optional(share('Of the texts that a judge calls the same, this share is.')),
+  judge: v.optional(
+    given<JudgeModel>((value) => typeof value === 'object' && value !== null, 'a judge'),
   ),
   vector: v.optional(vectorOptions),
   candidatesMax: v.optional(whole(1, 'The most candidates that are ranked and measured (100).')),

@@ -8,8 +8,10 @@ import { type Payload, publicId } from './rows.ts'
 export interface RefusedThing {
   readonly id: string
   readonly similarity: number
-  /** What differs. */
+  /** What differs. None: a judge finds it too unlikely. */
   readonly vetoes: readonly Veto[]
+  /** That the two are the same, as a judge has it. */
+  readonly probability?: number
 }
 
 /** The same with the id as it is in rows. */
@@ -22,7 +24,8 @@ export function refusedOf(
 ): RefusedRow | undefined {
   if (!hit?.verdict) return undefined
   const { similarity, verdict, payload } = hit
-  return { id: payload.id, similarity, vetoes: verdict.vetoes }
+  const { isSame: _isSame, ...why } = verdict
+  return { id: payload.id, similarity, ...why }
 }
 
 export function shownRefused({ id, ...why }: RefusedRow): RefusedThing {

@@ -28,13 +28,17 @@ import {
   type PlanesForm,
   VectorTable,
 } from '../fingerprint/index.ts'
-import { recordedGuards, textNearSettings, type TextNearSettings } from '../match/index.ts'
+import {
+  judgeName,
+  recordedGuards,
+  textNearSettings,
+  type TextNearSettings,
+} from '../match/index.ts'
 import type { ResolverOptions, VectorOptions } from './options.ts'
 import { settings } from './rows.ts'
 
 const FORMAT_VERSION = 1
 const SETTINGS = cell(settings, Buffer.from('resolver'))
-const DEFAULT_THRESHOLD = 0.8
 const DEFAULT_BITS = 512
 const DEFAULT_PLANES_SEED = 13_374_269
 
@@ -112,12 +116,14 @@ function wantedSettings(
   const evidence = options.evidence ?? old?.evidence ?? 'text'
   const isOther = options.threshold !== undefined && options.threshold !== old?.similarityMin
   const text = textNearSettings({
-    similarityMin: options.threshold ?? old?.similarityMin ?? DEFAULT_THRESHOLD,
+    similarityMin: options.threshold ?? old?.similarityMin,
     profile: options.profile ?? old?.profile,
     slots: options.slots ?? (isOther ? undefined : old?.slots),
     bands: options.bands ?? (isOther ? undefined : old?.bands),
     rows: options.rows ?? (isOther ? undefined : old?.rows),
     evidence,
+    precision: options.precision ?? old?.judge?.precision,
+    judge: options.judge ?? old?.judge?.model,
     guards: options.guards ?? (old?.evidence === evidence ? recordedGuards(old) : undefined),
   })
   const vector = options.vector ? vectorSettings(options.vector, found?.vector) : found?.vector
@@ -194,5 +200,6 @@ function readSettings(text: string): ResolverSettings {
 }
 
 function comparable({ canonical, text, vector }: ResolverSettings): Settings {
-  return { canonical: versioned(canonical), ...text, guards: recordedGuards(text), vector }
+  const judgement = { guards: recordedGuards(text), ...judgeName(text) }
+  return { canonical: versioned(canonical), ...text, ...judgement, vector }
 }

@@ -12,7 +12,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, type ShingleProfile } from '../fingerprint/index.ts'
 import {
   type Candidate,
-  guardedJudgement,
+  judgementOf,
   type IndexOptions,
   Matcher,
   MatchIndex,
@@ -129,7 +129,7 @@ export class TextKind implements Kind<TextProbe> {
         const evidence = yield* readEvidence(probe.partition, id, payload.parts)
         return Measured.ofEvidence(evidence, canonicalise, probe.profile)
       },
-      judgement: guardedJudgement(settings.guards),
+      judgement: judgementOf(settings),
     }
     const index = new MatchIndex(textNear, scheme, limits)
     this.matcher = new Matcher(index, scheme, payloadCodec, policy)

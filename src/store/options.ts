@@ -4,7 +4,7 @@ import * as v from 'valibot'
 
 import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
-import type { GuardOptions } from '../compare/index.ts'
+import type { GuardOptions, JudgeModel } from '../compare/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
 import {
@@ -48,6 +48,13 @@ export interface NearOptions {
    * text that is in the other. Needs a directory or memory. Default: not looked for; `min`: 0.8.
    */
   readonly containment?: { readonly min?: number | undefined } | undefined
+  /**
+   * A judge decides, so that of the texts it calls the same, this share is: above 0, up to 1. `threshold` is then the
+   * least similarity that a judge is asked about (default 0.5). Default: similarity decides.
+   */
+  readonly precision?: number | undefined
+  /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
+  readonly judge?: JudgeModel | undefined
   /** The most candidates that are measured for one text. Default: 100. */
   readonly candidatesMax?: number | undefined
   /** Buckets of more representatives are passed over. Default: 1000. */
@@ -134,6 +141,10 @@ export const storeOptions = v.strictObject({
         v.strictObject({
           min: v.optional(share('Minimum share of either text that is in the other (0.8).')),
         }),
+      ),
+      precision: v.optional(share('Of the texts that a judge calls the same, this share is.')),
+      judge: v.optional(
+        given<JudgeModel>((value) => typeof value === 'object' && value !== null, 'a judge'),
       ),
       candidatesMax: v.optional(count('The most candidates that are measured (100).')),
       bucketMax: v.optional(count('Buckets of more representatives are passed over (1000).')),

@@ -24,8 +24,10 @@ export interface ContentOrigin {
 export interface Refused {
   readonly of: ContentOrigin
   readonly similarity: number
-  /** What speaks against it. */
+  /** What speaks against it. None: a judge finds it too unlikely. */
   readonly vetoes: readonly SemanticVeto[]
+  /** That the two are the same, as a judge has it. */
+  readonly probability?: number
 }
 
 /** Which rule found two values to be the same, and how similar they are where that is measured. */
@@ -41,6 +43,8 @@ export type Evidence =
       readonly method: 'near'
       /** Jaccard similarity, measured exactly. */
       readonly similarity: number
+      /** That the two are the same, where a judge was asked. Only in a receipt. */
+      readonly probability?: number
       /** The least that was asked for. */
       readonly threshold: number
       readonly embedder?: undefined

@@ -8,7 +8,7 @@
 import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, versioned } from '../platform/settings.ts'
-import { readGuards } from '../compare/index.ts'
+import { readGuards, readJudge } from '../compare/index.ts'
 import { hashVersion, WINNOWING_VERSION } from '../fingerprint/index.ts'
 import {
   type Backend,
@@ -21,6 +21,7 @@ import {
 } from '../backends/index.ts'
 import {
   CONTAINMENT_MIN,
+  judgeName,
   requireJournal,
   textNearSettings,
   type TextNearSettings,
@@ -185,8 +186,6 @@ function refusal(message: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', message)
 }
 
-const DEFAULT_THRESHOLD = 0.8
-
 /** Texts are compared in canonical form; without a profile of the store's own, that which reads the same is the same. */
 function wantedNear(
   { dedup, near }: Pick<CheckedStoreOptions, 'dedup' | 'near'>,
@@ -194,7 +193,7 @@ function wantedNear(
 ): NearSettings | undefined {
   if (dedup !== 'near' && dedup !== 'hybrid') return undefined
   const {
-    threshold: similarityMin = DEFAULT_THRESHOLD,
+    threshold: similarityMin,
     candidatesMax: _candidates,
     bucketMax: _bucket,
     containment,
@@ -316,7 +315,8 @@ function requireAsked(
   options: Pick<CheckedStoreOptions, 'dedup' | 'fidelity' | 'near'>,
   given: CanonicalProfile | undefined,
 ): void {
-  const { threshold, profile, slots, bands, rows, guards, containment } = options.near ?? {}
+  const { threshold, guards, precision, judge, ...others } = options.near ?? {}
+  const { profile, slots, bands, rows, containment } = others
   const asked = {
     dedup: options.dedup,
     fidelity: options.fidelity,
@@ -328,11 +328,13 @@ function requireAsked(
       bands,
       rows,
       guards: guards && readGuards(guards, 'near'),
+      precision,
+      judge: judge && readJudge(judge).hash,
       containment,
     },
   }
   const stored = {
-    near: near && { guards: false, ...near },
+    near: near && { guards: false, ...near, ...judgeName(near) },
     dedup,
     fidelity,
     canonical: versioned(canonical),

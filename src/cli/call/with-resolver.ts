@@ -1,5 +1,6 @@
 /** Opens the resolver a call names, and closes it whatever happens. */
 
+import { judgementInput } from './judgement.ts'
 import type { Resolver, ResolverOptions, VectorOptions } from '../../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
@@ -14,7 +15,7 @@ export async function withResolver<T>(
   use: (resolver: Resolver) => Promise<T>,
 ): Promise<T> {
   const location = create ? locationOf(invocation) : existingLocationOf(invocation)
-  const flags = flagInput(invocation)
+  const flags = await flagInput(invocation)
   const { openResolver, resolverOptionsFrom } = await import('../../index.ts')
   const base = resolverOptionsFrom(process.env)
   const vector = vectorInput(invocation, base.vector)
@@ -38,7 +39,7 @@ export function groupOf(invocation: Invocation): string {
   return invocation.text('group') ?? 'default'
 }
 
-function flagInput(invocation: Invocation): ResolverOptions {
+async function flagInput(invocation: Invocation): Promise<ResolverOptions> {
   const canonical = choice(invocation, 'canonical')
   const profile = invocation.text('profile')
   const ttl = invocation.text('ttl')
@@ -51,6 +52,7 @@ function flagInput(invocation: Invocation): ResolverOptions {
     ...(invocation.text('preset') === 'lsh' && { preset: 'lsh' }),
     ...(ttl !== undefined && { ttlMs: readDuration(ttl, 'ttl') }),
     ...(threshold !== undefined && { threshold }),
+    ...(await judgementInput(invocation)),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Opens the store a call names, and closes it whatever happens. The only place that loads a store. */
 
+import { judgementInput } from './judgement.ts'
 import type { Store, StoreOptions } from '../../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
@@ -29,7 +30,7 @@ export async function withStore<T>(
     readOnly && isDirectory(location)
       ? { readOnly }
       : { durability: choice(invocation, 'durability') ?? unsaidDurability(location, durability) }
-  const store = await openStore(location, { ...storeInput(invocation), ...how, create })
+  const store = await openStore(location, { ...(await storeInput(invocation)), ...how, create })
   try {
     return await use(store)
   } finally {
@@ -48,14 +49,18 @@ export function existingLocationOf(invocation: Invocation): string {
   return stateWithin(locationOf(invocation))
 }
 
-export function storeInput(invocation: Invocation): StoreOptions {
+export async function storeInput(invocation: Invocation): Promise<StoreOptions> {
   // To `similar` it says what is asked for, not what the store is to be.
   const isAsked = invocation.command === 'similar'
   const threshold = isAsked ? undefined : invocation.share('threshold')
+  const near = {
+    ...(threshold !== undefined && { threshold }),
+    ...(await judgementInput(invocation)),
+  }
   return {
     namespace: invocation.text('namespace'),
     dedup: choice(invocation, 'dedup'),
-    ...(threshold !== undefined && { near: { threshold } }),
+    ...(Object.keys(near).length > 0 && { near }),
     semantic: semanticInput(invocation),
     canonical: choice(invocation, 'canonical'),
     fidelity: choice(invocation, 'fidelity'),

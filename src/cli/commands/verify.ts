@@ -36,7 +36,10 @@ async function verifyStore(invocation: Invocation): Promise<VerifyReport | undef
   const { verifyStore: verify } = await import('../../store/index.ts')
   const progress = Progress.of(invocation, 'row')
   try {
-    const input = { ...storeInput(invocation), durability: choice(invocation, 'durability') }
+    const input = {
+      ...(await storeInput(invocation)),
+      durability: choice(invocation, 'durability'),
+    }
     return await verify(location, input, {
       repair: invocation.flag('repair'),
       signal: invocation.signal,
@@ -96,7 +99,7 @@ async function salvage(invocation: Invocation, target: string): Promise<number> 
   const isJson = invocation.flag('json')
   const progress = Progress.of(invocation, 'key')
   const onLost = (lost: Lost) => (isJson ? printJson({ lost }) : print(lostLine(lost)))
-  const { namespace } = storeInput(invocation)
+  const namespace = invocation.text('namespace')
   try {
     const { signal } = invocation
     const onKey = (bytes: number) => progress.advance(bytes)

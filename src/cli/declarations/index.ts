@@ -85,6 +85,7 @@ export const optionForms = {
   svg: { type: 'string', value: 'FILE' },
   precision: { type: 'string', value: 'P' },
   judge: { type: 'string', value: 'FILE' },
+  'no-guards': { type: 'boolean' },
   'recall-min': { type: 'string', value: 'R' },
   ...resolverOptionForms,
   ...corpusOptionForms,

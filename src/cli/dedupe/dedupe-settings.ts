@@ -13,6 +13,7 @@ import {
 import type { OptionName } from '../declarations/index.ts'
 import { fileFailure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
+import { judgementInput } from '../call/judgement.ts'
 import { isDirectory } from '../../platform/location.ts'
 import { stateWithin } from '../call/location.ts'
 import { readFileWhole } from '../files/read-input.ts'
@@ -72,7 +73,7 @@ export async function settingsOf(invocation: Invocation): Promise<JobConfig> {
   const settings = readJobConfig([
     ...layers,
     environmentLayer(process.env),
-    optionLayer(invocation),
+    await optionLayer(invocation),
   ])
   requireRules(invocation, settings.config.keep)
   return settings
@@ -99,7 +100,10 @@ function requireRules(invocation: Invocation, keep: readonly KeepRule[]): void {
 /** Whether anything was said about how duplicates are found. */
 export async function isAnythingSaid(invocation: Invocation): Promise<boolean> {
   if (invocation.text('config') !== undefined) return true
-  const said = { ...environmentLayer(process.env).values, ...optionLayer(invocation).values }
+  const said = {
+    ...environmentLayer(process.env).values,
+    ...(await optionLayer(invocation)).values,
+  }
   return Object.keys(said).some((name) => name !== 'input' && name !== 'strict')
 }
 
@@ -131,6 +135,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   'source-priority': ['sourcePriority'],
   'type-priority': ['typePriority'],
   threshold: ['near', 'threshold'],
+  precision: ['near', 'precision'],
   'semantic-threshold': ['semantic', 'threshold'],
   'max-drop': ['maxDrop'],
   'max-cluster': ['maxCluster'],
@@ -145,7 +150,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
 }
 const FIELDS = ['text', 'id', 'source', 'time', 'quality', 'type'] as const
 
-function optionLayer(invocation: Invocation): Layer {
+async function optionLayer(invocation: Invocation): Promise<Layer> {
   const values: Record<string, unknown> = {}
   const input: Record<string, unknown> = {}
   const fields: Record<string, unknown> = {}
@@ -162,6 +167,9 @@ function optionLayer(invocation: Invocation): Layer {
     const field = invocation.text(`${name}-field`)
     if (field !== undefined) fields[name] = field
   }
+  const { judge, guards } = await judgementInput(invocation)
+  const near = { ...(judge && { judge }), ...(guards === false && { guards }) }
+  if (Object.keys(near).length > 0) values['near'] = { ...Object(values['near']), ...near }
   if (invocation.text('containment') !== undefined)
     values['containment'] = { ...Object(values['containment']), enabled: true }
   if (Object.keys(fields).length > 0) input['fields'] = fields

@@ -2,19 +2,16 @@
 
 import {
   cutFor,
-  defaultJudge,
   explainJudgement,
   judged,
   type Judgement,
   type JudgeModel,
   judgeTexts,
-  readJudge,
 } from '../../compare/index.ts'
 import { Failure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
-import { readFileWhole } from '../files/read-input.ts'
+import { judgeNamed } from '../call/judgement.ts'
 
-const JUDGE_BYTES_MAX = 1024 * 1024
 const DECISION_CUT = 0.5
 
 export interface JudgedPair extends Judgement {
@@ -31,7 +28,7 @@ export async function judgedTexts(
   a: string | Buffer,
   b: string | Buffer,
 ): Promise<JudgedPair> {
-  const model = await judgeNamed(name, invocation.signal)
+  const model = await judgeNamed(name)
   const precision = invocation.share('precision')
   const cut = precision === undefined ? DECISION_CUT : cutFor(model, precision)
   const cosine = model.needsCosine ? await cosineOf(model, a, b, invocation.signal) : undefined
@@ -45,19 +42,6 @@ export function judgementText(pair: JudgedPair): string {
   return [`  judge: ${decision}${asked}`, ...reasons.map((reason) => `    ${reason}`), ''].join(
     '\n',
   )
-}
-
-/** A file, or one that ships with the package. */
-async function judgeNamed(name: string, signal: AbortSignal): Promise<JudgeModel> {
-  if (name === 'default') return defaultJudge()
-  if (name === 'default-semantic') return defaultJudge({ cosine: true })
-  const json = await readFileWhole(name, signal, JUDGE_BYTES_MAX)
-  try {
-    return readJudge(json.toString())
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    throw new Failure('invalid', 'FORMAT_UNSUPPORTED', `--judge ${name}: ${message}`)
-  }
 }
 
 async function cosineOf(

@@ -5,7 +5,7 @@
 
 import * as v from 'valibot'
 
-import type { GuardOptions } from '../../compare/index.ts'
+import type { GuardOptions, JudgeModel } from '../../compare/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import { flag, given, oneOf, readOptions } from '../../platform/options.ts'
 import { CONTAINMENT_MIN } from '../../match/index.ts'
@@ -79,7 +79,9 @@ const simhash = v.strictObject({
 
 const near = v.strictObject({
   enabled: v.optional(flag('Texts that share most of their shingles are duplicates.'), true),
-  threshold: v.optional(share('Minimum Jaccard similarity of their shingles.'), 0.8),
+  threshold: v.optional(
+    share('Minimum Jaccard similarity of their shingles: 0.8, or 0.5 with precision.'),
+  ),
   profile,
   slots: v.optional(count(64, 'Slots of a sketch, a multiple of 16 up to 512.')),
   bands: v.optional(count(1, 'Bands of a sketch; derived from threshold by default.')),
@@ -97,6 +99,15 @@ const near = v.strictObject({
         'false, or an object of guards that are true or false',
       ),
       v.description('Which guards keep similar documents apart: all by default, none if false.'),
+    ),
+  ),
+  precision: v.optional(
+    share('A judge decides, so that of the documents it calls the same, this share is.'),
+  ),
+  judge: v.optional(
+    v.pipe(
+      given<JudgeModel>((value) => typeof value === 'object' && value !== null, 'a judge'),
+      v.description('The judge, as tune --judge writes it; with precision, one is built in.'),
     ),
   ),
   candidatesMax: v.optional(count(1, 'Maximum number of candidates that are measured.'), 100),
@@ -178,6 +189,11 @@ export const dedupeSchema = v.strictObject({
     false,
   ),
 }) satisfies v.GenericSchema<DedupeSettings, DedupeConfig>
+
+/** The least similarity of near duplicates. */
+export function nearThreshold({ near: step }: DedupeConfig): number {
+  return step.threshold ?? (step.precision === undefined ? 0.8 : 0.5)
+}
 
 export function readConfig(input: DedupeSettings): Readonly<DedupeConfig> {
   return readOptions(dedupeSchema, input, 'The dedupe config')

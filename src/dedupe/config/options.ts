@@ -1,6 +1,6 @@
 /** Settings of the corpus job, for people: what config.ts checks. Types only. */
 
-import type { GuardOptions } from '../../compare/index.ts'
+import type { GuardOptions, JudgeModel } from '../../compare/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import type { WithDefaults } from '../../platform/options.ts'
 
@@ -46,6 +46,13 @@ interface NearStep extends Step {
    * `false`: nothing does. Guards need the evidence `text`. Default: all guards; none with other evidence.
    */
   readonly guards?: GuardOptions | false | undefined
+  /**
+   * A judge decides, so that of the documents it calls the same, this share is: above 0, up to 1. `threshold` is then the
+   * least similarity that a judge is asked about (default 0.5). Default: similarity decides.
+   */
+  readonly precision?: number | undefined
+  /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
+  readonly judge?: JudgeModel | undefined
   /** The most candidates that are measured. Default: 100. */
   readonly candidatesMax?: number | undefined
   /** Buckets of more documents are passed over. Default: 1000. */
@@ -121,10 +128,7 @@ export interface DedupeConfig {
   readonly exact: WithDefaults<Step, 'enabled' | 'action'>
   readonly canonical: WithDefaults<CanonicalStep, 'enabled' | 'action' | 'profile'>
   readonly simhash: WithDefaults<SimHashStep, 'enabled' | 'action' | 'distanceMax'>
-  readonly near: WithDefaults<
-    NearStep,
-    'enabled' | 'action' | 'threshold' | 'candidatesMax' | 'bucketMax'
-  >
+  readonly near: WithDefaults<NearStep, 'enabled' | 'action' | 'candidatesMax' | 'bucketMax'>
   readonly containment: WithDefaults<ContainmentStep, keyof ContainmentStep>
   readonly chunks: WithDefaults<ChunkStep, keyof ChunkStep>
   readonly semantic: WithDefaults<SemanticStep, keyof Omit<SemanticStep, 'threshold'>>

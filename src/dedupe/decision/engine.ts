@@ -16,7 +16,7 @@ import {
   BitLayout,
   type Candidate,
   type Canonicalise,
-  guardedJudgement,
+  judgementOf,
   Matcher,
   MatchIndex,
   Measured,
@@ -101,7 +101,7 @@ export class Engine {
     const { similarityMin, slots } = this.settings
     const scheme = new TextScheme(slots, this.settings)
     const nearIndex = new MatchIndex(near, scheme, limits)
-    const judgement = guardedJudgement(this.settings.guards)
+    const judgement = judgementOf(this.settings)
     const policy = { similarityMin, readEvidence: evidenceReader(canonicalise), judgement }
     this.near = new Matcher(nearIndex, scheme, keyCodec, policy)
     const bits = simhashScheme()

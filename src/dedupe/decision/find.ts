@@ -127,7 +127,8 @@ function* refusedOf(
   hit: Hit<NearProbe, Buffer> | undefined,
   threshold: number,
 ): Transaction<Like | undefined> {
-  if (!hit?.verdict) return undefined
+  // What a judge finds too unlikely is no finding.
+  if (!hit?.verdict || hit.verdict.vetoes.length === 0) return undefined
   const { payload, similarity, verdict } = hit
   const [row] = yield* glance(cell(documents, payload))
   if (!row) return undefined

@@ -25,7 +25,7 @@ import {
   type Candidate,
   ContainmentIndex,
   type ContainmentProbe,
-  guardedJudgement,
+  judgementOf,
   type Hit,
   LinkGraph,
   Matcher,
@@ -143,7 +143,7 @@ export class StoreNear {
     const { similarityMin } = settings
     const readEvidence = (candidate: Candidate<TextProbe, Payload>) => this.#read(candidate)
     this.index = new MatchIndex(storeNear, scheme, { serial, candidatesMax, bucketMax })
-    const policy = { similarityMin, readEvidence, judgement: guardedJudgement(settings.guards) }
+    const policy = { similarityMin, readEvidence, judgement: judgementOf(settings) }
     this.#matcher = new Matcher(this.index, scheme, payloadCodec, policy)
     this.containment =
       settings.containment &&
@@ -203,7 +203,9 @@ export class StoreNear {
     const vetoes = hit?.verdict?.vetoes
     if (!hit || !vetoes) return undefined
     const [known] = yield* glance(cell(digests, hit.payload.digest))
-    return known && { of: originOf(known), similarity: hit.similarity, vetoes }
+    const { probability } = hit.verdict
+    const why = probability === undefined ? { vetoes } : { vetoes, probability }
+    return known && { of: originOf(known), similarity: hit.similarity, ...why }
   }
 
   /** The same for the bytes of a content that is linked to nothing. */

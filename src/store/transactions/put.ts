@@ -386,8 +386,10 @@ function methodOf(
   outcome: ContentOutcome,
 ): Evidence {
   if (near?.hit && !form) {
-    const { similarity } = near.hit
-    return { method: 'near', similarity, threshold: comparing?.settings.similarityMin ?? 0 }
+    const { similarity, verdict } = near.hit
+    const threshold = comparing?.settings.similarityMin ?? 0
+    const judged = verdict?.probability !== undefined && { probability: verdict.probability }
+    return { method: 'near', similarity, threshold, ...judged }
   }
   const hit = meant?.known && meant.meaning.hit
   if (hit && semantic && !form) {
