@@ -91,8 +91,9 @@ export async function runJob(
   }
 }
 
-async function runOn(state: State, options: JobOptions): Promise<JobResult> {
-  const { backend } = state
+async function runOn(state: State, given: JobOptions): Promise<JobResult> {
+  const { backend, config } = state
+  const options = { ...given, config }
   const out = resolve(options.out)
   await requireTarget(
     out,
@@ -132,10 +133,11 @@ export async function planJob(
 
 async function planOn(
   state: State,
-  options: JobOptions,
+  given: JobOptions,
   file: string | undefined,
 ): Promise<PlanResult> {
-  const { backend } = state
+  const { backend, config } = state
+  const options = { ...given, config }
   const run = await beginRun(backend, options)
   if (run === undefined) {
     if (file !== undefined) await writeLines(file, [])
@@ -276,13 +278,31 @@ function nameTaken(id: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', `There is a run ${id} already: a name is used once.`)
 }
 
-/** Ceilings may be raised when a stopped run is taken up again. */
-function fingerprintsOnly({
-  maxDrop: _share,
-  maxCluster: _size,
-  ...config
-}: DedupeConfig): DedupeConfig {
-  return { ...config, maxDrop: 1 }
+/**
+ * What must be the same when a run is taken up again: ceilings may be raised. Settings that are off are left out, and
+ * all are in one order, so that runs of states from before there were such settings are recognised.
+ */
+function fingerprintsOnly(whole: DedupeConfig): object {
+  const { maxDrop: _share, maxCluster: _size, containment, near, simhash, ...config } = whole
+  const { enabled, threshold, profile, slots, bands, rows, evidence, guards, ...others } = near
+  const { precision, judge, candidatesMax, bucketMax, action } = others
+  const { exact, canonical, ...rest } = config
+  const hash = { enabled: simhash.enabled, distanceMax: simhash.distanceMax }
+  const measured = { enabled, threshold, profile, slots, bands, rows, evidence }
+  const limits = { candidatesMax, bucketMax, action }
+  return {
+    exact,
+    canonical,
+    simhash: {
+      ...hash,
+      profile: simhash.enabled ? simhash.profile : 'auto',
+      action: simhash.action,
+    },
+    near: { ...measured, ...limits, guards: guards || undefined, precision, judge: judge?.hash },
+    ...rest,
+    maxDrop: 1,
+    containment: containment.enabled ? containment : undefined,
+  }
 }
 
 async function nothingToDo(backend: Backend, { shards }: JobOptions): Promise<JobResult> {

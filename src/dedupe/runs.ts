@@ -51,7 +51,7 @@ const CHARACTER_BYTES = 6
 const LAST = cell(states, Buffer.from('last'))
 
 export function fingerprintOf(
-  config: DedupeConfig,
+  config: object,
   shards: readonly Shard[],
   out: string,
   reading: ReadingInput | undefined,

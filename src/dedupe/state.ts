@@ -13,6 +13,7 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
+import { readGuards } from '../compare/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { findSettings, writeJobSettings } from '../ledger/index.ts'
@@ -25,6 +26,7 @@ import type { Decision } from './decision/decision.ts'
 import { Engine, recordedVersion } from './decision/engine.ts'
 import {
   type DocumentLike,
+  nearSettingsOf,
   type PreparedDocument,
   Preparer,
   type Preparing,
@@ -289,24 +291,31 @@ function requireVectors(prepared: readonly PreparedDocument[]): void {
 async function withRecorded(backend: Backend, config: DedupeConfig): Promise<DedupeConfig> {
   await upgrade(backend)
   const found = await backend.read(readState)
-  if (!found) return config
   const { near, simhash } = config
   // safe: settingsOf wrote them
-  const recorded = found as { near?: TextNearSettings | false; simhash?: ShingleProfile | false }
-  const { profile, evidence, similarityMin, judge } = recorded.near || {}
+  const recorded = (found ?? {}) as {
+    near?: TextNearSettings | false
+    simhash?: ShingleProfile | false
+  }
+  const as = recorded.near || nearSettingsOf(config)
   return {
     ...config,
     near: {
       ...near,
-      profile: near.profile ?? profile,
-      evidence: near.evidence ?? evidence,
-      threshold: near.threshold ?? similarityMin,
-      precision: near.precision ?? judge?.precision,
-      judge: near.judge ?? judge?.model,
-      guards: near.guards ?? (recorded.near ? recordedGuards(recorded.near) : undefined),
+      profile: near.profile ?? as.profile,
+      evidence: near.evidence ?? as.evidence,
+      threshold: near.threshold ?? as.similarityMin,
+      guards: guardsOf(near, as),
+      precision: near.precision ?? as.judge?.precision,
+      judge: near.judge ?? as.judge?.model,
     },
-    simhash: { ...simhash, profile: simhash.profile ?? (recorded.simhash || undefined) },
+    simhash: { ...simhash, profile: simhash.profile ?? (recorded.simhash || DEFAULT_PROFILE) },
   }
+}
+
+function guardsOf({ guards, evidence }: DedupeConfig['near'], as: TextNearSettings) {
+  if (guards !== undefined) return guards && readGuards(guards, 'near')
+  return evidence === undefined || evidence === as.evidence ? recordedGuards(as) : undefined
 }
 
 /** States from before there were guards have none. */
@@ -327,7 +336,7 @@ function settingsOf({ config, form, settings, meaning, containment }: Engine): S
     format: FORMAT_VERSION,
     canonical: form,
     near: near.enabled && settings,
-    simhash: simhash.enabled && (simhash.profile ?? DEFAULT_PROFILE),
+    simhash: simhash.enabled && simhash.profile,
     chunks: chunks.enabled && chunks.bytes,
     // Absent where they are not looked for, as in states from before they were.
     containment: containment ? WINNOWING_VERSION : undefined,

@@ -4,6 +4,8 @@
  * replies and crashes. Invariants are checked after every commit, and every answer is judged.
  */
 
+import { createHash } from 'node:crypto'
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { canonicalProfile } from '../../src/canonical/index.ts'
@@ -64,7 +66,12 @@ async function begin(seed: number, kind: 'exact' | 'near') {
   const profile = canonicalProfile(canonical)
   const how = {
     partBytes: 1024,
-    canonicalise: (bytes: Uint8Array) => profile.canonicalise(bytes),
+    canonicalise(bytes: Uint8Array) {
+      const form = profile.canonicalise(bytes)
+      if (form.length > 0 || !profile.keepsBlanksApart) return form
+      // What shows nothing is the same only if its bytes are.
+      return Buffer.concat([Buffer.of(0xff), createHash('sha256').update(bytes).digest()])
+    },
     sharesForms: fidelity === 'representative' && canonical !== 'none',
   }
   const run = {

@@ -36,14 +36,20 @@ export function grammarOf(first: Reading, second: Reading): Grammar {
   const hits = first.languages.map((count, at) => count + (second.languages[at] ?? 0))
   const most = Math.max(...hits)
   const terms = first.terms.length + second.terms.length
-  if (most === 0 || most < terms * LANGUAGE_SHARE)
+  const isKnown = most > 0 && most >= terms * LANGUAGE_SHARE
+  if (!isKnown && !isOfCharacters([...first.terms, ...second.terms]))
     return { language: undefined, words: NONE, articles: NONE }
-  const best = LANGUAGES[hits.indexOf(most)]
+  // What is written in ideographs is Chinese, unless its grammar is that of another language.
+  const best = isKnown ? LANGUAGES[hits.indexOf(most)] : LANGUAGES.find(({ name }) => name === 'zh')
   return {
     language: best?.name,
     words: best?.words ?? NONE,
     articles: best?.articles ?? NONE,
   }
+}
+
+function isOfCharacters(terms: readonly Term[]): boolean {
+  return terms.filter(({ kind }) => kind === 'character').length * 2 > terms.length
 }
 
 export function lengthOf({ terms, isPart }: Reading): number {
