@@ -59,7 +59,8 @@ describe('explain of two texts', () => {
     const typed = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
     const other = await run(['explain', '--text', fox, wolf, '--json', '--limit', '1', ...typed])
     expect(other.json).toEqual(compareTexts(fox, wolf, { ...options, shinglesMax: 1 }))
-    expect(other.json).toMatchObject({ isDuplicate: true, sharedShingles: ['the quick'] })
+    expect(other.json).toMatchObject({ isDuplicate: false, sharedShingles: ['the quick'] })
+    expect(other.json.vetoes).toMatchObject([{ guard: 'words', a: ['fox'], b: ['wolf'] }])
   })
 
   it('canonicalises as it is told', async () => {
@@ -191,7 +192,7 @@ describe('tune', () => {
     expect(text).toMatch(/precision +1\.000 \[0\.839, 1\.000\]/)
     expect(text.match(/^ +\d\.\d\d {2}/gm)!.length).toBeGreaterThanOrEqual(20)
     expect(text.match(/← chosen/g)).toHaveLength(1)
-    expect(text.split('\n').every((line) => line.length <= 100)).toBe(true)
+    expect(text.split('\n').filter((line) => line.length > 100)).toEqual([])
   })
 
   it('prints what the library says with --json, from a file or from stdin', async () => {

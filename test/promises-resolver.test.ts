@@ -13,7 +13,13 @@ afterAll(removeTemporaryDirectories)
 
 const TEXT = 'the quick brown fox jumps over the lazy dog while nobody else is watching it at all'
 const NEAR = TEXT.replace('lazy', 'lazier')
-const EXACT = { ...RECALL_ONE, threshold: 0.6, profile: 'chars-3', cacheMax: 0 } as const
+const EXACT = {
+  ...RECALL_ONE,
+  threshold: 0.6,
+  profile: 'chars-3',
+  cacheMax: 0,
+  guards: false,
+} as const
 
 const engines: [string, (options: ResolverOptions) => Promise<Resolver>][] = [
   ['memory', (options) => openResolver('memory:', options)],

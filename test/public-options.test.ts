@@ -7,7 +7,7 @@ import { readInvocation } from '../src/cli/call/arguments.ts'
 import type { compareOptions, tuneOptions } from '../src/compare/options.ts'
 import type { dedupeSchema } from '../src/dedupe/config/config.ts'
 import type { DedupeConfig, DedupeSettings } from '../src/dedupe/config/options.ts'
-import { environmentLayer, readJobConfig } from '../src/dedupe/index.ts'
+import { environmentLayer, nearThreshold, readJobConfig } from '../src/dedupe/index.ts'
 import {
   type CompareOptions,
   type LedgerOptions,
@@ -120,7 +120,7 @@ describe('threshold is the one word for "at least this similar"', () => {
     await using resolver = await openResolver('memory:')
     expect(store.settings.near?.threshold).toBe(0.8)
     expect(resolver.settings.text.threshold).toBe(0.8)
-    expect(readJobConfig([]).config.near.threshold).toBe(0.8)
+    expect(nearThreshold(readJobConfig([]).config)).toBe(0.8)
     expect(JSON.stringify([store.settings, resolver.settings])).not.toMatch(
       /similarityMin|cosineMin/,
     )

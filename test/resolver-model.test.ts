@@ -168,6 +168,7 @@ async function compare(engine: Engine, operations: readonly Operation[]): Promis
   const options = {
     ...RECALL_ONE,
     threshold: SIMILARITY,
+    guards: false,
     profile: 'chars-3',
     ttlMs: TTL,
     renewMs: RENEW,
@@ -217,7 +218,7 @@ async function step(
   }
 }
 
-/** Ids are of texts, so a representative is known by its id; the text that is kept is canonical. */
+/** Ids are of texts, so a representative is known by its id; the text is kept as it was given. */
 async function readable(
   resolver: Resolver,
   name: string,
@@ -226,7 +227,7 @@ async function readable(
   expect(id).toBe(representative)
   const kept = await resolver.representative(name, id)
   const own = TEXTS.find((one) => idOf(one) === representative)!
-  expect(kept?.text).toBe(Buffer.from(canonical.canonicalise(Buffer.from(own))).toString())
+  expect(kept?.text).toBe(own)
   return { status, similarity, representative: own }
 }
 

@@ -24,6 +24,7 @@ const SIMILARITY = 0.6
 const OPTIONS = {
   ...RECALL_ONE,
   threshold: SIMILARITY,
+  guards: false,
   durability: 'os',
   cacheMax: 0,
   candidatesMax: 1000,

@@ -87,7 +87,7 @@ describe('shingles as texts', () => {
 describe('two texts', () => {
   it('are compared exactly and by sketch, and by what the kernels say', () => {
     const profile = 'words-3'
-    const found = compareTexts(fox, wolf, { profile, threshold: 0.5, slots: 256 })
+    const found = compareTexts(fox, wolf, { profile, threshold: 0.5, slots: 256, guards: false })
     const [a, b] = [fox, wolf].map((text) => text.toLowerCase())
     const [own, other] = [a, b].map((text) => sketchOf(text!, { profile, slots: 256 }))
     const similarity = jaccard(shingleHashes(a!, profile), shingleHashes(b!, profile))

@@ -35,6 +35,7 @@ const store = await openStore(directory, {
   durability: 'os',
   dedup,
   ...(dedup === 'semantic' && { semantic }),
+  ...(dedup === 'near' && { near: { guards: false } }),
 })
 
 /** Five texts, five versions of each; or twenty-five that have nothing in common. */

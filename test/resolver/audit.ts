@@ -112,7 +112,7 @@ export class Audit {
       parts += payload.parts
       if (found.includes(undefined)) this.#say('a representative has no evidence')
       const text = Buffer.concat(found.map((part) => part ?? Buffer.alloc(0))).subarray(1)
-      const hashes = hashesOf(text.toString(), place.profile)
+      const hashes = hashesOf(canonicalOf(text.toString()), place.profile)
       const row = name.slice(16)
       const { tenant } = place
       const shown = text.toString()

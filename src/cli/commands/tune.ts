@@ -110,6 +110,5 @@ function profilesOf(profiles: TextTuning['profiles']): string {
   const names = Object.entries(profiles).toSorted(([, one], [, other]) => other - one)
   const [only] = names
   if (names.length === 1 && only) return only[0]
-  const list = names.map(([name, pairs]) => `${name} (${count(pairs)})`).join(', ')
-  return `${list}; set one with --profile: texts of one group must have the same`
+  return names.map(([name, pairs]) => `${name} (${count(pairs)})`).join(', ')
 }

@@ -126,6 +126,8 @@ export interface Condition {
   readonly hint?: string
 }
 
+/** Of two texts, explain takes these as well. */
+const OF_TEXTS: readonly string[] = ['canonical', 'threshold', 'judge', 'precision', 'no-guards']
 const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
 
 export const commands = {
@@ -245,16 +247,13 @@ export const commands = {
     },
     only: [
       {
-        of: ['text', 'profile', 'slots', 'bands', 'rows', 'judge', 'precision'],
+        of: ['text', 'profile', 'slots', 'bands', 'rows', 'judge', 'precision', 'no-guards'],
         operands: 2,
         hint: 'It is for comparing two texts: prestige explain A B.',
       },
       { of: ['precision'], with: 'judge' },
       {
-        of: [
-          ...READS_STORE.filter((name) => name !== 'canonical' && name !== 'threshold'),
-          'escaped',
-        ],
+        of: [...READS_STORE.filter((name) => !OF_TEXTS.includes(name)), 'escaped'],
         operands: 1,
         hint: 'It is for a key of a store: prestige explain KEY.',
       },

@@ -32,7 +32,7 @@ export const labelCommands = {
       threshold: 'Show pairs around this Jaccard similarity first (default 0.8).',
       fields: 'Names of the two fields, if they differ: question,other.',
       'text-field': 'With --inputs: field of the text (default text); a.b is b inside a.',
-      format: 'auto (by extension), jsonl, parquet, csv, tsv; with --inputs also lines, files.',
+      format: 'auto (by extension), jsonl, parquet, csv, tsv; --inputs: lines, files.',
       profile: PROFILE,
     },
     placeholders: { out: 'FILE', fields: 'A,B' },

@@ -8,7 +8,7 @@ export const ledgerCommands = {
     operands: 'get ID | list | stats',
     operandsMin: 1,
     operandsMax: 2,
-    summary: 'Show which documents were processed, in which run, and the result.',
+    summary: 'Show which documents were processed, by which run, and how.',
     details: [
       'get: the ledger lines of all documents with this id; the exit code is 3 if there is none.',
       'list: the ledger lines of a source or of a run, in a fixed order.',

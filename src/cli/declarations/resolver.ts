@@ -39,7 +39,7 @@ export const resolverCommands = {
       precision: 'A judge decides, and this share of what it matches is right.',
       judge: 'With --precision: a judge made by tune, in place of the built-in one.',
       'no-guards': 'Match texts even if numbers, names or denials differ.',
-      profile: 'adaptive (default), auto, or chars, words, codepoints and a width: words-5.',
+      profile: 'adaptive (default), auto, chars, words, codepoints; a width: words-5.',
       preset: 'lsh: 40 bands of 5 rows over 3-character shingles, from 0.6.',
       ttl: 'A cluster expires this long after its last use: 500ms, 10s, 5m, 2h, 7d.',
       lookup: 'Write nothing; the status of texts that are not known is unknown.',

@@ -13,7 +13,7 @@ export const globalOptions = {
 export const storeOptions = {
   store: 'A directory, redis://… or dynamodb://…; or set PRESTIGE_STORE.',
   namespace: 'Part of the store to use; namespaces are independent of each other.',
-  canonical: 'Canonical form: none, whitespace, ascii-case, unicode, unaccented, json.',
+  canonical: 'Form: none, whitespace, ascii-case, unicode, unaccented, json.',
   dedup: 'Find duplicates: exact, near (similar texts), semantic, hybrid.',
   threshold: 'With near: minimum Jaccard similarity, above 0 to 1 (new store: 0.8).',
   precision: 'With near: a judge decides, and this share of what it links is right.',

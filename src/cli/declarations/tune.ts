@@ -2,8 +2,7 @@
 
 import type { Command } from './index.ts'
 
-export const PROFILE =
-  'Shingles: adaptive (default), auto, chars, words, codepoints; with a width: words-3.'
+export const PROFILE = 'adaptive (default), auto, chars, words, codepoints; a width: words-3.'
 export const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
 
 export const tuneCommands = {

@@ -61,6 +61,7 @@ function optionsOf(invocation: Invocation): CompareOptions {
     threshold: invocation.share('threshold'),
     slots: invocation.wholeNumber('slots'),
     shinglesMax: invocation.wholeNumber('limit'),
+    ...(invocation.flag('no-guards') && { guards: false }),
   }
 }
 
