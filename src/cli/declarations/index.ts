@@ -127,7 +127,13 @@ export interface Condition {
 }
 
 /** Of two texts, explain takes these as well. */
-const OF_TEXTS: readonly string[] = ['canonical', 'threshold', 'judge', 'precision', 'no-guards']
+const OF_TEXTS: ReadonlySet<string> = new Set([
+  'canonical',
+  'threshold',
+  'judge',
+  'precision',
+  'no-guards',
+])
 const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
 
 export const commands = {
@@ -253,7 +259,7 @@ export const commands = {
       },
       { of: ['precision'], with: 'judge' },
       {
-        of: [...READS_STORE.filter((name) => !OF_TEXTS.includes(name)), 'escaped'],
+        of: [...READS_STORE.filter((name) => !OF_TEXTS.has(name)), 'escaped'],
         operands: 1,
         hint: 'It is for a key of a store: prestige explain KEY.',
       },

@@ -7,7 +7,7 @@ import type { Difference } from './content.ts'
 import { PAGE_WORDS } from './languages.ts'
 import type { Reading } from './reading.ts'
 import type { Term } from './terms.ts'
-import { isVariant } from './typo.ts'
+import { isMistyped, isVariant } from './typo.ts'
 
 /** Words on either side that must be the same. */
 const SIDE = 2
@@ -26,6 +26,7 @@ export function replaced(first: Reading, second: Reading, kind: FactKind): Diffe
     const other = others.get(place)
     if (!term || !other || term.form === other.form) continue
     if (kind === 'name' && isVariant(term, other, undefined)) continue
+    if (kind === 'identifier' && isMistyped(term.form, other.form)) continue
     a.push(term.form)
     b.push(other.form)
   }

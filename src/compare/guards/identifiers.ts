@@ -20,6 +20,8 @@ export interface Identified {
 export const PLACEHOLDER = '\ue000'
 
 const RUN = /[\x21-\x7e]+/g
+/** What is longer is data, not the name of a thing. Addresses may be. */
+const IDENTIFIER_MAX = 90
 /** Runs without any of these are words. */
 const SPECIAL = /[0-9_/\\@.:-]/
 const OPENING = new Set('("\'[{<,;:!?*#&-=')
@@ -99,6 +101,7 @@ const IDENTIFIERS = [SCOPED, FILE, PATH, UUID, HEX, CODE, UNDERSCORED, PACKAGE]
 
 function kindOf(core: string): 'identifier' | 'address' | undefined {
   if (ADDRESSES.some((pattern) => pattern.test(core))) return 'address'
+  if (core.length > IDENTIFIER_MAX) return undefined
   return IDENTIFIERS.some((pattern) => pattern.test(core)) ? 'identifier' : undefined
 }
 

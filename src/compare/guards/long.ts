@@ -3,13 +3,14 @@
  * texts would cost more than everything else that is done about them.
  */
 
-/** Shorter texts are read whole. */
-const LONG = 2000
+/** Shorter texts are read whole: those of forty words are among them. */
+const LONG = 600
 /** Of what is left of a text, so many characters are read. */
 const READ_MAX = 32_768
-/** A sentence, a line, or, where these are long, some words: cut behind letters, so that both texts are cut alike. */
-const PIECE =
-  /[^.!?。！？।\n]{1,400}?(?:[.!?。！？।\n]+\s*|[hpx08]\s+|$)|[^.!?。！？।\n]{400}|[.!?。！？।\n]+\s*/gu
+/** A sentence that is longer is cut once more, behind certain letters, so that both texts are cut alike. */
+const SENTENCE_MAX = 400
+const SENTENCE = /(?<=[.!?]\s|[\n。！？।])/u
+const WORDS = /(?<=[hpx]\s)/u
 
 /** What each text has that the other has not, in order; `undefined`: one of them is short. */
 export function differingParts(a: string, b: string): readonly [string, string] | undefined {
@@ -19,7 +20,9 @@ export function differingParts(a: string, b: string): readonly [string, string] 
 }
 
 function piecesOf(text: string): readonly string[] {
-  return text.match(PIECE) ?? []
+  return text
+    .split(SENTENCE)
+    .flatMap((sentence) => (sentence.length > SENTENCE_MAX ? sentence.split(WORDS) : [sentence]))
 }
 
 /** A piece that one text has more often than the other is left as often as it is more. */

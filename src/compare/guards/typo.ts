@@ -129,3 +129,26 @@ function commonSuffix(a: Letters, b: Letters, start: number): number {
   while (count < most && a[a.length - 1 - count] === b[b.length - 1 - count]) count++
   return count
 }
+
+/** So many letters of a part of an identifier: dev and doc are two things. */
+const PART_LETTERS = 6
+
+/** One letter wrong in a long part of letters, and every digit the same. */
+export function isMistyped(a: string, b: string): boolean {
+  if (a.replaceAll(/\D/g, '') !== b.replaceAll(/\D/g, '')) return false
+  const [own, others] = [partsOf(a), partsOf(b)]
+  if (own.length !== others.length) return false
+  const apart = own.flatMap((part, at) => (part === others[at] ? [] : [[part, others[at] ?? '']]))
+  const [pair] = apart
+  if (apart.length !== 1 || !pair) return false
+  const [one = '', other = ''] = pair
+  const plain = { isName: false, isCapital: false }
+  return (
+    Math.min(one.length, other.length) >= PART_LETTERS &&
+    isVariant({ form: one, ...plain }, { form: other, ...plain }, undefined)
+  )
+}
+
+function partsOf(identifier: string): string[] {
+  return identifier.split(/[^a-z]+/)
+}

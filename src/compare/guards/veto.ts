@@ -12,12 +12,13 @@
 import * as v from 'valibot'
 
 import { flag, readOptions } from '../../platform/options.ts'
-import { contentDifference, grammarOf, isShort } from './content.ts'
+import { contentDifference, differingCount, grammarOf, isShort } from './content.ts'
 import { denied, replaced } from './context.ts'
 import { type NamePair, replacedNames, swapped, swappedNames } from './names.ts'
 import { orderDifference } from './order.ts'
 import { differingParts } from './long.ts'
 import { Reading, readingOf } from './reading.ts'
+import { isMistyped } from './typo.ts'
 
 /** Which guards are asked. What is left out has the default of the basis. */
 export interface GuardOptions {
@@ -146,9 +147,11 @@ const near: Readonly<Record<GuardName, Guard>> = {
       : replaced(first, second, 'version'),
   identifiers: (first, second) =>
     isShort(first, second)
-      ? unequal(identifiersOf(first), identifiersOf(second))
+      ? withoutTypos(unequal(identifiersOf(first), identifiersOf(second)))
       : replaced(first, second, 'identifier'),
-  names: (first, second) => replaced(first, second, 'name'),
+  // In German every noun has a capital.
+  names: (first, second) =>
+    grammarOf(first, second).language === 'de' ? undefined : replaced(first, second, 'name'),
   order: (first, second) =>
     isShort(first, second)
       ? orderDifference(first, second, grammarOf(first, second))
@@ -197,10 +200,18 @@ export function vetoesOf(
   const parts = basis === 'near' ? differingParts(first.text, second.text) : undefined
   const [own, other] = parts ? parts.map((part) => new Reading(part, true)) : [first, second]
   if (!own || !other) return []
-  return guardNames.flatMap((guard) => {
+  const vetoes = guardNames.flatMap((guard) => {
     const found = options[guard] ? guards[basis][guard](own, other) : undefined
     return found ? [{ guard, ...found }] : []
   })
+  return basis === 'near' && isIncidental(vetoes, own, other) ? [] : vetoes
+}
+
+/** A long text of which much differs, facts among it, was edited all over: then these do not speak for themselves. */
+function isIncidental(vetoes: readonly Veto[], first: Reading, second: Reading): boolean {
+  if (vetoes.length === 0 || isShort(first, second)) return false
+  const facts = vetoes.reduce((sum, { a, b }) => sum + Math.max(a.length, b.length), 0)
+  return facts * 2 < differingCount(first, second)
 }
 
 function byCount(first: Reading, second: Reading): Omit<Veto, 'guard'> | undefined {
@@ -224,6 +235,11 @@ function unequal(
   second: readonly string[],
 ): Omit<Veto, 'guard'> | undefined {
   return differing(surplus(first, second), surplus(second, first))
+}
+
+function withoutTypos(found: Omit<Veto, 'guard'> | undefined): Omit<Veto, 'guard'> | undefined {
+  if (found?.a.length !== found?.b.length) return found
+  return found?.a.every((one, at) => isMistyped(one, found.b[at] ?? '')) ? undefined : found
 }
 
 function surplus(own: readonly string[], others: readonly string[]): string[] {
