@@ -51,6 +51,19 @@ describe('explain of two texts', () => {
     expect(text).not.toContain('\u001b')
   })
 
+  it('lists the passages that are in both, a line each, shortened', async () => {
+    const said = 'we met – at last – at the Café Zürich, near the old harbour in 東京都港区六本木'
+    const long = `\u001b[31m${said}, ${said.toUpperCase()}`
+    const { text } = await run(['explain', '--text', `She wrote: ${long}`, `${long} he replied`])
+    const end = Buffer.byteLength(long)
+    expect(text).toMatch(
+      new RegExp(`passages of A +bytes 1\\d to ${end + 11}: ".*we met – at last .*…"`),
+    )
+    expect(text).toMatch(new RegExp(`passages of B +bytes \\d to ${end}: ".*we met – at last .*…"`))
+    expect(text).not.toContain('\u001b')
+    expect((await run(['explain', '--text', 'one', 'two'])).text).not.toContain('passages')
+  })
+
   it('prints what compareTexts says with --json', async () => {
     const { code, json } = await run(['explain', '--text', fox, wolf, '--json'])
     expect(code).toBe(0)
@@ -58,7 +71,9 @@ describe('explain of two texts', () => {
     const options = { threshold: 0.3, slots: 256, bands: 60, rows: 4, profile: 'words-2' } as const
     const typed = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
     const other = await run(['explain', '--text', fox, wolf, '--json', '--limit', '1', ...typed])
-    expect(other.json).toEqual(compareTexts(fox, wolf, { ...options, shinglesMax: 1 }))
+    expect(other.json).toEqual(
+      compareTexts(fox, wolf, { ...options, shinglesMax: 1, passagesMax: 1 }),
+    )
     expect(other.json).toMatchObject({ isDuplicate: false, sharedShingles: ['the quick'] })
     expect(other.json.vetoes).toMatchObject([{ guard: 'words', a: ['fox'], b: ['wolf'] }])
   })

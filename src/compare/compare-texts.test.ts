@@ -197,6 +197,32 @@ describe('two texts', () => {
     expect(compareTexts('a', 'A').sharedBands).toHaveLength(13)
   })
 
+  it('have the passages that both share, as bytes of both originals', () => {
+    const said =
+      'Ünïcödé: we met at last at the Café Zürich near the old harbour 東京都港区六本木 🎉'
+    const a = `She wrote:\n> ${said.toUpperCase()}\n${textOf(1, 30)}`
+    const b = Buffer.from(`${textOf(2, 40)} ${said.normalize('NFD')} ${textOf(3, 20)}`)
+    const { passages } = compareTexts(a, b)
+    const cut = (text: Uint8Array, { start, end }: { start: number; end: number }) =>
+      Buffer.from(text.subarray(start, end)).toString()
+    expect(passages.a.map((passage) => cut(Buffer.from(a), passage))).toEqual([said.toUpperCase()])
+    expect(passages.b.map((passage) => cut(b, passage))).toEqual([said.normalize('NFD')])
+    expect(compareTexts(a, b, { passagesMax: 0 }).passages).toEqual({ a: [], b: [] })
+    expect(compareTexts('', a).passages).toEqual({ a: [], b: [] })
+  })
+
+  it('have no more passages than are asked for, the first of each', () => {
+    const parts = Array.from({ length: 12 }, (_, at) => textOf(at + 10, 20))
+    const a = parts.map((part, at) => `${part} ${textOf(at + 50, 10)}`).join('\n')
+    const b = parts.map((part, at) => `${part} ${textOf(at + 80, 10)}`).join('\n')
+    expect(compareTexts(a, b).passages.a).toHaveLength(10)
+    const { passages } = compareTexts(a, b, { passagesMax: 2 })
+    expect(passages).toEqual({
+      a: compareTexts(a, b).passages.a.slice(0, 2),
+      b: compareTexts(a, b).passages.b.slice(0, 2),
+    })
+  })
+
   it.each<[object, RegExp]>([
     [{ threshold: 0 }, /threshold/],
     [{ threshold: 1.1 }, /threshold/],
@@ -205,6 +231,7 @@ describe('two texts', () => {
     [{ bands: 100, rows: 100 }, /do not fit/],
     [{ profile: 'sentences' }, /profile/],
     [{ shinglesMax: -1 }, /shinglesMax/],
+    [{ passagesMax: -1 }, /passagesMax/],
     [{ treshold: 0.5 }, /treshold/],
   ])('are refused with %j', (options, message) => {
     expect(() => compareTexts('a', 'b', options)).toThrow(PrestigeError)

@@ -33,6 +33,7 @@ import { readOptions } from '../platform/options.ts'
 import { type Reading, readingOf } from './guards/reading.ts'
 import { readGuards, type Veto, vetoesOf } from './guards/veto.ts'
 import { compareOptions, type CompareOptions } from './options.ts'
+import { type Passage, PassageText } from './passages.ts'
 import { shingleTexts } from './shingle-texts.ts'
 
 export interface Comparison {
@@ -45,6 +46,11 @@ export interface Comparison {
   /** The exact Jaccard similarity of the shingle sets. 0 where a text is empty. */
   readonly similarity: number
   readonly containment: { readonly aInB: number; readonly bInA: number }
+  /**
+   * The first passages of A that are in B, and of B that are in A, in bytes of the texts as they were given. Case,
+   * accents, white space and punctuation make no difference.
+   */
+  readonly passages: { readonly a: readonly Passage[]; readonly b: readonly Passage[] }
   readonly threshold: number
   /** The exact similarity is at least the threshold, and no guard keeps the two apart. */
   readonly isDuplicate: boolean
@@ -64,7 +70,7 @@ export interface Comparison {
 }
 
 export function compareTexts(a: TextInput, b: TextInput, options: CompareOptions = {}): Comparison {
-  const { slots, threshold, shinglesMax, guards, ...wanted } = readOptions(
+  const { slots, threshold, shinglesMax, passagesMax, guards, ...wanted } = readOptions(
     compareOptions,
     options,
     'How texts are compared',
@@ -90,6 +96,7 @@ export function compareTexts(a: TextInput, b: TextInput, options: CompareOptions
     estimate: estimateSimilarity(own, other),
     similarity,
     containment: { aInB: containment(hashesA, hashesB), bInA: containment(hashesB, hashesA) },
+    passages: passagesOf(a, b, passagesMax),
     threshold,
     isDuplicate: similarity >= threshold && vetoes.length === 0,
     vetoes,
@@ -110,8 +117,17 @@ export function compareTexts(a: TextInput, b: TextInput, options: CompareOptions
 /** A lone surrogate has no UTF-8 and counts as U+FFFD, as it does to the kernels. */
 export function canonicalText(text: TextInput, canonical: CanonicalInput): Uint8Array {
   requireText(text)
-  const bytes = typeof text === 'string' ? Buffer.from(text) : text
-  return canonicalProfile(canonical).canonicalise(bytes)
+  return canonicalProfile(canonical).canonicalise(bytesOf(text))
+}
+
+function bytesOf(text: TextInput): Uint8Array {
+  return typeof text === 'string' ? Buffer.from(text) : text
+}
+
+function passagesOf(a: TextInput, b: TextInput, most: number): Comparison['passages'] {
+  if (most === 0) return { a: [], b: [] }
+  const [first, second] = [new PassageText(bytesOf(a)), new PassageText(bytesOf(b))]
+  return { a: first.passagesIn(second, most), b: second.passagesIn(first, most) }
 }
 
 function readingIn(text: TextInput): Reading {

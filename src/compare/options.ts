@@ -48,6 +48,8 @@ export interface CompareOptions {
   readonly guards?: GuardOptions | false | undefined
   /** The most shingles of a kind that are listed. Default: 10. */
   readonly shinglesMax?: number | undefined
+  /** The most passages of each text that are listed; 0: they are not looked for. Default: 10. */
+  readonly passagesMax?: number | undefined
 }
 
 /** How two texts are laid side by side. */
@@ -86,6 +88,7 @@ export const compareOptions = v.strictObject({
     ),
   ),
   shinglesMax: v.optional(whole(0), 10),
+  passagesMax: v.optional(whole(0), 10),
 }) satisfies v.GenericSchema<CompareOptions>
 
 export const alignOptions = v.strictObject({

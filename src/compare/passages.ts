@@ -44,13 +44,15 @@ export class PassageText {
     return this.units === 0 ? 0 : covered / this.units
   }
 
-  /** The passages of this text that the other has, in their order. */
-  passagesIn(other: PassageText): Passage[] {
+  /** The passages of this text that the other has, in their order; at most the first `most`. */
+  passagesIn(other: PassageText, most = Infinity): Passage[] {
     const { starts, ends } = this.#units
-    return Array.from(this.#runs(other), ({ from, end }) => ({
-      start: starts[from] ?? 0,
-      end: ends[end - 1] ?? 0,
-    }))
+    const passages: Passage[] = []
+    for (const { from, end } of this.#runs(other)) {
+      if (passages.length >= most) break
+      passages.push({ start: starts[from] ?? 0, end: ends[end - 1] ?? 0 })
+    }
+    return passages
   }
 
   /** Runs of units whose shingles the other text has. */

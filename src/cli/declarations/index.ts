@@ -127,13 +127,7 @@ export interface Condition {
 }
 
 /** Of two texts, explain takes these as well. */
-const OF_TEXTS: ReadonlySet<string> = new Set([
-  'canonical',
-  'threshold',
-  'judge',
-  'precision',
-  'no-guards',
-])
+const OF_TEXTS = new Set<string>(['canonical', 'threshold', 'judge', 'precision', 'no-guards'])
 const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
 
 export const commands = {
@@ -240,7 +234,7 @@ export const commands = {
     ],
     shared: READS_STORE,
     options: {
-      limit: 'Maximum number of other keys, or of shingles of each kind (default 10).',
+      limit: 'Maximum number of other keys, or of shingles and passages of each kind (default 10).',
       escaped: ESCAPED,
       text: 'A and B are texts, not files.',
       profile: PROFILE,

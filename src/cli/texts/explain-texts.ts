@@ -39,7 +39,8 @@ export async function explainTexts(invocation: Invocation): Promise<number> {
       ? []
       : ['', 'The texts are too different to be aligned completely; they may share more.']
     const opinion = judged ? `\n${judgementText(judged)}` : ''
-    await print(`${[...lines, ...hint, '', ''].join('\n')}${summaryOf(comparison)}${opinion}`)
+    const summary = summaryOf(comparison, a, b)
+    await print(`${[...lines, ...hint, '', ''].join('\n')}${summary}${opinion}`)
   }
   return 0
 }
@@ -62,6 +63,7 @@ function optionsOf(invocation: Invocation): CompareOptions {
     slots: invocation.wholeNumber('slots'),
     shinglesMax: invocation.wholeNumber('limit'),
     ...(invocation.flag('no-guards') && { guards: false }),
+    passagesMax: invocation.wholeNumber('limit'),
   }
 }
 
@@ -110,9 +112,10 @@ export function colourOf(): ((shade: Shade, text: string) => string) | undefined
   return (shade, text) => (shade === 'same' ? text : paint(STYLE_OF[shade], text))
 }
 
-function summaryOf(comparison: Comparison): string {
+function summaryOf(comparison: Comparison, a: string | Buffer, b: string | Buffer): string {
   const { similarity, estimate, slots, threshold, isDuplicate, shingles, vetoes } = comparison
   const { aInB, bInA } = comparison.containment
+  const { passages } = comparison
   const verdict = isDuplicate
     ? `${paint('green', 'duplicates')}: at or above the threshold of ${threshold}`
     : similarity >= threshold
@@ -126,6 +129,8 @@ function summaryOf(comparison: Comparison): string {
         `${similarity.toFixed(3)}; estimate of a sketch of ${slots} slots: ${estimate.toFixed(3)}`,
       ],
       ['contained', `${percent(aInB)} of A is in B, ${percent(bInA)} of B is in A`],
+      ...passagesIn('passages of A', passages.a, a),
+      ...passagesIn('passages of B', passages.b, b),
       ['bands', bandsOf(comparison)],
       [
         'shingles',
@@ -157,6 +162,19 @@ function shown(name: string, shingles: readonly string[], all: number): string[]
   const rows = shingles.map((shingle, at) => [at === 0 ? name : '', quoted(shingle)])
   const left = all - shingles.length
   return left > 0 && shingles.length > 0 ? [...rows, ['', `and ${count(left)} more`]] : rows
+}
+
+/** One line each: the bytes it takes, and how it begins. */
+function passagesIn(
+  name: string,
+  passages: Comparison['passages']['a'],
+  text: string | Buffer,
+): string[][] {
+  const bytes = Buffer.from(text)
+  return passages.map(({ start, end }, at) => [
+    at === 0 ? name : '',
+    `bytes ${start} to ${end}: ${quoted(bytes.toString('utf8', start, end))}`,
+  ])
 }
 
 function quoted(shingle: string): string {

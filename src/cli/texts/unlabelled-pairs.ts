@@ -177,7 +177,11 @@ function shareOf(first: Uint16Array, second: Uint16Array): number {
 }
 
 function scored(a: string, b: string, { profile, canonical, threshold }: PairOptions): Pair {
-  return { a, b, similarity: compareTexts(a, b, { profile, canonical, threshold }).similarity }
+  return {
+    a,
+    b,
+    similarity: compareTexts(a, b, { profile, canonical, threshold, passagesMax: 0 }).similarity,
+  }
 }
 
 /**
