@@ -10,7 +10,7 @@
 
 import type { Bytes } from '../platform/bytes.ts'
 import type { Codec, Scope, Transaction } from '../backends/index.ts'
-import { PassageText } from '../compare/index.ts'
+import { type Passage, PassageText } from '../compare/index.ts'
 import type { Fingerprints } from '../fingerprint/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { MatchIndex } from './match-index.ts'
@@ -29,6 +29,25 @@ import {
 export interface Contained<Payload> extends Shared {
   readonly id: Buffer
   readonly payload: Payload
+}
+
+/** How much of two texts is in the other, and where. Places are bytes of the texts as they were given. */
+export interface Containment {
+  /** The share of the text asked about that the other has: from 0 to 1. */
+  readonly share: number
+  /** The share of the other that the text asked about has. */
+  readonly shareOfOther: number
+  readonly spans: readonly Passage[]
+  readonly spansOfOther: readonly Passage[]
+}
+
+export function containmentOf({
+  share,
+  shareOfOther,
+  passages: spans,
+  passagesOfOther: spansOfOther,
+}: Shared): Containment {
+  return { share, shareOfOther, spans, spansOfOther }
 }
 
 export interface ContainedFound<Payload> {
@@ -68,10 +87,14 @@ export class ContainmentIndex<Payload> {
     })
   }
 
-  /** `undefined`: the text has too few words to be found. */
-  probeOf(text: Bytes, signature: Fingerprints): ContainmentProbe | undefined {
+  /** `undefined`: the text has too few words to be found. `partition`: of one of several groups of an owner. */
+  probeOf(
+    text: Bytes,
+    signature: Fingerprints,
+    partition: Buffer = this.partition,
+  ): ContainmentProbe | undefined {
     if (signature.hashes.length === 0) return undefined
-    return { partition: this.partition, signature, own: new PassageText(text) }
+    return { partition, signature, own: new PassageText(text) }
   }
 
   /** `scope` is given by those who may write; `counts`: whether one may be found. */
@@ -100,12 +123,12 @@ export class ContainmentIndex<Payload> {
   }
 
   *insert(scope: Scope, id: Buffer, probe: ContainmentProbe, payload: Payload): Transaction<void> {
-    yield* this.#matcher.insert(scope, this.partition, id, probe, payload)
+    yield* this.#matcher.insert(scope, probe.partition, id, probe, payload)
   }
 
   /** Whether it was there. */
-  *remove(scope: Scope, id: Buffer): Transaction<boolean> {
-    return yield* this.index.remove(scope, this.partition, id)
+  *remove(scope: Scope, id: Buffer, partition: Buffer = this.partition): Transaction<boolean> {
+    return yield* this.index.remove(scope, partition, id)
   }
 
   *#evidence({

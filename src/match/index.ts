@@ -1,6 +1,13 @@
 /** Finds what a text or a vector is similar to: signatures, candidates, exact measuring. */
 
-export { type Contained, CONTAINMENT_MIN, ContainmentIndex, requireJournal } from './containment.ts'
+export {
+  type Contained,
+  type Containment,
+  CONTAINMENT_MIN,
+  ContainmentIndex,
+  containmentOf,
+  requireJournal,
+} from './containment.ts'
 export {
   type Canonicalise,
   type EvidenceKind,

@@ -6,7 +6,7 @@
 
 import { type Bytes, concat, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
-import type { Matcher, Probe } from '../match/index.ts'
+import type { Probe } from '../match/index.ts'
 import { endLeftover, forgetCluster, forgetMember, forgetMembers, type Place } from './forgotten.ts'
 import {
   aliases,
@@ -18,7 +18,7 @@ import {
   resolutions,
   type Resolved,
 } from './rows.ts'
-import { groupKeyOf, type TextKind, type VectorKind } from './subject.ts'
+import { groupKeyOf, type Kind, type TextKind, type VectorKind } from './subject.ts'
 
 const PAGE = 25
 const ID = 16
@@ -72,8 +72,8 @@ export class Forgetting {
       }
     }
     await this.#unfinished()
-    await this.#text.matcher.index.trim(this.#backend)
-    await this.#vector?.matcher.index.trim(this.#backend)
+    const indexes = [...this.#text.indexes, ...(this.#vector?.indexes ?? [])]
+    for (const index of indexes) await index.trim(this.#backend)
     return clusters
   }
 
@@ -91,21 +91,21 @@ export class Forgetting {
 
   async #cluster(place: Place, isDue: (payload: Payload) => boolean): Promise<boolean> {
     const id = await (place.kind === 'text'
-      ? this.#remove(this.#text.matcher, place, isDue)
-      : this.#vector && this.#remove(this.#vector.matcher, place, isDue))
+      ? this.#remove(this.#text, place, isDue)
+      : this.#vector && this.#remove(this.#vector, place, isDue))
     if (id) await this.#rest(place, id)
     return id !== undefined
   }
 
   async #remove<P extends Probe<unknown, unknown>>(
-    matcher: Matcher<P, Payload>,
+    kind: Kind<P>,
     place: Place,
     isDue: (payload: Payload) => boolean,
   ): Promise<Buffer | undefined> {
     try {
-      return await this.#backend.run(forgetCluster<P>, matcher, place, isDue)
+      return await this.#backend.run(forgetCluster<P>, kind, place, isDue)
     } catch (error) {
-      matcher.index.invalidate()
+      for (const index of kind.indexes) index.invalidate()
       throw error
     }
   }

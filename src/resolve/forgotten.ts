@@ -2,7 +2,7 @@
 
 import { concat, equalBytes } from '../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../backends/index.ts'
-import type { Matcher, Probe } from '../match/index.ts'
+import type { Probe } from '../match/index.ts'
 import { count } from './resolve.ts'
 import {
   aliases,
@@ -17,6 +17,7 @@ import {
   type Payload,
   resolutions,
 } from './rows.ts'
+import type { Kind } from './subject.ts'
 
 export interface Place {
   readonly kind: 'text' | 'vector'
@@ -31,7 +32,7 @@ export interface Place {
  */
 export function* forgetCluster<P extends Probe<unknown, unknown>>(
   scope: Scope,
-  matcher: Matcher<P, Payload>,
+  { matcher, containment }: Kind<P>,
   { kind, groupKey, partition, row }: Place,
   isDue: (payload: Payload) => boolean,
 ): Transaction<Buffer | undefined> {
@@ -39,6 +40,7 @@ export function* forgetCluster<P extends Probe<unknown, unknown>>(
   if (!kept || !isDue(kept.payload)) return undefined
   const { payload } = kept
   yield* matcher.index.remove(scope, partition, row)
+  if (payload.isContainable && containment) yield* containment.remove(scope, groupKey, row)
   for (let part = 0; part < payload.parts; part++) {
     scope.remove(cell(evidences, evidenceKey(partition, row, part)))
   }

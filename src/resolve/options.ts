@@ -86,6 +86,12 @@ export interface ResolverOptions {
   readonly precision?: number | undefined
   /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
   readonly judge?: JudgeModel | undefined
+  /**
+   * List things whose text contains another, or is contained in it, in what `resolve` and `lookup` return. `min`: the
+   * share of either text that is in the other. Needs a directory or memory, and the evidence `text`. Default: not
+   * looked for; `min`: 0.8.
+   */
+  readonly containment?: { readonly min?: number | undefined } | undefined
   /** Needed to resolve vectors. Default: none. */
   readonly vector?: VectorOptions | undefined
   /** The most candidates that are ranked and measured. Default: 100. */
@@ -167,6 +173,11 @@ export const resolverOptions = v.strictObject({
   precision: v.optional(share('Of the texts that a judge calls the same, this share is.')),
   judge: v.optional(
     given<JudgeModel>((value) => typeof value === 'object' && value !== null, 'a judge'),
+  ),
+  containment: v.optional(
+    v.strictObject({
+      min: v.optional(share('Minimum share of either text that is in the other (0.8).')),
+    }),
   ),
   vector: v.optional(vectorOptions),
   candidatesMax: v.optional(whole(1, 'The most candidates that are ranked and measured (100).')),

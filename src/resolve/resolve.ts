@@ -121,17 +121,8 @@ export function* lookUp<P extends AnyProbe>(
   const [best] = found.hits
   if (best === undefined) return undefined
   const representative = best.payload.id
-  const { candidates, compared, passedOver } = found
   const { similarity } = best
-  return {
-    status: 'match',
-    id: representative,
-    representative,
-    similarity,
-    candidates,
-    compared,
-    passedOver,
-  }
+  return { status: 'match', id: representative, representative, similarity, ...searchedOf(found) }
 }
 
 interface LiveRepresentative {
@@ -219,19 +210,23 @@ function* begin<P extends AnyProbe>(
   rules: Rules,
 ): Transaction<Ended> {
   const { kind, groupKey, id, prepared } = subject
-  const { partition, probes } = prepared
+  const { partition, probes, contained } = prepared
   scope.rely(...found.relied)
   const row = scope.id()
   const evidence = prepared.evidence()
   const parts = Math.max(1, Math.ceil(evidence.byteLength / rules.partBytes))
   const now = scope.now()
   const expiresAt = rules.ttlMs === undefined ? undefined : now + rules.ttlMs
-  const payload = { id, bornAt: now, parts, expiresAt, mergedInto: undefined }
+  const isContainable = contained !== undefined
+  const payload = { id, bornAt: now, parts, expiresAt, mergedInto: undefined, isContainable }
   // What reads goes first: a draft that holds nothing answers no reads of its own writes.
   yield* nameGroup(scope, subject)
   const [probe] = probes
   if (probe) yield* kind.matcher.insert(scope, partition, row, probe, payload)
   else kind.matcher.keep(scope, partition, row, payload)
+  if (contained && kind.containment) {
+    yield* kind.containment.insert(scope, row, contained, partition)
+  }
   for (let part = 0; part < parts; part++) {
     const piece = evidence.subarray(part * rules.partBytes, (part + 1) * rules.partBytes)
     scope.write(cell(evidences, evidenceKey(partition, row, part)), piece)
@@ -320,7 +315,7 @@ function* mergeTwins<P extends AnyProbe>(
 
 function* merge<P extends AnyProbe>(
   scope: Scope,
-  { kind: { matcher }, groupKey }: Subject<P>,
+  { kind: { matcher, containment }, groupKey }: Subject<P>,
   partition: Buffer,
   older: Hit<P, Payload>,
   younger: Hit<P, Payload>,
@@ -334,11 +329,14 @@ function* merge<P extends AnyProbe>(
   const { payload } = kept
   // From now on it lives as long as the older one, whose life alone is renewed.
   const mergedInto = { id: into, similarity }
-  const merged = { ...payload, expiresAt: undefined, mergedInto }
+  const merged = { ...payload, expiresAt: undefined, mergedInto, isContainable: false }
   if (payload.expiresAt !== undefined) {
     scope.remove(cell(expiries, expiryKey(payload.expiresAt, partition, younger.id)))
   }
   yield* matcher.retire(scope, partition, younger.id, merged)
+  if (payload.isContainable && containment) {
+    yield* containment.remove(scope, groupKey, younger.id)
+  }
   const alias = cell(aliases, aliasKey(groupKey, into, payload.id, younger.id))
   scope.write(alias, { partition, into: older.id })
   count(scope, groupKey, 'merged', 1)

@@ -2,12 +2,11 @@
 
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 
+import { FEW, missed, type Missed } from '../../test/resolver/missed.ts'
 import { engines, type Place, placeOf } from '../../test/resolver/open.ts'
-import { textsOf } from '../../test/resolver/texts.ts'
 import { lettersOf } from '../../test/texts/near-texts.ts'
 import { countsIn, rowsInBackend } from '../../test/resolver/tables.ts'
 import { removeTemporaryDirectories } from '../../test/subjects.ts'
-import { compareTexts } from '../compare/index.ts'
 import type { ClusterMember, Resolver } from '../index.ts'
 import { MatchIndex } from '../match/match-index.ts'
 import { TextScheme } from '../match/scheme/text.ts'
@@ -15,8 +14,6 @@ import { textNear } from './rows.ts'
 
 const WORDS = 'the quick brown fox jumps over the lazy dog while nobody else is watching it at all'
 const NEAR = WORDS.replace('lazy', 'lazier')
-/** Bands that miss many pairs. */
-const FEW = { threshold: 0.7, profile: 'chars-3', slots: 64, bands: 2, rows: 6 } as const
 
 afterAll(removeTemporaryDirectories)
 
@@ -24,37 +21,6 @@ async function membersOf(resolver: Resolver, id: string): Promise<ClusterMember[
   const all: ClusterMember[] = []
   for await (const member of resolver.members('g', id)) all.push(member)
   return all
-}
-
-interface Missed {
-  readonly older: string
-  readonly younger: string
-  /** Shares a band with both. */
-  readonly third: string
-  /** A near duplicate of the younger that its bands find, and those of the older miss. */
-  readonly member: string
-}
-
-/** Texts of which bands miss a pair, found by trying: whatever the hashes are, there are some. */
-function missed(): Missed {
-  const shares = (first: string, second: string) => {
-    const { similarity, sharedBands } = compareTexts(first, second, FEW)
-    return similarity >= FEW.threshold ? sharedBands.length > 0 : undefined
-  }
-  for (let seed = 1; seed < 500; seed++) {
-    const texts = textsOf(seed)
-    const words = texts.words(20)
-    const variants = Array.from({ length: 12 }, () => texts.variant(words, 1))
-    const [older, ...others] = variants
-    const younger = others.find((one) => shares(older!, one) === false)
-    if (!younger) continue
-    const third = others.find((one) => shares(older!, one) && shares(younger, one))
-    const member = others.find(
-      (one) => one !== third && one !== younger && shares(younger, one) && !shares(older!, one),
-    )
-    if (third && member) return { older: older!, younger, third, member }
-  }
-  throw new Error('no pair is missed by these bands')
 }
 
 describe.each(engines)('two clusters that turn out to be one on %s', (engine) => {

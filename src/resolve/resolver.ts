@@ -13,6 +13,7 @@ import type { IndexOptions, TextProbe, VectorProbe } from '../match/index.ts'
 import { type AtOnce, type Items, many, type ManyOptions } from '../platform/many.ts'
 import { Answers } from './answers.ts'
 import { approximateThreshold } from './approximate-threshold.ts'
+import type { ContainedThing } from './containment.ts'
 import { explainTexts, explainVectors, type PairExplanation } from './explain.ts'
 import { Forgetting } from './forget.ts'
 import { Instruments } from './instruments.ts'
@@ -56,6 +57,11 @@ export interface Resolution {
   readonly isEstimated?: true
   /** Of what is new: the most similar thing that it is not the same as, and what speaks against it. */
   readonly refused?: RefusedThing
+  /**
+   * Where containment is looked for, of what is new or was matched just now: at most five other things whose text
+   * contains this one or is contained in it, those with the greatest share first.
+   */
+  readonly containment?: readonly ContainedThing[]
 }
 
 export interface ResolveItem {
@@ -103,11 +109,11 @@ export class Resolver {
     const { serial } = backend
     const { ttlMs, metrics } = options
     const limits = indexOptionsOf(serial, options)
-    const { text, vector } = settings
+    const { vector } = settings
     this.settings = shownSettings(settings)
     this.#settings = settings
     this.#backend = backend
-    this.#text = new TextKind(text, canonical, limits)
+    this.#text = new TextKind(settings, canonical, limits)
     this.#vector = vector && new VectorKind(vector, limits)
     const renewMs = options.renewMs ?? (ttlMs ?? 0) / 10
     this.#rules = { ttlMs, renewMs, partBytes: backend.limits.valueBytesMax }
@@ -130,8 +136,9 @@ export class Resolver {
   }
 
   async #load(): Promise<void> {
-    await this.#text.matcher.index.load(this.#backend)
-    await this.#vector?.matcher.index.load(this.#backend)
+    for (const { indexes } of this.#kinds) {
+      for (const index of indexes) await index.load(this.#backend)
+    }
   }
 
   /** What this is. If nothing like it is known, it is the first of its kind from now on. */
@@ -146,10 +153,11 @@ export class Resolver {
       const ended = remembered ?? (await subject.resolve(this.#backend, this.#rules))
       if (ended.hasMerged) this.#answers.clear()
       else if (!remembered) this.#remember(subject, ended, now, epoch)
+      const contained = await subject.containedThings(this.#backend, ended)
       const seconds = (performance.now() - started) / 1000
       const { name } = subject.kind
       this.#instruments?.resolved(name, group, ended, remembered !== undefined, seconds)
-      return this.#resolutionOf(subject, ended)
+      return this.#resolutionOf(subject, ended, contained)
     } finally {
       this.#gate.leave()
     }
@@ -182,7 +190,9 @@ export class Resolver {
     return this.#gate.pass(async () => {
       const subject = this.#subject(group, value)
       const ended = await subject.lookUp(this.#backend)
-      return ended && this.#resolutionOf(subject, ended)
+      if (!ended) return undefined
+      const contained = await subject.containedThings(this.#backend, ended)
+      return this.#resolutionOf(subject, ended, contained)
     })
   }
 
@@ -331,6 +341,7 @@ export class Resolver {
   #resolutionOf(
     { kind }: AnySubject,
     { id, status, similarity, representative, refused }: Ended,
+    containment: ContainedThing[] | undefined,
   ): Resolution {
     return {
       id: publicId(id),
@@ -339,6 +350,7 @@ export class Resolver {
       representative: publicId(representative),
       ...(kind.isEstimated && { isEstimated: true }),
       ...(refused && { refused: shownRefused(refused) }),
+      ...(containment && { containment }),
     }
   }
 }

@@ -74,7 +74,7 @@ const memberCodec: Codec<Member> = {
  * The payload of a representative.
  *
  * `1f` public id (16) born at (6) parts of its evidence (2) [expires at (6)] [public id it was merged into (16)
- * similarity to it (8)]; flags: 1 expires, 2 merged.
+ * similarity to it (8)]; flags: 1 expires, 2 merged, 4 in the index of containment.
  */
 export interface Payload {
   readonly id: Buffer
@@ -82,10 +82,13 @@ export interface Payload {
   readonly parts: number
   readonly expiresAt: number | undefined
   readonly mergedInto: { readonly id: Buffer; readonly similarity: number } | undefined
+  /** Its fingerprints are in the index of containment. */
+  readonly isContainable: boolean
 }
 
-function encodePayload({ id, bornAt, parts, expiresAt, mergedInto }: Payload): Buffer {
-  const flags = (expiresAt === undefined ? 0 : 1) | (mergedInto ? 2 : 0)
+function encodePayload(payload: Payload): Buffer {
+  const { id, bornAt, parts, expiresAt, mergedInto, isContainable } = payload
+  const flags = (expiresAt === undefined ? 0 : 1) | (mergedInto ? 2 : 0) | (isContainable ? 4 : 0)
   const row = new RowWriter(flags, 24 + (flags & 1 ? 6 : 0) + (flags & 2 ? 24 : 0))
   row.bytes(id).time(bornAt).number(parts, 2)
   if (expiresAt !== undefined) row.time(expiresAt)
@@ -101,6 +104,7 @@ function decodePayload(bytes: Bytes): Payload {
     parts: row.number(2),
     expiresAt: row.has(1) ? row.time() : undefined,
     mergedInto: row.has(2) ? { id: row.bytes(ID), similarity: row.double() } : undefined,
+    isContainable: row.has(4),
   }
 }
 
@@ -143,6 +147,8 @@ const textCodec: Codec<string> = {
 
 export const textNear = nearSpaces('resolve.text')
 export const vectorNear = nearSpaces('resolve.vector')
+/** Winnowed fingerprints of representatives, where containment is looked for. */
+export const textContainment = nearSpaces('resolve.containment')
 /** Group key and input id → Resolved. */
 export const resolutions: Space<Resolved> = rows('resolve.resolutions', resolvedCodec, {
   ordered: true,
@@ -175,6 +181,7 @@ export const resolverTallies: Space<number> = tallies('resolve.tallies')
 export const resolverSpaces: readonly Space<unknown>[] = [
   ...spacesOf(textNear),
   ...spacesOf(vectorNear),
+  ...spacesOf(textContainment),
   resolutions,
   members,
   aliases,

@@ -27,10 +27,13 @@ import {
   Hyperplanes,
   type PlanesForm,
   VectorTable,
+  WINNOWING_VERSION,
 } from '../fingerprint/index.ts'
 import {
+  CONTAINMENT_MIN,
   judgeName,
   recordedGuards,
+  requireJournal,
   textNearSettings,
   type TextNearSettings,
 } from '../match/index.ts'
@@ -57,6 +60,8 @@ export interface ResolverSettings {
   readonly format: number
   readonly canonical: { readonly name: string; readonly version: number | string }
   readonly text: TextNearSettings
+  /** Where containment is looked for: the least share, and what fingerprints are made by. */
+  readonly containment?: { readonly min: number; readonly version: string } | undefined
   /** Absent: this resolver has taken no vectors yet. */
   readonly vector?: VectorSettings | undefined
 }
@@ -96,6 +101,7 @@ export async function openSettings(
     )
   }
   const wanted = wantedSettings(options, found)
+  if (wanted.settings.containment) requireJournal(backend.serial)
   const kept = await backend.run(keepSettings, wanted.settings)
   const differences = differencesOf(comparable(kept), comparable(wanted.settings))
   requireSame(
@@ -127,15 +133,33 @@ function wantedSettings(
     guards: options.guards ?? (old?.evidence === evidence ? recordedGuards(old) : undefined),
   })
   const vector = options.vector ? vectorSettings(options.vector, found?.vector) : found?.vector
+  const containment = containmentSettings(options, found)
   return {
     canonical,
     settings: {
       format: FORMAT_VERSION,
       canonical: { name: canonical.name, version: canonical.version },
       text,
+      ...(containment && { containment }),
       ...(vector && { vector }),
     },
   }
+}
+
+function containmentSettings(
+  { containment, evidence = 'text' }: ResolverOptions,
+  found: ResolverSettings | undefined,
+): ResolverSettings['containment'] {
+  if (!containment && !found?.containment) return undefined
+  // Of what is there already, the evidence is named by what differs.
+  if (!found && evidence !== 'text') {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      `containment: compares texts, and evidence is '${evidence}'. Give evidence: 'text'.`,
+    )
+  }
+  const min = containment?.min ?? found?.containment?.min ?? CONTAINMENT_MIN
+  return { min, version: WINNOWING_VERSION }
 }
 
 function canonicalOf(
@@ -199,7 +223,7 @@ function readSettings(text: string): ResolverSettings {
   return readRecorded('resolver', text, [FORMAT_VERSION]) as unknown as ResolverSettings
 }
 
-function comparable({ canonical, text, vector }: ResolverSettings): Settings {
+function comparable({ canonical, text, containment, vector }: ResolverSettings): Settings {
   const judgement = { guards: recordedGuards(text), ...judgeName(text) }
-  return { canonical: versioned(canonical), ...text, ...judgement, vector }
+  return { canonical: versioned(canonical), ...text, ...judgement, containment, vector }
 }

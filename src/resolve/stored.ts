@@ -3,12 +3,16 @@
 import { type Bytes, concat, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../backends/index.ts'
 import {
+  CONTAINMENT_LIMITS,
+  ContainmentScheme,
   type PortableIndex,
   portableIndex,
   type Representative,
+  requireJournal,
   TextScheme,
   BitLayout,
 } from '../match/index.ts'
+import { containmentPartitionOf } from './containment.ts'
 import {
   type Alias,
   aliases,
@@ -28,6 +32,7 @@ import {
   resolverTallies,
   settings,
   tallyKey,
+  textContainment,
   textNear,
   vectorNear,
 } from './rows.ts'
@@ -55,12 +60,34 @@ function* checkResolution(key: Buffer, resolved: Resolved): Transaction<string |
   const representative = yield* representativeAt(partition, row)
   if (!representative)
     return (yield* isLeftOver(partition, row)) ? undefined : 'its representative is missing'
-  if (!equalBytes(payloadCodec.decode(representative.payload).id, id))
-    return 'it names another id than its representative has'
-  if (isRepresentative) return undefined
+  const payload = payloadCodec.decode(representative.payload)
+  if (!equalBytes(payload.id, id)) return 'it names another id than its representative has'
+  if (isRepresentative) {
+    return payload.isContainable ? yield* checkFingerprints(key, partition, row) : undefined
+  }
   const place = memberKey(key.subarray(0, ID), row, key.subarray(ID))
   const [member] = yield* read(cell(members, place))
   return member ? undefined : 'it is not among the members of its representative'
+}
+
+function* checkFingerprints(
+  key: Buffer,
+  partition: Bytes,
+  row: Bytes,
+): Transaction<string | undefined> {
+  const place = concat(containmentPartitionOf(key.subarray(0, ID)), row)
+  const [found] = yield* read(cell(textContainment.representatives, place))
+  if (found && equalBytes(found.payload, partition)) return undefined
+  return 'the fingerprints of its representative are missing from the index of containment'
+}
+
+function* checkContained(
+  key: Buffer,
+  { payload }: Representative,
+): Transaction<string | undefined> {
+  const [found] = yield* read(cell(textNear.representatives, concat(payload, key.subarray(ID))))
+  const isOf = found && payloadCodec.decode(found.payload).isContainable
+  return isOf ? undefined : 'its representative is missing, or is not in the index of containment'
 }
 
 function* checkMember(key: Buffer, _member: Member): Transaction<string | undefined> {
@@ -118,10 +145,16 @@ async function countsOf(
 }
 
 async function indexesOf(backend: Backend, stored: object): Promise<PortableIndex[]> {
-  const { text, vector } = stored as ResolverSettings // safe: openers write nothing else, and format was checked
+  const { text, containment, vector } = stored as ResolverSettings // safe: openers write nothing else, and format was checked
   const options = indexOptionsOf(backend.serial, {})
   const indexes = [portableIndex(textNear, new TextScheme(text.slots, text), options)]
   if (vector) indexes.push(portableIndex(vectorNear, new BitLayout(vector.bits, vector), options))
+  if (containment) {
+    requireJournal(backend.serial)
+    const { serial } = options
+    const limits = { serial, ...CONTAINMENT_LIMITS }
+    indexes.push(portableIndex(textContainment, new ContainmentScheme(), limits))
+  }
   return indexes
 }
 
@@ -137,6 +170,7 @@ export const storedResolver = {
   checks: [
     { space: textNear.representatives, check: checkRepresentative },
     { space: vectorNear.representatives, check: checkRepresentative },
+    { space: textContainment.representatives, check: checkContained },
     { space: resolutions, check: checkResolution },
     { space: members, check: checkMember },
     { space: aliases, check: checkAlias },

@@ -12,6 +12,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, type ShingleProfile } from '../fingerprint/index.ts'
 import {
   type Candidate,
+  type ContainmentProbe,
   judgementOf,
   type IndexOptions,
   Matcher,
@@ -29,9 +30,10 @@ import {
   type VectorProbe,
   VectorScheme,
 } from '../match/index.ts'
+import { type ContainedThing, ResolverContainment } from './containment.ts'
 import { answerOf, type Ended, lookUp, readEvidence, resolveInput, type Rules } from './resolve.ts'
 import { type Payload, payloadCodec, textNear, vectorNear } from './rows.ts'
-import type { VectorSettings } from './settings.ts'
+import type { ResolverSettings, VectorSettings } from './settings.ts'
 
 export type Vector = Float32Array | Float64Array | readonly number[]
 
@@ -43,6 +45,8 @@ interface Prepared<P> {
   readonly probes: readonly P[]
   /** Where it is kept if it is new. */
   readonly partition: Buffer
+  /** Where containment is looked for, and the text is long enough for that. */
+  readonly contained?: ContainmentProbe | undefined
   evidence(): Buffer
 }
 
@@ -51,6 +55,10 @@ export interface Kind<P extends AnyProbe> {
   readonly matcher: Matcher<P, Payload>
   /** Similarities are estimates. */
   readonly isEstimated: boolean
+  /** Where containment is looked for. */
+  readonly containment?: ResolverContainment | undefined
+  /** All it has. */
+  readonly indexes: readonly Pick<MatchIndex<unknown>, 'load' | 'trim' | 'invalidate'>[]
 }
 
 /** One input of one group. */
@@ -88,9 +96,17 @@ export class Subject<P extends AnyProbe> {
       return await backend.run(resolveInput<P>, this, rules)
     } catch (error) {
       // What was applied to the tables may have been rolled back.
-      this.kind.matcher.index.invalidate()
+      for (const index of this.kind.indexes) index.invalidate()
       throw error
     }
+  }
+
+  /** What contains it or is contained in it, if it is new or was matched just now, and somebody wants to know. */
+  async containedThings(backend: Backend, ended: Ended): Promise<ContainedThing[] | undefined> {
+    const { containment } = this.kind
+    if (!containment || (ended.status !== 'new' && ended.status !== 'match')) return undefined
+    const { contained } = this.prepared
+    return backend.read((scope) => containment.thingsOf(scope, contained, ended))
   }
 
   lookUp(backend: Backend): Promise<Ended | undefined> {
@@ -113,10 +129,15 @@ export class TextKind implements Kind<TextProbe> {
   readonly name = 'text'
   readonly matcher: Matcher<TextProbe, Payload>
   readonly isEstimated: boolean
+  readonly containment: ResolverContainment | undefined
   readonly #settings: TextNearSettings
   readonly #canonical: CanonicalProfile
 
-  constructor(settings: TextNearSettings, canonical: CanonicalProfile, limits: IndexOptions) {
+  constructor(
+    { text: settings, containment }: ResolverSettings,
+    canonical: CanonicalProfile,
+    limits: IndexOptions,
+  ) {
     this.#settings = settings
     this.#canonical = canonical
     this.isEstimated = settings.evidence === 'sketch'
@@ -133,6 +154,13 @@ export class TextKind implements Kind<TextProbe> {
     }
     const index = new MatchIndex(textNear, scheme, limits)
     this.matcher = new Matcher(index, scheme, payloadCodec, policy)
+    this.containment =
+      containment && new ResolverContainment(this.matcher, containment.min, limits.serial)
+  }
+
+  get indexes(): Kind<TextProbe>['indexes'] {
+    const { index } = this.matcher
+    return this.containment ? [index, this.containment.index] : [index]
   }
 
   get profile(): ShingleProfile {
@@ -166,7 +194,12 @@ export class TextKind implements Kind<TextProbe> {
     const partitionOf = (profile: ShingleProfile) => this.partition(group, profile)
     const { profile, own, probes } = probeText(text, this.#settings, partitionOf)
     const { evidence } = this.#settings
-    return { probes, partition: partitionOf(profile), evidence: () => own.evidence(evidence) }
+    return {
+      probes,
+      partition: partitionOf(profile),
+      contained: this.containment?.probeOf(groupKeyOf('text', group), original),
+      evidence: () => own.evidence(evidence),
+    }
   }
 }
 
@@ -202,6 +235,10 @@ export class VectorKind implements Kind<VectorProbe> {
     }
     const index = new MatchIndex(vectorNear, this.#scheme, limits)
     this.matcher = new Matcher(index, this.#scheme, payloadCodec, policy)
+  }
+
+  get indexes(): Kind<VectorProbe>['indexes'] {
+    return [this.matcher.index]
   }
 
   subject(group: string, input: Vector): Subject<VectorProbe> {

@@ -3,8 +3,12 @@
 import { EMPTY, equalBytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
-import type { Contained, ContainmentIndex, Shared } from '../match/index.ts'
-import type { Passage } from '../compare/index.ts'
+import {
+  type Contained,
+  type Containment,
+  type ContainmentIndex,
+  containmentOf,
+} from '../match/index.ts'
 import type { NearValue, NotCompared, StoreNear } from './near/store-near.ts'
 import { refuseUnknown, type StoreValue, valueBytes } from './prepare.ts'
 import { type ContentOrigin, originOf } from './receipt.ts'
@@ -27,25 +31,6 @@ export interface SimilarOptions {
    * minimum share then.
    */
   readonly containment?: boolean | undefined
-}
-
-/** How much of two texts is in the other, and where. Places are bytes of the texts as they were given. */
-export interface Containment {
-  /** The share of the text asked about that the other has: from 0 to 1. */
-  readonly share: number
-  /** The share of the other that the text asked about has. */
-  readonly shareOfOther: number
-  readonly spans: readonly Passage[]
-  readonly spansOfOther: readonly Passage[]
-}
-
-function containmentOf({
-  share,
-  shareOfOther,
-  passages: spans,
-  passagesOfOther: spansOfOther,
-}: Shared): Containment {
-  return { share, shareOfOther, spans, spansOfOther }
 }
 
 /** A representative that a value is like. */

@@ -1,7 +1,7 @@
 /** Resolvers to test, on every serial engine, with a clock that a test moves. */
 
 import { openResolver, type Resolver, type ResolverOptions } from '../../src/index.ts'
-import { resolverSpaces } from '../../src/resolve/index.ts'
+import { allSpaces } from '../../src/location/kinds.ts'
 import type { Backend } from '../../src/backends/contract.ts'
 import { openLmdb } from '../../src/backends/lmdb/backend.ts'
 import { MemoryBackend, MemoryEngine } from '../../src/backends/memory/backend.ts'
@@ -43,5 +43,5 @@ async function maker(engine: Engine, clock: () => number): Promise<() => Promise
     return async () => new MemoryBackend({ clock }, memory)
   }
   const directory = await temporaryDirectory()
-  return () => openLmdb(directory, { spaces: resolverSpaces, durability: 'os', clock })
+  return () => openLmdb(directory, { spaces: allSpaces, durability: 'os', clock })
 }

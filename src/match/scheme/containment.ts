@@ -42,8 +42,8 @@ export function sharedBy(own: PassageText, other: PassageText): Shared {
   }
 }
 
-export function containmentPartition(owner: string): Buffer {
-  return partitionKey('containment', owner, WINNOWING_VERSION)
+export function containmentPartition(...owner: readonly string[]): Buffer {
+  return partitionKey('containment', ...owner, WINNOWING_VERSION)
 }
 
 export class ContainmentScheme implements SignatureScheme<Fingerprints, PassageText> {
