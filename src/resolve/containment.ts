@@ -82,9 +82,11 @@ export class ResolverContainment {
   *thingsOf(
     scope: ReadScope,
     probe: ContainmentProbe | undefined,
-    { id, representative }: Ended,
+    { id, representative, row: own }: Ended,
   ): Transaction<ContainedThing[]> {
-    const { found } = yield* this.#found.find(probe, undefined)
+    // What it is itself need not be measured.
+    const counts = (other: { readonly id: Buffer }) => !own?.equals(other.id)
+    const { found } = yield* this.#found.find(probe, undefined, { counts })
     const things: ContainedThing[] = []
     for (const { id: row, payload: partition, ...shared } of found) {
       const kept = yield* this.#matcher.glance(partition, row)

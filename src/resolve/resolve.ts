@@ -55,6 +55,8 @@ export interface Ended {
   readonly id: Buffer
   /** Public id of the representative it was measured against. */
   readonly representative: Buffer
+  /** Its row, where it was searched for just now. */
+  readonly row?: Buffer | undefined
   readonly similarity: number
   readonly candidates: number
   readonly compared: number
@@ -120,9 +122,9 @@ export function* lookUp<P extends AnyProbe>(
   const found = yield* searchFor(subject, undefined, scope.now())
   const [best] = found.hits
   if (best === undefined) return undefined
-  const representative = best.payload.id
-  const { similarity } = best
-  return { status: 'match', id: representative, representative, similarity, ...searchedOf(found) }
+  const { similarity, payload } = best
+  const names = { id: payload.id, representative: payload.id, row: best.id }
+  return { status: 'match', ...names, similarity, ...searchedOf(found) }
 }
 
 interface LiveRepresentative {
@@ -247,7 +249,8 @@ function* begin<P extends AnyProbe>(
   count(scope, groupKey, 'clusters', 1)
   count(scope, groupKey, 'passedOver', found.passedOver > 0 ? 1 : 0)
   const refused = refusedOf(found.refused)
-  return { status: 'new', id, representative: id, similarity: 1, ...searchedOf(found), refused }
+  const representative = id
+  return { status: 'new', id, representative, row, similarity: 1, ...searchedOf(found), refused }
 }
 
 /** It belongs to a cluster. */
@@ -282,6 +285,7 @@ function* join<P extends AnyProbe>(
     status: 'match',
     id: merged ?? representative,
     representative,
+    row: best.id,
     similarity,
     ...searchedOf(found),
     ...(merged && { hasMerged: true }),
@@ -389,10 +393,7 @@ export function count(scope: Scope, groupKey: Bytes, name: TallyName, delta: num
   if (delta !== 0) scope.add(cell(resolverTallies, tallyKey(groupKey, name)), delta)
 }
 
-function searchedOf<P extends AnyProbe>({
-  candidates,
-  compared,
-  passedOver,
-}: Searched<P, Payload>) {
+function searchedOf(found: Pick<Ended, 'candidates' | 'compared' | 'passedOver'>) {
+  const { candidates, compared, passedOver } = found
   return { candidates, compared, passedOver }
 }

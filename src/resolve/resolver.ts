@@ -335,7 +335,7 @@ export class Resolver {
 
   #remember({ groupKey, id }: AnySubject, ended: Ended, now: number, epoch: number): void {
     const status = ended.id.equals(id) ? 'exact' : 'known'
-    this.#answers.keep(groupKey, id, { ...ended, status }, now, epoch)
+    this.#answers.keep(groupKey, id, { ...ended, row: undefined, status }, now, epoch)
   }
 
   #resolutionOf(
