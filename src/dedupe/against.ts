@@ -10,6 +10,7 @@ import { join } from 'node:path'
 
 import { AtomicFile, writeWhole } from '../platform/atomic-file.ts'
 import {
+  type CutSpans,
   type Document,
   isReject,
   type ReadingInput,
@@ -17,6 +18,7 @@ import {
   type Reject,
   type Shard,
 } from '../input/index.ts'
+import type { Decision } from './decision/decision.ts'
 import type { JobEvents } from './phases/decide-run.ts'
 import { stoppedCleaning, violations } from './phases/guards.ts'
 import { removeLeftovers } from './output/leftovers.ts'
@@ -55,7 +57,7 @@ const AGAINST_RECORDS = RECORDS.filter((name) => name !== 'superseded.jsonl')
 interface Found {
   readonly counting: Counting
   readonly reasons: Map<string, number>
-  readonly kept: number[][]
+  readonly kept: { readonly positions: number[]; readonly cuts: Map<number, CutSpans> }[]
   readonly budget: RejectBudget
   readonly rejected: RejectedShards
   unrecorded: number
@@ -79,8 +81,8 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
     if (beyond.length > 0) throw stoppedCleaning(beyond)
     await writeWhole(join(out, UNFINISHED), [])
     await writeLines(recordPath(out, name, OUTPUTS_FILE), outputLines({ shards }))
-    const positions = async ({ index }: Shard) => found.kept[index] ?? []
-    const published = await writeKept(shards, join(out, 'kept'), positions, options.reading)
+    const keptOf = async ({ index }: Shard) => found.kept[index] ?? nothing()
+    const published = await writeKept(shards, join(out, 'kept'), keptOf, options.reading)
     await found.duplicates.close()
     await found.rejects.close()
     const outputs = published.files.map((file) => file.slice(out.length + 1))
@@ -132,7 +134,7 @@ async function lookThrough(
   { reading = {}, strict, watcher = {} }: AgainstOptions,
   found: Found,
 ): Promise<void> {
-  found.kept[shard.index] = []
+  found.kept[shard.index] = nothing()
   for await (const items of readShard(shard, reading)) {
     for (let from = 0; from < items.length; from += AT_ONCE) {
       watcher.signal?.throwIfAborted()
@@ -173,11 +175,21 @@ async function lookAtAll(
     found.rejected.addDocument(shard.index)
     found.counting.addDecision(decision, prepared[at]?.bytes ?? 0)
     watcher.onDecision?.(decision)
-    if (decision.action !== 'drop') found.kept[shard.index]?.push(position)
+    const kept = found.kept[shard.index]
+    if (decision.action !== 'drop') kept?.positions.push(position)
+    if (decision.cut) kept?.cuts.set(position, placesOf(decision))
     if (decision.action !== 'keep') {
       await found.duplicates.write(`${JSON.stringify({ ...decision, file: shard.path })}\n`)
     }
   }
   const bytes = prepared.reduce((sum, document) => sum + document.bytes, 0)
   watcher.onProgress?.(prepared.length, bytes)
+}
+
+function nothing(): Found['kept'][number] {
+  return { positions: [], cuts: new Map() }
+}
+
+function placesOf({ spans = [] }: Decision): CutSpans {
+  return spans.map(({ start, end }) => [start, end] as const)
 }

@@ -321,7 +321,7 @@ export async function undoJob(backend: Backend, id: string, cascade: boolean): P
   if (relying.size > 0 && !cascade) {
     throw new PrestigeError(
       'RUN_RELIED_ON',
-      `Run ${id} cannot be taken back: ${[...relying].join(', ')} dropped documents because of what it kept. Undo those first, or all of them with --cascade.`,
+      `Run ${id} cannot be taken back: ${[...relying].join(', ')} dropped or cut documents because of what it kept. Undo those first, or all of them with --cascade.`,
     )
   }
   const runs = await listRuns(backend)

@@ -1,5 +1,6 @@
 /** Documents in, and the kept ones out: in the same formats, streaming, whatever the size. */
 
+export { type Cuts, type CutSpans, cutText } from './cut-text.ts'
 export { CsvParser } from './csv-parser.ts'
 export type { Document, InputFile, Reject, Shard } from './document.ts'
 export { isReject } from './document.ts'

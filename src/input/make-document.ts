@@ -36,7 +36,7 @@ export const NAME_BYTES_MAX = 200
 const SHORTENED_HASH_CHARACTERS = 16
 const MESSAGE_CHARACTERS_MAX = 500
 
-function fieldNamed(name: string): Field {
+export function fieldNamed(name: string): Field {
   const quoted = /^[\w-]+$/.test(name) ? Buffer.from(`"${name}"`) : undefined
   return { name, parts: name.split('.'), quoted }
 }

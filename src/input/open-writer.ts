@@ -1,6 +1,6 @@
 /**
  * Writes the documents that are kept, in the format of their input and under the same name: the original bytes,
- * read again from the input, and never re-created from what was understood of them.
+ * read again from the input, and never re-created from what was understood of them. Only a text that is cut changes.
  *
  * One writer writes one output file. A file that was cut into several shards is given to it shard by shard, in
  * their order. A shard of many files is many outputs, each whole by itself.
@@ -10,6 +10,7 @@ import { join } from 'node:path'
 
 import type { AtomicFile } from '../platform/atomic-file.ts'
 import { readOptions } from '../platform/options.ts'
+import { type Cuts, NO_CUTS } from './cut-text.ts'
 import type { Shard } from './document.ts'
 import { FilesWriter } from './files-writer.ts'
 import { withoutCompression } from './formats.ts'
@@ -30,8 +31,11 @@ export interface KeptWriter {
   readonly path: string
   /** What the caller should report: where the output is not quite like the input. */
   readonly note: string | undefined
-  /** Ascending positions. `shard` is the next one of the same file; without it, the one the writer was opened for. */
-  writeKept(positions: Iterable<number>, shard?: Shard): Promise<Written>
+  /**
+   * Ascending positions. `shard` is the next one of the same file; without it, the one the writer was opened for.
+   * `cuts`: what is left out of the texts of some.
+   */
+  writeKept(positions: Iterable<number>, shard?: Shard, cuts?: Cuts): Promise<Written>
   /** Everything is on the disk, under its name. */
   close(): Promise<void>
   /** Leaves nothing behind. After `close` it does nothing. */
@@ -70,7 +74,7 @@ async function openFormat(
   const output = await openOutput(path, compression, shard.file)
   if (shard.format === 'parquet') {
     const { RowsWriter } = await import('./parquet-writer.ts')
-    return RowsWriter.open(shard, output)
+    return RowsWriter.open(shard, output, options)
   }
   const isCsv = shard.format === 'csv' || shard.format === 'tsv'
   const copy = isCsv ? recordsCopier(options) : linesCopier(options)
@@ -78,7 +82,12 @@ async function openFormat(
 }
 
 /** Copies the kept documents of one shard of a file to its output. */
-export type CopyKept = (output: AtomicFile, kept: KeptPositions, shard: Shard) => Promise<Written>
+export type CopyKept = (
+  output: AtomicFile,
+  kept: KeptPositions,
+  shard: Shard,
+  cuts: Cuts,
+) => Promise<Written>
 
 class CopyWriter implements KeptWriter {
   readonly note: string | undefined
@@ -97,10 +106,14 @@ class CopyWriter implements KeptWriter {
     return this.#output.path
   }
 
-  async writeKept(positions: Iterable<number>, shard: Shard = this.#shard): Promise<Written> {
+  async writeKept(
+    positions: Iterable<number>,
+    shard: Shard = this.#shard,
+    cuts: Cuts = NO_CUTS,
+  ): Promise<Written> {
     try {
       const kept = new KeptPositions(positions)
-      const written = await this.#copy(this.#output, kept, shard)
+      const written = await this.#copy(this.#output, kept, shard, cuts)
       kept.requireDone(shard.path)
       return written
     } catch (error) {

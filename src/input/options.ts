@@ -135,6 +135,7 @@ export const readingOptions = v.strictObject({
 
 export const writingOptions = v.strictObject({
   directory: text('Where outputs are written, under the names of the inputs.'),
+  fields: v.optional(fields, {}),
   lineBytesMax: v.optional(whole(16, 512 * MEBIBYTE, 'As it was when reading.'), 64 * MEBIBYTE),
   hasQuotes: v.optional(flag('As it was when reading.'), true),
 })

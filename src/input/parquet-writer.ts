@@ -18,9 +18,12 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
 import type { AtomicFile } from '../platform/atomic-file.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { type Cuts, cutRow, NO_CUTS } from './cut-text.ts'
 import type { Shard } from './document.ts'
 import { KeptPositions } from './kept-positions.ts'
+import { type Field, fieldNamed } from './make-document.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
+import type { WritingOptions } from './options.ts'
 import { decompressors, groupStarts, openParquet, topNames } from './parquet-file.ts'
 import { physical, readRows, type Row } from './parquet-rows.ts'
 
@@ -28,6 +31,7 @@ export class RowsWriter implements KeptWriter {
   readonly note = undefined
   readonly #shard: Shard
   readonly #output: AtomicFile
+  readonly #field: Field
   readonly #bytes = new ByteWriter()
   readonly #writer: ParquetWriter
   readonly #schema: SchemaElement[]
@@ -38,7 +42,9 @@ export class RowsWriter implements KeptWriter {
     output: AtomicFile,
     metadata: FileMetaData,
     decompressors: Compressors,
+    { fields }: WritingOptions,
   ) {
+    this.#field = fieldNamed(fields.text)
     this.#shard = shard
     this.#output = output
     this.#decompressors = decompressors
@@ -55,11 +61,15 @@ export class RowsWriter implements KeptWriter {
     })
   }
 
-  static async open(shard: Shard, output: AtomicFile): Promise<RowsWriter> {
+  static async open(
+    shard: Shard,
+    output: AtomicFile,
+    options: WritingOptions,
+  ): Promise<RowsWriter> {
     try {
       const { input, metadata } = await openParquet(shard)
       input.close()
-      return new RowsWriter(shard, output, metadata, await decompressors())
+      return new RowsWriter(shard, output, metadata, await decompressors(), options)
     } catch (error) {
       await output.abort()
       throw asFailure(shard, error)
@@ -70,9 +80,13 @@ export class RowsWriter implements KeptWriter {
     return this.#output.path
   }
 
-  async writeKept(positions: Iterable<number>, shard: Shard = this.#shard): Promise<Written> {
+  async writeKept(
+    positions: Iterable<number>,
+    shard: Shard = this.#shard,
+    cuts: Cuts = NO_CUTS,
+  ): Promise<Written> {
     try {
-      return await this.#copyRows(new KeptPositions(positions), shard)
+      return await this.#copyRows(new KeptPositions(positions), shard, cuts)
     } catch (error) {
       await this.#output.abort()
       throw asFailure(shard, error)
@@ -95,7 +109,7 @@ export class RowsWriter implements KeptWriter {
     await this.#output.abort()
   }
 
-  async #copyRows(kept: KeptPositions, shard: Shard): Promise<Written> {
+  async #copyRows(kept: KeptPositions, shard: Shard, cuts: Cuts): Promise<Written> {
     const parquet = await openParquet(shard)
     const before = this.#bytes.offset
     let documents = 0
@@ -109,7 +123,11 @@ export class RowsWriter implements KeptWriter {
         if (wanted.length === 0) continue
         const columns = topNames(parquet.metadata.schema)
         const rows = await readRows(parquet, columns, start, end, this.#decompressors)
-        this.#writeRows(wanted.map((row) => rows[row] ?? []))
+        const written = wanted.map((at) => {
+          const [row, spans] = [rows[at] ?? [], cuts.get(start - first + at)]
+          return spans ? cutRow(row, columns, this.#field, spans) : row
+        })
+        this.#writeRows(written)
         await this.#flush()
         documents += wanted.length
       }

@@ -1,30 +1,47 @@
-/** Copies the records of CSV and TSV that are kept, byte for byte, behind the header of their file. */
+/** Copies the records of CSV and TSV that are kept, byte for byte but for texts that are cut, behind the header of their file. */
 
+import { cutRecord } from './cut-text.ts'
 import { notThere } from './kept-positions.ts'
 import type { CopyKept } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
-import { ShardRecords } from './shard-records.ts'
+import { delimiterOf, ShardRecords } from './shard-records.ts'
 
 const NEWLINE = Buffer.from('\n')
 
 export function recordsCopier(options: WritingOptions): CopyKept {
+  const { hasQuotes, fields } = options
   let hasHeader = false
-  return async (output, kept, shard) => {
+  return async (output, kept, shard, cuts) => {
+    const delimiter = delimiterOf(shard)
+    let column = -1
     const written = { documents: 0, bytes: 0 }
     let position = -1
     for await (const scanner of new ShardRecords(shard, options).scan()) {
       while (scanner.next()) {
         const at = position++
+        if (at < 0) column = scanner.parser.fields.indexOf(fields.text)
         if (at < 0 ? hasHeader : !kept.has(at)) continue
         if (scanner.parser.problem?.reason === 'too-long') throw notThere(at, shard.path)
-        await output.write(scanner.bytes)
+        const spans = cuts.get(at)
+        const bytes = spans
+          ? withReturn(
+              cutRecord(scanner.parser.fields, column, spans, { delimiter, hasQuotes }),
+              scanner.bytes,
+            )
+          : scanner.bytes
+        await output.write(bytes)
         await output.write(NEWLINE)
         if (at >= 0) written.documents++
         else hasHeader = true
-        written.bytes += scanner.bytes.length + 1
+        written.bytes += bytes.length + 1
       }
       if (kept.isDone && hasHeader) break
     }
     return written
   }
+}
+
+/** With the carriage return that the original ended with. */
+function withReturn(record: string, original: Buffer): Buffer {
+  return Buffer.from(original.at(-1) === 13 ? `${record}\r` : record)
 }

@@ -101,12 +101,16 @@ export class RecordScanner {
   }
 }
 
+export function delimiterOf({ format }: Shard): string {
+  return format === 'tsv' ? '\t' : ','
+}
+
 export class ShardRecords {
   readonly #lines: ShardLines
   readonly #scanner: RecordScanner
 
   constructor(shard: Shard, options: { lineBytesMax: number; hasQuotes: boolean }) {
-    const delimiter = shard.format === 'tsv' ? '\t' : ','
+    const delimiter = delimiterOf(shard)
     this.#lines = new ShardLines(shard, options.lineBytesMax)
     this.#scanner = new RecordScanner(delimiter, options.hasQuotes, options.lineBytesMax)
   }

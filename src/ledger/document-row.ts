@@ -49,6 +49,8 @@ export interface DocumentRow {
   readonly vetoes?: readonly RowVeto[]
   /** Of what was found by containment: `similarity` is the share of this document, and `spans` are its own. */
   readonly containment?: RowContainment
+  /** Its `spans` are cut from its text, or all of it is dropped, because these have them: keys in hex, and their texts. */
+  readonly cutFor?: readonly CutFor[]
   readonly supersededBy?: string
   readonly supersedes?: readonly string[]
   readonly possibleMiss?: true
@@ -61,6 +63,9 @@ export interface RowVeto {
   readonly b: readonly string[]
 }
 
+/** A document that has what another one lost: its key, in hex, and the digest of its text at that time. */
+export type CutFor = readonly [of: string, digest: Bytes]
+
 /** How much of the other document is in this one, and where in the other: bytes of its text. */
 export interface RowContainment {
   readonly shareOfOther: number
@@ -69,7 +74,10 @@ export interface RowContainment {
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Rows of this method end with share (8), number of spans (4), start and end (6 each) of the other document. */
+/**
+ * Rows of this method end with share (8), number of spans (4), start and end (6 each) of the other document, number of
+ * documents that it was cut for (2), key and digest (16 each) of those.
+ */
 const CONTAINMENT = 'containment'
 const FORMAT_WITHOUT_TIME = 0x20
 const FORMAT = 0x30
@@ -207,7 +215,7 @@ function writeLinks(to: RowWriter, row: DocumentRow): number {
   return flags
 }
 
-function writeContainment(to: RowWriter, { containment }: DocumentRow): void {
+function writeContainment(to: RowWriter, { containment, cutFor = [] }: DocumentRow): void {
   const { shareOfOther, spansOfOther } = containment ?? { shareOfOther: 0, spansOfOther: [] }
   to.double(shareOfOther)
   to.number(spansOfOther.length, 4)
@@ -215,12 +223,19 @@ function writeContainment(to: RowWriter, { containment }: DocumentRow): void {
     to.number(start, 6)
     to.number(end, 6)
   }
+  to.number(cutFor.length, 2)
+  for (const [of, digest] of cutFor) {
+    to.key(of)
+    to.bytes(digest)
+  }
 }
 
-function readContainment(from: RowReader): RowContainment {
+function readContainment(from: RowReader, row: Writable<DocumentRow>): void {
   const shareOfOther = from.double()
   const spansOfOther = from.list(from.number(4), () => [from.number(6), from.number(6)] as const)
-  return { shareOfOther, spansOfOther }
+  const cutFor = from.list(from.number(2), () => [from.key(), from.bytes(KEY)] as const)
+  row.containment = { shareOfOther, spansOfOther }
+  if (cutFor.length > 0) row.cutFor = cutFor
 }
 
 function shortened({ guard, a, b }: RowVeto): RowVeto {
@@ -262,7 +277,7 @@ function decodeRow(from: RowReader): DocumentRow {
   }
   readWhatIs(from, row, flags)
   readLinks(from, row, flags)
-  if (row.method === CONTAINMENT) row.containment = readContainment(from)
+  if (row.method === CONTAINMENT) readContainment(from, row)
   return row
 }
 

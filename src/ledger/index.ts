@@ -5,6 +5,7 @@ export type { Ledger } from './ledger.ts'
 export {
   type DocumentRow,
   type Rank,
+  type CutFor,
   type RowContainment,
   type RowVeto,
   type Writable,

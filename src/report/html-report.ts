@@ -124,6 +124,7 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
           ${documents.superseding > 0 && line('… superseding', documents.superseding, 'of the kept: replaced a worse copy')}
           ${documents.possibleMisses > 0 && line('… possible misses', documents.possibleMisses, 'of the kept: full buckets were skipped, so a duplicate may remain')}
           ${line('Linked', documents.linked, 'in the output too; similar to another document')}
+          ${documents.cut > 0 && line('… cut', documents.cut, 'of the linked: written without passages that other documents have')}
           ${line('Dropped', documents.dropped, `left out: ${percent(duplicationRate)} of all`)}
           ${documents.repeated > 0 && line('… repeated', documents.repeated, 'of the dropped: same id and text again')}
           ${documents.superseded > 0 && line('… superseded', documents.superseded, 'of the dropped: replaced by a better copy later')}

@@ -102,6 +102,8 @@ export interface Report {
     readonly kept: number
     readonly dropped: number
     readonly linked: number
+    /** Of the linked: kept without passages that other documents have. */
+    readonly cut: number
     /** Of the dropped: replaced by a better copy that came later. */
     readonly superseded: number
     /** Of the kept: replaced a worse copy that was there. */
@@ -114,7 +116,7 @@ export interface Report {
     /** Of the kept: full buckets were passed over, so a duplicate may have been missed. */
     readonly possibleMisses: number
   }
-  /** Of texts in UTF-8. What is linked is kept. */
+  /** Of texts in UTF-8. What is linked is kept, but for what is cut from it. */
   readonly bytes: { readonly in: number; readonly kept: number; readonly saved: number }
   /** Dropped by in, from 0 to 1. */
   readonly duplicationRate: number
@@ -204,6 +206,7 @@ type Figures = Pick<Report, 'documents' | 'bytes' | 'duplicationRate' | 'methods
 function figuresOf(summary: Summary): Figures {
   const { documents, kept, dropped, linked, superseded, superseding, repeated } = summary
   const { supersededEarlier, rejected, possibleMisses, bytes, bytesDropped } = summary
+  const { cut, bytesCut } = summary
   const methods = [
     'exact',
     'canonical',
@@ -220,6 +223,7 @@ function figuresOf(summary: Summary): Figures {
       kept,
       dropped,
       linked,
+      cut,
       superseded,
       superseding,
       supersededEarlier,
@@ -227,7 +231,7 @@ function figuresOf(summary: Summary): Figures {
       rejected,
       possibleMisses,
     },
-    bytes: { in: bytes, kept: bytes - bytesDropped, saved: bytesDropped },
+    bytes: { in: bytes, kept: bytes - bytesDropped - bytesCut, saved: bytesDropped + bytesCut },
     duplicationRate: documents === 0 ? 0 : dropped / documents,
     methods: methods.map((method) => ({
       method,

@@ -21,11 +21,15 @@ const SOURCES_TOLD = 10
 
 export function summaryText(summary: Summary, published: Published): string {
   const { documents, kept, linked, dropped, rejected, bytes, bytesDropped } = summary
+  const { cut, bytesCut } = summary
   const rows = [
     ['documents', count(documents), size(bytes)],
-    ['kept', paint('bold', count(kept + linked)), size(bytes - bytesDropped)],
+    ['kept', paint('bold', count(kept + linked)), size(bytes - bytesDropped - bytesCut)],
     ...(linked > 0
       ? [['linked', count(linked), 'of those kept: similar to another document']]
+      : []),
+    ...(cut > 0
+      ? [['cut', count(cut), `of those linked: ${size(bytesCut)} is in other documents`]]
       : []),
     ['dropped', count(dropped), `${percent(dropped, documents)}  ${methods(summary)}`.trimEnd()],
     ...extras(summary),

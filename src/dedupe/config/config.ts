@@ -120,8 +120,8 @@ const containment = v.strictObject({
   min: v.optional(share('Minimum share of either document that is in the other.'), CONTAINMENT_MIN),
   action: v.optional(
     oneOf(
-      ['link', 'drop'],
-      'link: keep both, and list them in duplicates.jsonl. drop: leave out what is contained in a kept document.',
+      ['link', 'drop', 'cut'],
+      'link: keep both, and list them in duplicates.jsonl. drop: leave out what is contained in a kept document. cut: keep a document without the passages that a kept document has.',
     ),
     'link',
   ),

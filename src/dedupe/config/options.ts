@@ -75,9 +75,10 @@ interface ContainmentStep {
   readonly min?: number | undefined
   /**
    * `link`: both are kept, and listed. `drop`: a document is left out if this share of it is in one that is kept; one
-   * that contains another is listed. Default: `link`.
+   * that contains another is listed. `cut`: of two that share passages, the one decided later is kept without them, or
+   * left out if nothing else is in it. Default: `link`.
    */
-  readonly action?: 'link' | 'drop' | undefined
+  readonly action?: 'link' | 'drop' | 'cut' | undefined
 }
 
 interface SemanticStep {

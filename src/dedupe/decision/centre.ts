@@ -2,6 +2,7 @@
 
 import { concat, equalBytes } from '../../platform/bytes.ts'
 import { cell, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
+import type { CutSpans } from '../../input/index.ts'
 import type { Centre } from './centre-row.ts'
 import { containmentProbe } from './containment.ts'
 import type { Engine, NearProbe } from './engine.ts'
@@ -14,12 +15,14 @@ export function* keepCentre(
   document: PreparedDocument,
   key: Buffer,
   standsForMeaning: boolean,
+  cut: CutSpans,
 ): Transaction<Centre> {
   const { simhash, chunks: passages } = engine.config
   scope.write(cell(forms, document.form), concat(document.digest, key))
   const [probe] = engine.probesOf(document)
   const near = probe && (yield* keepNear(scope, engine, probe, key))
-  const isContainable = near && (yield* keepContainable(scope, engine, document, key, near))
+  const isContainable =
+    near && (yield* keepContainable(scope, engine, document, { key, near, cut }))
   let simhashRow: readonly [Buffer, Buffer] | undefined
   if (simhash.enabled && document.simhash) {
     const row = scope.id()
@@ -52,12 +55,15 @@ function* keepContainable(
   scope: Scope,
   { containment }: Engine,
   document: PreparedDocument,
-  key: Buffer,
-  [partition, row]: readonly [Buffer, Buffer],
+  {
+    key,
+    near: [partition, row],
+    cut,
+  }: { key: Buffer; near: readonly [Buffer, Buffer]; cut: CutSpans },
 ): Transaction<boolean> {
-  const probe = containment && containmentProbe(containment, document)
+  const probe = containment && containmentProbe(containment, document, cut)
   if (!probe) return false
-  yield* containment.insert(scope, row, probe, { key, partition })
+  yield* containment.insert(scope, row, probe, { key, partition, cut })
   return true
 }
 

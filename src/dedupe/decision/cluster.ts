@@ -41,6 +41,15 @@ export function isLeftBehind(row: DocumentRow, centre: DocumentRow | undefined):
   return centre === undefined || !equalBytes(centre.digest, row.centreDigest)
 }
 
+/** Whether those that a document was cut for still have the text that it was cut for. */
+export function* isStillCut({ cutFor = [] }: DocumentRow): Transaction<boolean> {
+  for (const [of, digest] of cutFor) {
+    const [other] = yield* read(cell(documents, fromHex(of)))
+    if (!other || !equalBytes(other.digest, digest)) return false
+  }
+  return true
+}
+
 /** The cluster around a text that is no more. Returns how many have no kept copy now. */
 export function* dissolve(scope: Scope, key: Buffer): Transaction<number> {
   const place = cell(clusters, key)
@@ -51,10 +60,14 @@ export function* dissolve(scope: Scope, key: Buffer): Transaction<number> {
   return cluster.survivor === hex(key) ? cluster.size - 1 : 0
 }
 
-/** Duplicates of texts that are no more: given again, they are re-evaluated. */
+/** Duplicates of texts that are no more, and what was cut for such: given again, they are re-evaluated. */
 export async function* orphansOf(backend: Backend): AsyncGenerator<Named> {
   for await (const { value: row } of backend.scan(documents)) {
     const isOut = row.action === 'drop' || row.action === 'superseded'
+    if (row.cutFor && !(await backend.read(() => isStillCut(row)))) {
+      yield named(row)
+      continue
+    }
     if (!isOut || row.cluster === undefined) continue
     const centre = await backend.read(rowAt, fromHex(row.cluster))
     if (isLeftBehind(row, centre)) yield named(row)

@@ -15,7 +15,7 @@ import {
 } from '../../ledger/index.ts'
 import { keepCentre, removeCentre } from './centre.ts'
 import { type FoundContained, rowOf } from './containment.ts'
-import { dissolve, isLeftBehind, leaveCluster } from './cluster.ts'
+import { dissolve, isLeftBehind, isStillCut, leaveCluster } from './cluster.ts'
 import { type Decision, isMethod, type Named, type Span } from './decision.ts'
 import { decodeCentre, encodeCentre } from './centre-row.ts'
 import type { Engine } from './engine.ts'
@@ -107,7 +107,9 @@ export function* decideDocument(
 }
 
 /** Whether a decision still holds: a duplicate of a text that is no more is re-evaluated. */
-function* holds({ cluster, ...row }: DocumentRow): Transaction<boolean> {
+function* holds(row: DocumentRow): Transaction<boolean> {
+  const { cluster } = row
+  if (row.cutFor && !(yield* isStillCut(row))) return false
   if (cluster === undefined) return true
   const [centre] = yield* read(cell(documents, fromHex(cluster)))
   return !isLeftBehind(row, centre)
@@ -115,10 +117,11 @@ function* holds({ cluster, ...row }: DocumentRow): Transaction<boolean> {
 
 /** The same document twice: once is enough. */
 function repeated(known: Decision): Decision {
+  const { cut: _cut, ...others } = known
   const { id, source } = known
   const method = known.action === 'drop' ? known.method : undefined
   const of = known.of ?? { id, source }
-  return { ...known, action: 'drop', method: method ?? 'exact', of, isRepeated: true }
+  return { ...others, action: 'drop', method: method ?? 'exact', of, isRepeated: true }
 }
 
 /** What it would be, without a trace. */
@@ -142,16 +145,9 @@ function actionOf({ method }: Match, { config }: Engine): 'drop' | 'link' {
   return method === 'containment' ? 'drop' : config[method].action
 }
 
-function containedIn({
-  of,
-  spans,
-  shareOfOther,
-  spansOfOther,
-}: FoundContained): Pick<Decision, 'spans' | 'containment'> {
-  return {
-    spans: spans.map(({ start, end }) => ({ start, end, of })),
-    containment: { shareOfOther, spansOfOther },
-  }
+function containedIn(found: FoundContained): Pick<Decision, 'spans' | 'containment'> {
+  const { spans, shareOfOther, spansOfOther } = found
+  return { spans, containment: { shareOfOther, spansOfOther } }
 }
 
 interface ClusterFound {
@@ -183,7 +179,10 @@ function* begin(
   engine: Engine,
 ): Transaction<Decided> {
   const decision = beginning(document, found)
-  const centre = encodeCentre(yield* keepCentre(scope, engine, document, key, standsFor(found)))
+  const { cutFor, spans: passages = [] } = found.contained ?? {}
+  const cut = cutFor ? passages.map(({ start, end }) => [start, end] as const) : []
+  const own = yield* keepCentre(scope, engine, document, key, standsFor(found), cut)
+  const centre = encodeCentre(own)
   if (decision.action === 'keep') return { decision, row: { centre } }
   const spans = found.spans.map(({ start, end, key: other }) => [start, end, other] as const)
   return {
@@ -214,9 +213,9 @@ function standsFor({ like }: Found): boolean {
 function beginning(document: Named, { spans, like, contained }: Found): Decision {
   const [first] = spans
   if (contained) {
-    const { of, share: similarity } = contained
+    const { of, share: similarity, cutFor } = contained
     const why = { method: 'containment', of, similarity, ...containedIn(contained) } as const
-    return decisionOf(document, 'link', why)
+    return decisionOf(document, 'link', cutFor ? { ...why, cut: true } : why)
   }
   if (like) return decisionOf(document, 'link', { ...like, spans })
   if (!first) return decisionOf(document, 'keep')
@@ -239,6 +238,8 @@ function* join(
   const wins =
     action === 'drop' &&
     method !== 'containment' &&
+    // Others may have lost what is in the survivor.
+    !engine.cuts &&
     survivorRow !== undefined &&
     (engine.prefer
       ? engine.prefer(rankedOf(document), rankedOf(survivorRow)) < 0
@@ -286,7 +287,7 @@ function rankedOf({ id, source, bytes, time, quality, type }: Ranked): Ranked {
 
 /** A decision that was made before, as its row has it. */
 function* knownDecision(row: DocumentRow): Transaction<Decision> {
-  const { cluster, like, supersededBy, method, similarity, vetoes, containment, spans } = row
+  const { cluster, like, supersededBy, method, similarity, vetoes, containment, cutFor } = row
   const action = row.action === 'superseded' ? 'drop' : row.action
   const found = cluster === undefined ? undefined : yield* clusterOf(fromHex(cluster))
   const ofKey = (action === 'link' && like) || supersededBy
@@ -299,18 +300,24 @@ function* knownDecision(row: DocumentRow): Transaction<Decision> {
     similarity,
     cluster,
     vetoes,
-    ...(containment && of && knownContainment(containment, spans, named(of))),
+    ...(containment && of && (yield* knownContainment(containment, row, named(of)))),
+    ...(cutFor && action === 'link' && { cut: true }),
   })
   return { ...decision, isKnown: true }
 }
 
-function knownContainment(
+function* knownContainment(
   { shareOfOther, spansOfOther }: RowContainment,
-  spans: DocumentRow['spans'],
+  row: DocumentRow,
   of: Named,
-): Pick<Decision, 'spans' | 'containment'> {
+): Transaction<Pick<Decision, 'spans' | 'containment'>> {
+  const spans: Span[] = []
+  for (const [start, end, key] of row.spans ?? []) {
+    const [other] = yield* glance(cell(documents, fromHex(key)))
+    spans.push({ start, end, of: other ? named(other) : of })
+  }
   return {
-    spans: (spans ?? []).map(([start, end]) => ({ start, end, of })),
+    spans,
     containment: {
       shareOfOther,
       spansOfOther: spansOfOther.map(([start, end]) => ({ start, end })),
@@ -325,7 +332,7 @@ function decisionOf(
   why: { readonly [K in keyof Decision]?: Decision[K] | undefined } = {},
 ): Decision {
   const { method, of, representative, similarity, threshold, cluster, spans, supersedes } = why
-  const { vetoes, containment } = why
+  const { vetoes, containment, cut } = why
   const decision: Writable<Decision> = { id, source, action }
   if (method !== undefined) decision.method = method
   if (of !== undefined) decision.of = of
@@ -336,6 +343,7 @@ function decisionOf(
   if (cluster !== undefined) decision.cluster = cluster
   if (spans !== undefined && spans.length > 0) decision.spans = spans.map(spanOf)
   if (containment !== undefined) decision.containment = containment
+  if (cut !== undefined) decision.cut = cut
   if (supersedes !== undefined) decision.supersedes = supersedes
   return decision
 }

@@ -59,6 +59,8 @@ export interface Decision {
   readonly spans?: readonly Span[]
   /** Found by containment: `similarity` is the share of this document that is in the other, and `spans` are where. */
   readonly containment?: DecidedContainment
+  /** It is kept without its `spans`: what is left of its text is written. */
+  readonly cut?: true
   /** Documents that were kept until this better copy came. */
   readonly supersedes?: readonly Named[]
   /** This very document was decided about before, and nothing has changed. */

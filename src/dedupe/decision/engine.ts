@@ -96,7 +96,7 @@ export class Engine {
     const { candidatesMax, bucketMax } = config.near
     const limits = { serial, candidatesMax, bucketMax }
     this.config = config
-    this.containment = containmentOf(config, serial)
+    this.containment = containmentOf(config, serial, prefer)
     this.settings = nearSettingsOf(config)
     const { similarityMin, slots } = this.settings
     const scheme = new TextScheme(slots, this.settings)
@@ -109,6 +109,11 @@ export class Engine {
     const cosineMin = cosineFromBits(config.simhash.distanceMax, SIMHASH_BITS)
     this.simhash = new Matcher(simhashIndex, bits, keyCodec, { similarityMin: cosineMin })
     this.meanings = new MatchIndex(meanings, meaningLayout(), limits)
+  }
+
+  /** Whether documents are kept without what others have. */
+  get cuts(): boolean {
+    return this.containment !== undefined && this.config.containment.action === 'cut'
   }
 
   get #indexes(): readonly Pick<MatchIndex<never>, 'load' | 'keepSnapshot' | 'invalidate'>[] {

@@ -11,17 +11,18 @@ import {
 } from '../../backends/index.ts'
 import type { Veto } from '../../compare/index.ts'
 import type { Hit } from '../../match/index.ts'
-import { type FoundContained, findContained } from './containment.ts'
-import type { Method, Named, Span } from './decision.ts'
+import {
+  cutBy,
+  type FoundContained,
+  findContained,
+  type FoundSpan,
+  isWhole,
+} from './containment.ts'
+import type { Method, Named } from './decision.ts'
 import type { Engine, NearProbe } from './engine.ts'
 import { fromHex, hex, named } from '../names.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
 import { chunks, documents, forms } from '../rows.ts'
-
-/** With the key of the other document, in hex. */
-export interface FoundSpan extends Span {
-  readonly key: string
-}
 
 export interface Match {
   readonly method: Exclude<Method, 'chunk' | 'semantic'>
@@ -149,13 +150,20 @@ function* lookForContainment(
   const { min: threshold, action } = config.containment
   const { found: all, passedOver } = yield* findContained(containment, document, self, scope)
   const found = { ...before, possibleMiss: before.possibleMiss || passedOver > 0 }
-  const [first] = all
-  if (!first) return yield* lookForMeaning(document, self, engine, scope, found)
-  const [most = first] = all.toSorted((one, other) => other.share - one.share)
-  if (action !== 'drop' || most.share < threshold) return { ...found, contained: first }
+  const [first] = all.map(({ one }) => one)
+  const most = action === 'cut' ? cutBy(all) : all.map(({ one }) => one).toSorted(byShare)[0]
+  if (!first || !most) return yield* lookForMeaning(document, self, engine, scope, found)
+  const isDropped = action === 'cut' ? isWhole(document, most) : most.share >= threshold
+  if (action === 'link' || !isDropped) {
+    return { ...found, contained: action === 'cut' ? most : first }
+  }
   const { key: centre, share: similarity } = most
   const match = { method: 'containment', centre, similarity, threshold, contained: most } as const
   return { ...found, match }
+}
+
+function byShare(one: FoundContained, other: FoundContained): number {
+  return other.share - one.share
 }
 
 /** What is a duplicate of nothing may still mean the same as something. */

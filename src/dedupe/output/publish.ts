@@ -10,11 +10,17 @@ import { join } from 'node:path'
 import type { Backend } from '../../backends/index.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type KeptWriter, openWriter, type ReadingInput, type Shard } from '../../input/index.ts'
+import {
+  type Cuts,
+  type KeptWriter,
+  openWriter,
+  type ReadingInput,
+  type Shard,
+} from '../../input/index.ts'
 import { removeLeftovers } from './leftovers.ts'
 import { outputLines, requireNoLinks } from './output-names.ts'
 import type { RowVeto } from '../../ledger/index.ts'
-import type { Outcome } from '../phases/outcome.ts'
+import { isCut, type Outcome } from '../phases/outcome.ts'
 import { OUTPUTS_FILE, recordPath } from './records.ts'
 import { rejectsIn } from '../phases/rejects.ts'
 import type { RunRow } from '../runs.ts'
@@ -31,6 +37,8 @@ export interface DuplicateLine {
   readonly of?: { readonly id: string; readonly source: string }
   readonly representative?: { readonly id: string; readonly source: string }
   readonly cluster?: string
+  /** It is written without its `spans`. */
+  readonly cut?: true
   /** Similar to `of`, but not the same: what differs. */
   readonly vetoes?: readonly RowVeto[]
   readonly spans?: DuplicateSpan[]
@@ -57,15 +65,15 @@ export async function publish(
   before: () => Promise<void>,
 ): Promise<Published> {
   const directory = join(run.out, 'kept')
-  const positions = async ({ index }: Shard) => {
+  const keptOf = async ({ index }: Shard) => {
     await before()
-    return outcome.kept(index)
+    return { positions: outcome.kept(index), cuts: outcome.cuts(index) }
   }
   await requireNoLinks(run.out, run.shards)
   await removeLeftovers(run.out, run.shards, run.id)
   const record = (name: string) => recordPath(run.out, run.id, name)
   await writeLines(record(OUTPUTS_FILE), outputLines(run))
-  const published = await writeKept(run.shards, directory, positions, run.reading)
+  const published = await writeKept(run.shards, directory, keptOf, run.reading)
   await before()
   await writeLines(record('duplicates.jsonl'), duplicatesOf(backend, run, outcome))
   await writeLines(record('rejects.jsonl'), rejectsOf(backend, run))
@@ -73,17 +81,25 @@ export async function publish(
   return published
 }
 
+/** What is written of a shard. */
+export interface KeptOfShard {
+  /** In ascending order. */
+  readonly positions: readonly number[]
+  readonly cuts: Cuts
+}
+
 export async function writeKept(
   shards: readonly Shard[],
   directory: string,
-  positionsOf: (shard: Shard) => Promise<readonly number[]>,
-  { lineBytesMax, hasQuotes }: ReadingInput = {},
+  keptOf: (shard: Shard) => Promise<KeptOfShard>,
+  { lineBytesMax, hasQuotes, fields }: ReadingInput = {},
 ): Promise<Published> {
   // Positions are those that reading gave, so what makes them must be the same.
   const options = {
     directory,
     ...(lineBytesMax !== undefined && { lineBytesMax }),
     ...(hasQuotes !== undefined && { hasQuotes }),
+    ...(fields !== undefined && { fields }),
   }
   const notes: string[] = []
   const files: string[] = []
@@ -97,7 +113,7 @@ export async function writeKept(
   try {
     for (const shard of shards) {
       const isSameFile = last?.file === shard.file && shard.format !== 'files'
-      const positions = await positionsOf(shard)
+      const { positions, cuts } = await keptOf(shard)
       if (!isSameFile) {
         await finish()
         writer = undefined
@@ -107,7 +123,7 @@ export async function writeKept(
         })
       }
       last = shard
-      await writer?.writeKept(positions, shard)
+      await writer?.writeKept(positions, shard, cuts)
     }
     await finish()
     return { files: [...new Set(files)], notes: [...new Set(notes)] }
@@ -159,6 +175,7 @@ function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
     ...(of && { of }),
     ...(centre && { representative: centre }),
     ...(cluster && { cluster }),
+    ...(isCut(row) && { cut: true }),
     ...(vetoes && { vetoes }),
     ...(spans && { spans: spans.map(spanOf) }),
     ...(containment && {

@@ -14,7 +14,7 @@ import {
 import { ClusterCounter, type ClusterSample } from './cluster-sizes.ts'
 import type { Decision, Method, Named } from '../decision/decision.ts'
 import { type Line, linesOf } from '../output/lines.ts'
-import type { Outcome } from './outcome.ts'
+import { isCut, type Outcome } from './outcome.ts'
 import { rejectsIn } from './rejects.ts'
 import { UNRANKED } from '../decision/rank.ts'
 import type { BatchEntry, DocumentRow } from '../rows.ts'
@@ -68,6 +68,9 @@ export interface Summary {
   orphaned: number
   bytes: number
   bytesDropped: number
+  /** Documents that are kept without passages that others have, by containment.action cut: they are linked. */
+  cut: number
+  bytesCut: number
   possibleMisses: number
   /** For each rule of `keep`: documents without the value that it compares (`newest`, `quality`). */
   readonly unranked: number[]
@@ -164,6 +167,8 @@ export class Counting {
     orphaned: 0,
     bytes: 0,
     bytesDropped: 0,
+    cut: 0,
+    bytesCut: 0,
     possibleMisses: 0,
     unranked: [],
     droppedByMethod: {},
@@ -203,7 +208,7 @@ export class Counting {
   /** A decision that is kept in no row. */
   addDecision(decision: Decision, bytes: number): void {
     const { of, representative: centre, method, similarity, spans, ...others } = decision
-    const { containment: _containment, ...rest } = others
+    const { containment: _containment, cut, ...rest } = others
     const places = spans?.map(({ start, end }) => [start, end, ''] as const)
     const row = {
       ...rest,
@@ -215,6 +220,7 @@ export class Counting {
       rank: [],
       supersedes: [],
       ...(places && { spans: places }),
+      ...(cut && { cutFor: [] }),
     }
     const entry = { position: 0, key: EMPTY, isRepeated: false }
     this.add({ shard: 0, entry, row, of, centre: centre ?? of, method, similarity })
@@ -249,6 +255,10 @@ export class Counting {
     if (method && isDropped) addTo(sum.droppedByMethod, method)
     if (method && row.action === 'link') addTo(sum.linkedByMethod, method)
     if (of && isDropped) this.#survivals.add(row.source, of.source)
+    if (isCut(row)) {
+      sum.cut++
+      sum.bytesCut += bytesOf(row.spans ?? [])
+    }
     this.#addCollision(line)
     this.#addPassages(line)
   }
@@ -268,7 +278,7 @@ export class Counting {
 
   #addPassages({ row, centre, method }: Line): void {
     if (!row.spans || method === 'containment') return
-    const bytes = row.spans.reduce((sum, [start, end]) => sum + end - start, 0)
+    const bytes = bytesOf(row.spans)
     const { passages } = this.#sum
     passages.documents++
     passages.spans += row.spans.length
@@ -281,6 +291,10 @@ export class Counting {
 
 function addTo(counts: Partial<Record<Method, number>>, method: Method): void {
   counts[method] = (counts[method] ?? 0) + 1
+}
+
+function bytesOf(spans: NonNullable<DocumentRow['spans']>): number {
+  return spans.reduce((sum, [start, end]) => sum + end - start, 0)
 }
 
 function byLikeness(one: PairSample, other: PairSample): number {

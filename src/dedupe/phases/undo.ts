@@ -3,7 +3,7 @@
  * decided by what it kept, unless those are taken back first.
  */
 
-import { type Bytes, endOfPrefix } from '../../platform/bytes.ts'
+import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
@@ -29,6 +29,7 @@ import {
   rejects,
   runPrefix,
 } from '../rows.ts'
+import { listRuns } from '../runs.ts'
 
 const PAGE = 32
 
@@ -43,7 +44,7 @@ export async function documentsOf(backend: Backend, run: string): Promise<Buffer
   return keys.toReversed()
 }
 
-/** Runs that have documents in clusters around a document of this run. */
+/** Runs that have documents in clusters around a document of this run, or cut because of one. */
 export async function reliedOnBy(backend: Backend, run: string): Promise<Set<string>> {
   const others = new Set<string>()
   for (const key of await documentsOf(backend, run)) {
@@ -58,7 +59,21 @@ export async function reliedOnBy(backend: Backend, run: string): Promise<Set<str
       if (member && !isLeftBehind(member, row)) others.add(other)
     }
   }
+  const runs = await listRuns(backend)
+  if (!runs.some(({ config }) => config.containment?.action === 'cut')) return others
+  for await (const { value: row } of backend.scan(documents)) {
+    if (row.run === run || others.has(row.run)) continue
+    if (await isCutFor(backend, row, run)) others.add(row.run)
+  }
   return others
+}
+
+async function isCutFor(backend: Backend, row: DocumentRow, run: string): Promise<boolean> {
+  for (const [of, digest] of row.cutFor ?? []) {
+    const other = await backend.read(findDocument, fromHex(of))
+    if (other?.run === run && equalBytes(other.digest, digest)) return true
+  }
+  return false
 }
 
 /** Returns how many documents were taken back. */
