@@ -1,19 +1,20 @@
 /**
  * Which planted excerpts are found, with which spans; what is found that was never planted; what the index takes on disk
- * and what it costs. One JSON line a case.
+ * and what it costs, by itself and in a corpus job. One JSON line a case.
  *
  * Documents of 2,000 to 50,000 words are in the index, and excerpts of 20, 50 and 100 words are looked up; then the other
  * way round. Words are drawn by Zipf's law from seeds. Unrelated pairs are news articles, where they are at
  * `../shared/data` or where PRESTIGE_DATA says, except those known to be duplicates.
  */
 
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { backendAt, type Backend } from '../src/backends/index.ts'
 import { PassageText } from '../src/compare/index.ts'
+import { openDedupe } from '../src/index.ts'
 import { fingerprintsOf } from '../src/fingerprint/index.ts'
 import { randomWords } from '../src/fingerprint/mix.ts'
 import { ContainmentIndex, nearSpaces, rawCodec, spacesOf } from '../src/match/index.ts'
@@ -210,6 +211,65 @@ function cost(): Figures {
   }
 }
 
+const JOB_BYTES = 20e6
+const JOB_ROUNDS = 3
+
+/** Articles again and again, every so many words replaced, until there are so many bytes. */
+function corpusOf(bytesMin: number, every: number): string {
+  const articles = articlesOf(1000)
+  const lines: string[] = []
+  let bytes = 0
+  for (let copy = 0; bytes < bytesMin; copy++) {
+    for (const { id, text } of articles) {
+      const words = text.split(' ')
+      const changed = words.map((one) => (copy > 0 && next() % every === 0 ? word() : one))
+      const line = JSON.stringify({ id: `${id}/${copy}`, text: changed.join(' ') })
+      lines.push(line)
+      bytes += line.length
+    }
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** What a corpus job costs with containment, by the cost without. */
+async function job(scale: number, every: number, aim: number): Promise<Figures> {
+  const directory = mkdtempSync(join(tmpdir(), 'prestige-containment-'))
+  const file = join(directory, 'in.jsonl')
+  writeFileSync(file, corpusOf(JOB_BYTES * Math.min(1, scale), every))
+  let out = 0
+  const spent = async (enabled: boolean) => {
+    const target = join(directory, String(out++))
+    const began = process.cpuUsage()
+    const deduper = await openDedupe(join(target, 'state'), { containment: { enabled } })
+    const { summary } = await deduper.run({ inputs: [file], out: join(target, 'out') })
+    await deduper.close()
+    const { user, system } = process.cpuUsage(began)
+    rmSync(target, { recursive: true })
+    return { seconds: (user + system) / 1e6, summary }
+  }
+  const rounds: { ratio: number; without: number; with: number }[] = []
+  let counts = {}
+  // The first pair warms up.
+  for (let round = 0; round <= JOB_ROUNDS; round++) {
+    const without = await spent(false)
+    const { seconds, summary } = await spent(true)
+    const { documents, bytes, kept, dropped, linked } = summary
+    counts = { documents, bytes, kept, dropped, linked }
+    const ratio = seconds / without.seconds
+    if (round > 0) rounds.push({ ratio, without: without.seconds, with: seconds })
+  }
+  rmSync(directory, { recursive: true })
+  const median = rounds.toSorted((one, other) => one.ratio - other.ratio)[JOB_ROUNDS >> 1]!
+  return {
+    case: `corpus job, every ${every}th word of a copy changed`,
+    ...counts,
+    cpuSecondsWithout: digits(median.without),
+    cpuSecondsWith: digits(median.with),
+    ratio: digits(median.ratio),
+    isWithin: median.ratio <= aim,
+  }
+}
+
 export async function benchContainment(
   scale: number,
   print: (figures: Figures) => void,
@@ -222,6 +282,9 @@ export async function benchContainment(
   }
   say(await unrelated())
   say(cost())
+  // Near duplicates, which containment is not asked about, and copies that are none any more.
+  say(await job(scale, 100, 1.3))
+  say(await job(scale, 10, 1.3))
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
