@@ -21,6 +21,7 @@ import {
   startRedis,
   startRedisCluster,
 } from './servers/redis.ts'
+import { textOf } from './texts/near-texts.ts'
 
 const WRITER = fileURLToPath(new URL('./children/sharing-writer.mjs', import.meta.url))
 let server: RedisServer
@@ -223,8 +224,7 @@ describe.runIf(redisIsHere())('on a Redis whose memory is full', () => {
       const client = redisClient(full.port)
       let time = Date.now()
       const store = await openStore(full.url, { ...input, clock: () => time })
-      const text = (at: number) =>
-        Array.from({ length: 60 }, (_word, nth) => `word-${at}-${nth}`).join(' ')
+      const text = (at: number) => textOf(at + 1, 60)
       for (let at = 0; at < 20; at++) {
         await store.put(`old ${at}`, text(at % 15), { ttlMs: 1000 })
         await store.put(`kept ${at}`, text(100 + at))

@@ -234,7 +234,7 @@ export const commands = {
     ],
     shared: READS_STORE,
     options: {
-      limit: 'Maximum number of other keys, or of shingles and passages of each kind (default 10).',
+      limit: 'Most other keys, or shingles and passages of each kind (default 10).',
       escaped: ESCAPED,
       text: 'A and B are texts, not files.',
       profile: PROFILE,

@@ -20,7 +20,7 @@ export interface Identified {
 export const PLACEHOLDER = '\ue000'
 
 const RUN = /[\x21-\x7e]+/g
-/** What is longer is data, not the name of a thing. Addresses may be. */
+/** What is longer, and no address, is data: no guard reads it. */
 const IDENTIFIER_MAX = 90
 /** Runs without any of these are words. */
 const SPECIAL = /[0-9_/\\@.:-]/
@@ -61,6 +61,7 @@ export function identifiedIn(text: string): Identified {
     if (!SPECIAL.test(run)) return run
     const core = trimmed(run)
     if (core === '' || !SPECIAL.test(core)) return run
+    if (core.length > IDENTIFIER_MAX && !ADDRESS.test(core)) return ' '
     if (LETTER_BEFORE.test(text.slice(Math.max(0, index - 2), index))) return run
     const before = () => text.slice(Math.max(0, index - 12), index)
     const kind = isVersion(core, before) ? 'version' : kindOf(core)
@@ -101,7 +102,6 @@ const IDENTIFIERS = [SCOPED, FILE, PATH, UUID, HEX, CODE, UNDERSCORED, PACKAGE]
 
 function kindOf(core: string): 'identifier' | 'address' | undefined {
   if (ADDRESSES.some((pattern) => pattern.test(core))) return 'address'
-  if (core.length > IDENTIFIER_MAX) return undefined
   return IDENTIFIERS.some((pattern) => pattern.test(core)) ? 'identifier' : undefined
 }
 
