@@ -18,6 +18,8 @@ export type FactKind = 'number' | 'unit' | 'date' | 'name' | 'version' | 'identi
 
 /** Where the terms around are the same and the one between is not. */
 export function replaced(first: Reading, second: Reading, kind: FactKind): Difference | undefined {
+  const hasSome = ({ terms }: Reading) => terms.some((term) => isKind(term, kind))
+  if (!hasSome(first) || !hasSome(second)) return undefined
   const own = placesOf(first.terms, kind)
   const others = placesOf(second.terms, kind)
   const a: string[] = []
@@ -76,6 +78,7 @@ function isOfPage(terms: readonly Term[], at: number): boolean {
 }
 
 function deniedPlaces(own: readonly Term[], others: readonly Term[]): string[] {
+  if (!own.some(({ kind }) => kind === 'negation')) return []
   const terms = own.filter(({ kind }) => kind !== 'comma')
   const rest = others.filter(({ kind }) => kind !== 'comma')
   const plain = new Set<string>()
