@@ -90,6 +90,8 @@ export async function importArchive(invocation: Invocation): Promise<number> {
     throw error
   } finally {
     progress.end()
+    // A signal may have come while it was opened: an open pipe would keep the process waiting.
+    source?.destroy()
   }
 }
 
