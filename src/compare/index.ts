@@ -9,7 +9,8 @@ export { alignTexts } from './align.ts'
 export type { Span } from './align.ts'
 export { compareTexts } from './compare-texts.ts'
 export type { Comparison } from './compare-texts.ts'
-export type { CompareOptions, TuneOptions } from './options.ts'
+export { guardsOption, judgementOptions } from './options.ts'
+export type { CompareOptions, JudgementOptions, TuneOptions } from './options.ts'
 export { scoreThresholds, tune } from './tune.ts'
 export type {
   Goal,

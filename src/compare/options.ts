@@ -6,6 +6,7 @@ import type { CanonicalInput } from '../canonical/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import { given } from '../platform/options.ts'
 import type { GuardOptions } from './guards/veto.ts'
+import type { JudgeModel } from './judge/model.ts'
 
 const isShare = (value: unknown) => typeof value === 'number' && value > 0 && value <= 1
 const isCount = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value)
@@ -29,6 +30,48 @@ const canonical = v.optional(
   'unicode',
 )
 const slots = v.optional(given<number>(isCount, 'a whole number'), 128)
+
+/** What decides whether similar texts are the same. Store, resolver and corpus job take the same. */
+export interface JudgementOptions {
+  /**
+   * What keeps similar texts apart: other numbers, names, a denial. `false`: nothing does. Guards need the text as
+   * evidence. Default: all guards; none with other evidence or with a preset.
+   */
+  readonly guards?: GuardOptions | false | undefined
+  /**
+   * A judge decides, so that of the texts it calls the same, this share is: above 0, up to 1. `threshold` is then the
+   * least similarity that a judge is asked about (default 0.5). Default: similarity decides.
+   */
+  readonly precision?: number | undefined
+  /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
+  readonly judge?: JudgeModel | undefined
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null
+
+/** Which guards are asked is read by `readGuards`, which refuses unknown ones by name. */
+export const guardsOption = v.optional(
+  v.pipe(
+    given<GuardOptions | false>((value) => value === false || isObject(value), 'guards, or false'),
+    v.description('Which guards keep similar texts apart: all by default, none if false.'),
+  ),
+)
+
+export const judgementOptions = {
+  guards: guardsOption,
+  precision: v.optional(
+    v.pipe(
+      share(),
+      v.description('A judge decides, so that of the texts it calls the same, this share is.'),
+    ),
+  ),
+  judge: v.optional(
+    v.pipe(
+      given<JudgeModel>(isObject, 'a judge'),
+      v.description('The judge, as tune --judge writes it; with precision, one is built in.'),
+    ),
+  ),
+}
 
 /** How two texts are compared. */
 export interface CompareOptions {
@@ -81,12 +124,7 @@ export const compareOptions = v.strictObject({
   bands: v.optional(whole(1)),
   rows: v.optional(whole(1)),
   threshold: v.optional(share(), 0.8),
-  guards: v.optional(
-    given<GuardOptions | false>(
-      (value) => value === false || (typeof value === 'object' && value !== null),
-      'guards, or false',
-    ),
-  ),
+  guards: guardsOption,
   shinglesMax: v.optional(whole(0), 10),
   passagesMax: v.optional(whole(0), 10),
 }) satisfies v.GenericSchema<CompareOptions>

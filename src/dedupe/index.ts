@@ -3,7 +3,7 @@
 export { configYaml } from './config/config-text.ts'
 export { type DedupeConfig, type KeepRule, nearThreshold } from './config/config.ts'
 export { type JobConfig, type Layer, environmentLayer, readJobConfig } from './config/job-config.ts'
-export type { Decision, Method, Named } from './decision/decision.ts'
+export { type Decision, type Method, METHODS, type Named } from './decision/decision.ts'
 export { keysInFile } from './decision/identity.ts'
 export { DIGEST_BYTES, type DocumentLike } from './decision/prepare.ts'
 export type { DedupeStreamOptions, Deduper, Job, RunInfo } from './deduper.ts'

@@ -71,6 +71,7 @@ export {
   VectorScheme,
 } from './scheme/vector.ts'
 export {
+  defaultThreshold,
   judgeName,
   type JudgeSettings,
   partitionKey,

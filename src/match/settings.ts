@@ -64,6 +64,10 @@ const DEFAULT_THRESHOLD = 0.8
 /** What is less similar than this, a judge is not asked about. */
 const JUDGED_MIN = 0.5
 
+export function defaultThreshold(isJudged: boolean): number {
+  return isJudged ? JUDGED_MIN : DEFAULT_THRESHOLD
+}
+
 /** At low thresholds 128 slots leave too few rows a band to be selective. */
 const LOW_THRESHOLD = 0.6
 const SLOTS = 128
@@ -73,7 +77,7 @@ const SLOTS_STEP = 16
 export function textNearSettings(wanted: TextNearWanted): TextNearSettings {
   const { profile: asked = DEFAULT_PROFILE, evidence } = wanted
   const judge = judgeOf(wanted)
-  const { similarityMin = judge ? JUDGED_MIN : DEFAULT_THRESHOLD } = wanted
+  const { similarityMin = defaultThreshold(judge !== undefined) } = wanted
   if (!(similarityMin > 0 && similarityMin <= 1)) {
     throw refusal(
       `threshold: must be a number greater than 0 and at most 1, not ${String(similarityMin)}.`,

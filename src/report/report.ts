@@ -11,6 +11,7 @@ import * as v from 'valibot'
 
 import type { Backend } from '../backends/index.ts'
 import {
+  METHODS,
   type ClusterSample,
   type DedupeConfig,
   findRun,
@@ -207,15 +208,6 @@ function figuresOf(summary: Summary): Figures {
   const { documents, kept, dropped, linked, superseded, superseding, repeated } = summary
   const { supersededEarlier, rejected, possibleMisses, bytes, bytesDropped } = summary
   const { cut, bytesCut } = summary
-  const methods = [
-    'exact',
-    'canonical',
-    'simhash',
-    'near',
-    'containment',
-    'chunk',
-    'semantic',
-  ] as const
   const rejects = Object.entries(summary.rejectsByReason)
   return {
     documents: {
@@ -233,7 +225,7 @@ function figuresOf(summary: Summary): Figures {
     },
     bytes: { in: bytes, kept: bytes - bytesDropped - bytesCut, saved: bytesDropped + bytesCut },
     duplicationRate: documents === 0 ? 0 : dropped / documents,
-    methods: methods.map((method) => ({
+    methods: METHODS.map((method) => ({
       method,
       dropped: summary.droppedByMethod[method] ?? 0,
       linked: summary.linkedByMethod[method] ?? 0,

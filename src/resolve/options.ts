@@ -8,7 +8,7 @@ import * as v from 'valibot'
 import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { GuardOptions, JudgeModel } from '../compare/index.ts'
+import { type JudgementOptions, judgementOptions } from '../compare/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
 import { flag, given, locationOptions, oneOf, share } from '../platform/options.ts'
@@ -55,7 +55,7 @@ export interface VectorOptions {
 }
 
 /** What a resolver is opened with. What was not said of an existing resolver is as it was written. */
-export interface ResolverOptions {
+export interface ResolverOptions extends JudgementOptions {
   /** Resolvers of different namespaces in one location never see each other. Default: the unnamed one. */
   readonly namespace?: string | undefined
   /** `lsh`: 40 bands of 5 rows over 3-character shingles, threshold 0.6. Default: none. */
@@ -74,18 +74,6 @@ export interface ResolverOptions {
   readonly rows?: number | undefined
   /** What is kept of a representative to measure others by; with `sketch`, similarities are estimates. Default: `text`. */
   readonly evidence?: 'text' | 'hashes' | 'sketch' | undefined
-  /**
-   * What keeps similar texts apart: other numbers, names, a denial. `false`: nothing does. Guards need the evidence
-   * `text`. Default: all guards; none with other evidence or with a preset.
-   */
-  readonly guards?: GuardOptions | false | undefined
-  /**
-   * A judge decides, so that of the texts it calls the same, this share is: above 0, up to 1. `threshold` is then the
-   * least similarity that a judge is asked about (default 0.5). Default: similarity decides.
-   */
-  readonly precision?: number | undefined
-  /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
-  readonly judge?: JudgeModel | undefined
   /**
    * List things whose text contains another, or is contained in it, in what `resolve` and `lookup` return. `min`: the
    * share of either text that is in the other. Needs a directory or memory, and the evidence `text`. Default: not
@@ -164,16 +152,7 @@ export const resolverOptions = v.strictObject({
       'What is kept of a representative to measure others by. With sketch, similarities are estimates.',
     ),
   ),
-  guards: v.optional(
-    given<GuardOptions | false>(
-      (value) => value === false || (typeof value === 'object' && value !== null),
-      'guards, or false',
-    ),
-  ),
-  precision: v.optional(share('Of the texts that a judge calls the same, this share is.')),
-  judge: v.optional(
-    given<JudgeModel>((value) => typeof value === 'object' && value !== null, 'a judge'),
-  ),
+  ...judgementOptions,
   containment: v.optional(
     v.strictObject({
       min: v.optional(share('Minimum share of either text that is in the other (0.8).')),

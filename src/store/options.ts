@@ -4,7 +4,7 @@ import * as v from 'valibot'
 
 import type { Bytes } from '../platform/bytes.ts'
 import type { CanonicalInput } from '../canonical/index.ts'
-import type { GuardOptions, JudgeModel } from '../compare/index.ts'
+import { type JudgementOptions, judgementOptions } from '../compare/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink, Tracer } from '../platform/telemetry.ts'
 import {
@@ -30,7 +30,7 @@ function count(help: string): v.GenericSchema<number> {
 }
 
 /** How near duplicates are found, with `dedup: 'near'` or `'hybrid'`. All but the last two are remembered. */
-export interface NearOptions {
+export interface NearOptions extends JudgementOptions {
   /** Minimum Jaccard similarity of texts that are linked: above 0, up to 1. Default: 0.8. */
   readonly threshold?: number | undefined
   /** How texts are cut into shingles: `adaptive`, `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `adaptive`. */
@@ -41,20 +41,11 @@ export interface NearOptions {
   readonly bands?: number | undefined
   /** Slots in a band, given with `bands`. Default: chosen by the threshold. */
   readonly rows?: number | undefined
-  /** What keeps similar texts apart: other numbers, names, a denial. `false`: nothing does. Default: all guards. */
-  readonly guards?: GuardOptions | false | undefined
   /**
    * Find texts that contain another, or are contained in it, with `similar` and `explain`. `min`: the share of either
    * text that is in the other. Needs a directory or memory. Default: not looked for; `min`: 0.8.
    */
   readonly containment?: { readonly min?: number | undefined } | undefined
-  /**
-   * A judge decides, so that of the texts it calls the same, this share is: above 0, up to 1. `threshold` is then the
-   * least similarity that a judge is asked about (default 0.5). Default: similarity decides.
-   */
-  readonly precision?: number | undefined
-  /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
-  readonly judge?: JudgeModel | undefined
   /** The most candidates that are measured for one text. Default: 100. */
   readonly candidatesMax?: number | undefined
   /** Buckets of more representatives are passed over. Default: 1000. */
@@ -131,20 +122,11 @@ export const storeOptions = v.strictObject({
       slots: v.optional(count('Slots of a sketch, a multiple of 16 from 64 to 512.')),
       bands: v.optional(count('Bands of a sketch; chosen by threshold if not given.')),
       rows: v.optional(count('Slots in a band.')),
-      guards: v.optional(
-        given<GuardOptions | false>(
-          (value) => value === false || (typeof value === 'object' && value !== null),
-          'guards, or false',
-        ),
-      ),
+      ...judgementOptions,
       containment: v.optional(
         v.strictObject({
           min: v.optional(share('Minimum share of either text that is in the other (0.8).')),
         }),
-      ),
-      precision: v.optional(share('Of the texts that a judge calls the same, this share is.')),
-      judge: v.optional(
-        given<JudgeModel>((value) => typeof value === 'object' && value !== null, 'a judge'),
       ),
       candidatesMax: v.optional(count('The most candidates that are measured (100).')),
       bucketMax: v.optional(count('Buckets of more representatives are passed over (1000).')),

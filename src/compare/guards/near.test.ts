@@ -33,7 +33,7 @@ const different = pairsOf('different-things.txt')
 const harmless = pairsOf('harmless-edits.txt')
 
 /** Some 150 words, long enough for facts to be incidental. */
-const STORY = `The old library in the harbour district reopened after a long renovation, and many people came to
+const STORY = `The old library in the harbour district reopened after a long renovation, and many people wanted to
 look at the new reading rooms. The architect explained that the walls had to be opened to replace the pipes, and that
 the wooden floor was saved board by board. Visitors praised the bright hall with its tall windows and the quiet corner
 for children. A small exhibition shows photographs of the building from its early years. The director thanked the

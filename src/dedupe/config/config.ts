@@ -5,7 +5,8 @@
 
 import * as v from 'valibot'
 
-import type { GuardOptions, JudgeModel } from '../../compare/index.ts'
+import { judgementOptions } from '../../compare/index.ts'
+import { defaultThreshold } from '../../match/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import { flag, given, oneOf, readOptions } from '../../platform/options.ts'
 import { CONTAINMENT_MIN } from '../../match/index.ts'
@@ -92,24 +93,7 @@ const near = v.strictObject({
       'What is stored to measure similarity: text or hashes exactly, sketch by estimate.',
     ),
   ),
-  guards: v.optional(
-    v.pipe(
-      given<GuardOptions | false>(
-        (value) => value === false || (typeof value === 'object' && value !== null),
-        'false, or an object of guards that are true or false',
-      ),
-      v.description('Which guards keep similar documents apart: all by default, none if false.'),
-    ),
-  ),
-  precision: v.optional(
-    share('A judge decides, so that of the documents it calls the same, this share is.'),
-  ),
-  judge: v.optional(
-    v.pipe(
-      given<JudgeModel>((value) => typeof value === 'object' && value !== null, 'a judge'),
-      v.description('The judge, as tune --judge writes it; with precision, one is built in.'),
-    ),
-  ),
+  ...judgementOptions,
   candidatesMax: v.optional(count(1, 'Maximum number of candidates that are measured.'), 100),
   bucketMax: v.optional(count(1, 'Buckets with more documents are skipped.'), 1000),
   action,
@@ -192,7 +176,7 @@ export const dedupeSchema = v.strictObject({
 
 /** The least similarity of near duplicates. */
 export function nearThreshold({ near: step }: DedupeConfig): number {
-  return step.threshold ?? (step.precision === undefined ? 0.8 : 0.5)
+  return step.threshold ?? defaultThreshold(step.precision !== undefined)
 }
 
 export function readConfig(input: DedupeSettings): Readonly<DedupeConfig> {

@@ -1,6 +1,6 @@
 /** Settings of the corpus job, for people: what config.ts checks. Types only. */
 
-import type { GuardOptions, JudgeModel } from '../../compare/index.ts'
+import type { JudgementOptions } from '../../compare/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
 import type { WithDefaults } from '../../platform/options.ts'
 
@@ -28,7 +28,7 @@ interface SimHashStep extends Step {
   readonly profile?: ShingleProfile | undefined
 }
 
-interface NearStep extends Step {
+interface NearStep extends Step, JudgementOptions {
   /** Minimum Jaccard similarity of near duplicates: from 0 to 1. Default: 0.8. */
   readonly threshold?: number | undefined
   /** How texts are cut into shingles: `adaptive`, `auto`, or `chars`, `words`, `codepoints` with a width (`words-5`). Default: `adaptive`. */
@@ -41,18 +41,6 @@ interface NearStep extends Step {
   readonly rows?: number | undefined
   /** What is kept of a document to measure others by; with `sketch`, similarities are estimates. Default: `text`. */
   readonly evidence?: 'text' | 'hashes' | 'sketch' | undefined
-  /**
-   * What keeps similar documents apart: other numbers, names, a denial. Such documents are linked, never dropped.
-   * `false`: nothing does. Guards need the evidence `text`. Default: all guards; none with other evidence.
-   */
-  readonly guards?: GuardOptions | false | undefined
-  /**
-   * A judge decides, so that of the documents it calls the same, this share is: above 0, up to 1. `threshold` is then the
-   * least similarity that a judge is asked about (default 0.5). Default: similarity decides.
-   */
-  readonly precision?: number | undefined
-  /** The judge, as `prestige tune --judge` writes it. Default, with `precision`: the one that ships with the package. */
-  readonly judge?: JudgeModel | undefined
   /** The most candidates that are measured. Default: 100. */
   readonly candidatesMax?: number | undefined
   /** Buckets of more documents are passed over. Default: 1000. */

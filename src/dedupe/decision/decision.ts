@@ -4,7 +4,8 @@ import type { Passage } from '../../compare/index.ts'
 import type { RowVeto } from '../../ledger/index.ts'
 
 export type Action = 'keep' | 'drop' | 'link'
-const METHODS = [
+/** In the order of the cascade. */
+export const METHODS = [
   'exact',
   'canonical',
   'simhash',

@@ -15,7 +15,7 @@ import {
   type IndexOptions,
   readIndexOptions,
 } from '../../semantic/index.ts'
-import { type GuardOptions } from '../../compare/index.ts'
+import { type GuardOptions, guardsOption } from '../../compare/index.ts'
 
 /** Says whether two texts mean the same. What it throws means no. */
 export type Judge = (
@@ -91,9 +91,7 @@ export const semanticOptions = v.strictObject({
     ),
   ),
   threshold: v.optional(share('Texts of at least this cosine are the same, unless vetoed.')),
-  guards: v.optional(
-    given<GuardOptions | false>((value) => value === false || isObject(value), 'guards, or false'),
-  ),
+  guards: guardsOption,
   textBytesMax: v.optional(
     whole(1, 16 * 1024 * 1024, 'Longer texts are not compared (65,536); they are never cut off.'),
   ),
