@@ -49,24 +49,28 @@ function isKind(term: Term, kind: FactKind): boolean {
 /** Facts by the words around them; `undefined` where these occur twice. */
 function placesOf(all: readonly Term[], kind: FactKind): ReadonlyMap<string, Term | undefined> {
   const terms = all.filter((term) => term.kind !== 'comma')
+  const signs = terms.map(masked)
   const places = new Map<string, Term | undefined>()
   terms.forEach((term, at) => {
     if (!isKind(term, kind) || isOfPage(terms, at)) return
-    const place = `${around(terms, at, -SIDE)}|${around(terms, at + 1 + SIDE, -SIDE)}`
+    const place = placeOf(signs, at, at + 1)
     places.set(place, places.has(place) ? undefined : term)
   })
   return places
 }
 
-/** The terms before a place, with facts masked: several may have changed side by side. */
-function around(terms: readonly Term[], end: number, count: number): string {
-  const found: string[] = []
-  for (let at = end + count; at < end; at++) found.push(masked(terms[at]))
-  return found.join(' ')
+/** The words before and behind, with facts masked: several may have changed side by side. */
+function placeOf(signs: readonly string[], start: number, end: number): string {
+  let place = ''
+  for (let at = start - SIDE; at < start; at++) place += `${signs[at] ?? EDGE} `
+  place += '|'
+  for (let at = end; at < end + SIDE; at++) place += `${signs[at] ?? EDGE} `
+  return place
 }
 
-function masked(term: Term | undefined): string {
-  if (!term) return '^'
+const EDGE = '^'
+
+function masked(term: Term): string {
   return term.kind === 'word' || term.kind === 'character' || term.kind === 'negation'
     ? term.form
     : `<${term.kind}>`
@@ -79,19 +83,22 @@ function isOfPage(terms: readonly Term[], at: number): boolean {
 
 function deniedPlaces(own: readonly Term[], others: readonly Term[]): string[] {
   if (!own.some(({ kind }) => kind === 'negation')) return []
-  const terms = own.filter(({ kind }) => kind !== 'comma')
-  const rest = others.filter(({ kind }) => kind !== 'comma')
+  const isTerm = ({ kind }: Term) => kind !== 'comma'
+  const terms = own.filter(isTerm)
+  const signs = terms.map(masked)
+  const rest = others.filter(isTerm)
+  const otherSigns = rest.map(masked)
+  const before = new Set(
+    terms.flatMap(({ kind }, at) => (kind === 'negation' ? [signs[at - 1]] : [])),
+  )
   const plain = new Set<string>()
-  const open = new Set<string>()
-  rest.forEach((_, at) => {
-    plain.add(`${around(rest, at, -SIDE)}|${around(rest, at + SIDE, -SIDE)}`)
-    if (rest[at]?.kind === 'negation') return
+  rest.forEach(({ kind }, at) => {
+    if (!before.has(otherSigns[at - 1])) return
+    plain.add(placeOf(otherSigns, at, at))
     // One word in the place of the denial: ein for kein.
-    open.add(`${around(rest, at, -SIDE)}|${around(rest, at + 1 + SIDE, -SIDE)}`)
+    if (kind !== 'negation') plain.add(placeOf(otherSigns, at, at + 1))
   })
-  return terms.flatMap(({ kind, form }, at) => {
-    if (kind !== 'negation') return []
-    const place = `${around(terms, at, -SIDE)}|${around(terms, at + 1 + SIDE, -SIDE)}`
-    return plain.has(place) || open.has(place) ? [form] : []
-  })
+  return terms.flatMap(({ kind, form }, at) =>
+    kind === 'negation' && plain.has(placeOf(signs, at, at + 1)) ? [form] : [],
+  )
 }

@@ -31,8 +31,7 @@ export function hanDates(text: string): string[] {
 
 /** The words that deny in a text of these words, folded. */
 export function denialsAmong(forms: readonly string[]): ReadonlySet<string> {
-  const all = new Set(forms)
-  const among = NEGATIONS_AMONG.filter(({ company }) => [...company].some((word) => all.has(word)))
+  const among = NEGATIONS_AMONG.filter(({ company }) => forms.some((form) => company.has(form)))
   if (among.length === 0) return NEGATIONS
   const denials = new Set(NEGATIONS)
   for (const one of among) for (const word of one.denials) denials.add(word)

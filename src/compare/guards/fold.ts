@@ -10,6 +10,26 @@ export function isAscii(text: string): boolean {
   return !NOT_ASCII.test(text)
 }
 
+/** Of private use, so that it is no letter: no text has a word of it. It stands for what was found already. */
+export const PLACEHOLDER = '\ue000'
+const NOT_PLAIN = new RegExp(`[^\\0-\\u007f${PLACEHOLDER}]`)
+
+/** ASCII, and what stands for identifiers in it. */
+export function isPlain(text: string): boolean {
+  return !NOT_PLAIN.test(text)
+}
+
+export const SPACE = 0x20
+
+/** Of ASCII. */
+export function isLetterCode(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
+}
+
+export function isDigitCode(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
 export function normalised(text: string): string {
   if (!NOT_ASCII.test(text)) return text.includes('`') ? text.replaceAll('`', "'") : text
   const whole = text.toWellFormed().normalize('NFKC').replace(IGNORABLE, '')

@@ -3,6 +3,8 @@
  * and package names. Written in ASCII, so they are found in text of any script.
  */
 
+import { PLACEHOLDER } from './fold.ts'
+
 export interface FoundIdentifier {
   /** `address`: of a page, a host or a mailbox. */
   readonly kind: 'version' | 'identifier' | 'address'
@@ -15,9 +17,6 @@ export interface Identified {
   /** The text with a placeholder in the place of each of them. */
   readonly rest: string
 }
-
-/** Of private use, so that it is no letter: no text has a word of it. */
-export const PLACEHOLDER = '\ue000'
 
 const RUN = /[\x21-\x7e]+/g
 /** What is longer, and no address, is data: no guard reads it. */
@@ -57,6 +56,7 @@ const PACKAGE =
 
 export function identifiedIn(text: string): Identified {
   const found: FoundIdentifier[] = []
+  if (!SPECIAL.test(text)) return { found, rest: text }
   const rest = text.replace(RUN, (run, index: number) => {
     if (!SPECIAL.test(run)) return run
     const core = trimmed(run)

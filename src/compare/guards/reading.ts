@@ -130,9 +130,10 @@ export function readingOf(text: string): Reading {
 }
 
 /** A denial may be part of a compound, or stand behind an apostrophe. */
-function partsOf(word: string): string[] {
+function partsOf(word: string): string | string[] {
   const form = folded(word)
-  return form.endsWith("n't") ? [form] : form.split(/[-']/)
+  const isWhole = !form.includes('-') && !form.includes("'")
+  return isWhole || form.endsWith("n't") ? form : form.split(/[-']/)
 }
 
 const RUN =
