@@ -345,7 +345,7 @@ async function takeBack(backend: Backend, run: RunRow, refused?: string): Promis
   const state = await State.open(backend, run.config, { compares: false })
   const documents = await undoRun(backend, state.engine, run.id)
   await dropFiles(backend, run)
-  await clearRun(backend, run.id, leasedOf(run))
+  await clearRun(backend, run, leasedOf(run))
   // Its name may be used again.
   await backend.run(changeRun, run.id, (head: RunHead) => ({ ...head, status: 'undone' }))
   return documents

@@ -47,6 +47,8 @@ export const containment = nearSpaces('dedupe.containment')
 export const forms: Space<Bytes> = rows('dedupe.forms', rawCodec)
 /** Partition and row → evidence. */
 export const evidences: Space<Bytes> = rows('dedupe.evidence', rawCodec, { immutable: true })
+/** Texts that documents are measured by, many in a row (see packs.ts). */
+export const packs: Space<Bytes> = rows('dedupe.packs', rawCodec, { ordered: true })
 /** Hash of a chunk (16) → document key (16). */
 export const chunks: Space<Bytes> = rows('dedupe.chunks', rawCodec)
 /** Document key of a centre → ClusterRow, once it has a second member. */
@@ -77,6 +79,7 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   ...spacesOf(containment),
   forms,
   evidences,
+  packs,
   chunks,
   clusters,
   members,

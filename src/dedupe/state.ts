@@ -39,7 +39,8 @@ import { upgradeRows } from './upgrade.ts'
 
 /** What fingerprints were made with: where it is, there is a state. */
 export const SETTINGS = cell(states, Buffer.from('state'))
-const FORMAT_VERSION = 2
+/** 2 had no packs of texts. */
+const FORMAT_VERSION = 3
 
 /** What is written in the same transaction as decisions are. */
 export type InTransaction = (scope: Scope, made: readonly Made[]) => Transaction<void>
@@ -202,11 +203,14 @@ export class State {
     context: Context,
     inTransaction: InTransaction | undefined,
   ): Promise<Decision[]> {
+    const release = this.engine.evidence.hold(prepared)
     try {
       return await this.backend.run(decideAll, prepared, context, inTransaction)
     } catch (error) {
       this.engine.invalidate()
       throw error
+    } finally {
+      release()
     }
   }
 
@@ -358,12 +362,19 @@ function* readState(_scope: ReadScope): Transaction<Settings | undefined> {
   return (yield* read(SETTINGS))[0] as Settings | undefined // safe: as in keepSettings
 }
 
-/** States of format 1 are brought to format 2, whole or, after a crash, by whoever opens the state next. */
+/** States of older formats are brought to this one, whole or, after a crash, by whoever opens the state next. */
 async function upgrade(backend: Backend): Promise<void> {
   const settings = await backend.read(readState)
-  if (!settings || (settings['format'] !== 1 && !settings['isUpgrading'])) return
+  const format = settings?.['format']
+  if (!settings || (format === FORMAT_VERSION && !settings['isUpgrading'])) return
+  if (format === 2 && !settings['isUpgrading']) {
+    // Only later rows differ: from here on, older versions refuse the state.
+    await backend.run(writeSettings, { ...settings, format: FORMAT_VERSION })
+    return
+  }
+  if (format !== 1 && !settings['isUpgrading']) return
   // First of all: from here on, older versions refuse the state.
-  const next = { ...settings, format: 2, firstFormat: 1 }
+  const next = { ...settings, format: FORMAT_VERSION, firstFormat: 1 }
   await backend.run(writeSettings, { ...next, isUpgrading: true })
   await upgradeRows(backend)
   await backend.run(writeSettings, { ...next, isUpgrading: undefined })
@@ -372,7 +383,7 @@ async function upgrade(backend: Backend): Promise<void> {
 // oxlint-disable-next-line require-yield -- it only writes
 function* writeSettings(scope: Scope, settings: Settings): Transaction<void> {
   scope.write(SETTINGS, settings)
-  if (settings['isUpgrading'] === undefined) writeJobSettings(scope, true)
+  if (settings['isUpgrading'] === undefined) writeJobSettings(scope, settings['firstFormat'] === 1)
 }
 
 function ledgerThere(): PrestigeError {

@@ -15,6 +15,7 @@ import {
 } from '../match/index.ts'
 import { type Centre, decodeCentre } from './decision/centre-row.ts'
 import { meaningLayout, simhashScheme } from './decision/engine.ts'
+import { decodePack, keyIn, pointerIn } from './decision/packs.ts'
 import { DIGEST_BYTES } from './decision/prepare.ts'
 import { fromHex } from './names.ts'
 import {
@@ -30,6 +31,7 @@ import {
   meanings,
   members,
   near,
+  packs,
   simhash,
 } from './rows.ts'
 import { listRuns } from './runs.ts'
@@ -98,16 +100,25 @@ function* checkCentre(key: Buffer, bytes: Bytes): Transaction<string | undefined
   for (const [spaces, place] of places) {
     if (!place) continue
     const [row] = yield* read(cell(spaces.representatives, concat(place[0], place[1])))
-    if (!row || !equalBytes(row.payload, key)) return 'its fingerprints are missing from an index'
-  }
-  for (const place of [centre.near, centre.semantic]) {
-    if (place && !(yield* areThere(cell(evidences, concat(place[0], place[1])))))
-      return 'its evidence is missing'
+    if (!row || !equalBytes(keyIn(row.payload), key))
+      return 'its fingerprints are missing from an index'
+    if (spaces !== simhash && !(yield* hasEvidence(place, row))) return 'its evidence is missing'
   }
   if (!(yield* areThere(cell(forms, centre.form)))) return 'its canonical form is missing'
   // Only glanced at: they may be more than a transaction can rely on.
   const passages = yield* glance(...(centre.chunks ?? []).map((hash) => cell(chunks, hash)))
   return passages.includes(undefined) ? 'a passage of it is missing' : undefined
+}
+
+function* hasEvidence(
+  [partition, id]: readonly [Buffer, Buffer],
+  { payload }: Representative,
+): Transaction<boolean> {
+  const pointer = pointerIn(payload)
+  if (!pointer) return yield* areThere(cell(evidences, concat(partition, id)))
+  const [row] = yield* glance(cell(packs, pointer.key))
+  const text = row && decodePack(row)[pointer.at]
+  return text !== undefined && text.byteLength > 0
 }
 
 function* isContainable(key: Buffer, place: Centre['near']): Transaction<boolean> {
@@ -122,7 +133,7 @@ function* checkContainable(_key: Buffer, row: Representative): Transaction<strin
 }
 
 function* checkRepresentative(_key: Buffer, row: Representative): Transaction<string | undefined> {
-  return (yield* areThere(documentAt(row.payload))) ? undefined : 'its document is missing'
+  return (yield* areThere(documentAt(keyIn(row.payload)))) ? undefined : 'its document is missing'
 }
 
 function* checkForm(_key: Buffer, row: Bytes): Transaction<string | undefined> {

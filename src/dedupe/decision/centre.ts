@@ -6,6 +6,7 @@ import type { CutSpans } from '../../input/index.ts'
 import type { Centre } from './centre-row.ts'
 import { containmentProbe } from './containment.ts'
 import type { Engine, NearProbe } from './engine.ts'
+import { pointingTo } from './packs.ts'
 import { DIGEST_BYTES, type PreparedDocument } from './prepare.ts'
 import { chunks, evidences, forms } from '../rows.ts'
 
@@ -20,7 +21,7 @@ export function* keepCentre(
   const { simhash, chunks: passages } = engine.config
   scope.write(cell(forms, document.form), concat(document.digest, key))
   const [probe] = engine.probesOf(document)
-  const near = probe && (yield* keepNear(scope, engine, probe, key))
+  const near = probe && (yield* keepNear(scope, engine, probe, key, document.packed))
   const isContainable =
     near && (yield* keepContainable(scope, engine, document, { key, near, cut }))
   let simhashRow: readonly [Buffer, Buffer] | undefined
@@ -72,11 +73,12 @@ function* keepNear(
   engine: Engine,
   probe: NearProbe,
   key: Buffer,
+  packed: Uint8Array | undefined,
 ): Transaction<readonly [Buffer, Buffer]> {
   const row = scope.id()
   const { partition, evidence } = probe
-  yield* engine.near.insert(scope, partition, row, probe, key)
-  scope.write(cell(evidences, concat(partition, row)), evidence)
+  yield* engine.near.insert(scope, partition, row, probe, pointingTo(key, packed))
+  if (!packed) scope.write(cell(evidences, concat(partition, row)), evidence)
   return [partition, row]
 }
 

@@ -8,15 +8,7 @@
  * compared with have it. So of those that share a passage, the first keeps it, and no other is found for it.
  */
 
-import { concat } from '../../platform/bytes.ts'
-import {
-  cell,
-  type Codec,
-  glance,
-  read,
-  type Scope,
-  type Transaction,
-} from '../../backends/index.ts'
+import { cell, type Codec, glance, type Scope, type Transaction } from '../../backends/index.ts'
 import type { Passage } from '../../compare/index.ts'
 import { fingerprintsOf } from '../../fingerprint/index.ts'
 import { type CutSpans, cutText } from '../../input/index.ts'
@@ -31,8 +23,9 @@ import {
 import type { CutFor, DocumentRow } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { hex, named } from '../names.ts'
-import { containment, documents, evidences } from '../rows.ts'
+import { containment, documents } from '../rows.ts'
 import type { Named, Span } from './decision.ts'
+import type { EvidenceReader } from './packs.ts'
 import type { PreparedDocument } from './prepare.ts'
 import type { Prefer } from './rank.ts'
 
@@ -91,6 +84,7 @@ export type JobContainment = ContainmentIndex<ContainedPayload>
 export function containmentOf(
   config: DedupeConfig,
   serial: boolean,
+  evidence: EvidenceReader,
   prefer?: Prefer,
 ): JobContainment | undefined {
   // Runs from before there was such a step have no such settings.
@@ -105,6 +99,11 @@ export function containmentOf(
       "containment compares texts: it needs near.enabled, and near.evidence 'text'.",
     )
   }
+  function* readText(id: Buffer, { partition, cut }: ContainedPayload) {
+    const bytes = yield* evidence.of(partition, id)
+    const text = bytes && originalOf(bytes)
+    return text && withBlanks(text, cut)
+  }
   return new ContainmentIndex(containment, serial, { owner: 'dedupe', min, payloads, readText })
 }
 
@@ -116,15 +115,6 @@ function requireFirstKept({ keep, orderIndependent }: DedupeConfig, prefer?: Pre
     'INVALID_OPTIONS',
     "With containment.action 'cut' the document that is decided first keeps what others lose. Use keep ['first'], or orderIndependent, which decides about the best copies first.",
   )
-}
-
-function* readText(
-  id: Buffer,
-  { partition, cut }: ContainedPayload,
-): Transaction<Uint8Array | undefined> {
-  const [evidence] = yield* read(cell(evidences, concat(partition, id)))
-  const text = evidence && originalOf(evidence)
-  return text && withBlanks(text, cut)
 }
 
 /** The text with spaces in the place of what was cut: what is left is where it was. */

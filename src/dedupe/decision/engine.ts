@@ -1,16 +1,8 @@
 /** What finds duplicates: the indexes of near fingerprints and of SimHash, and how texts are measured. */
 
-import { asBuffer, concat } from '../../platform/bytes.ts'
 import { versioned } from '../../platform/settings.ts'
 import type { CanonicalProfile } from '../../canonical/index.ts'
-import {
-  type Backend,
-  cell,
-  type Codec,
-  read,
-  type Scope,
-  type Transaction,
-} from '../../backends/index.ts'
+import { type Backend, type Codec, type Scope, type Transaction } from '../../backends/index.ts'
 import { cosineFromBits, hashVersion } from '../../fingerprint/index.ts'
 import {
   BitLayout,
@@ -30,10 +22,11 @@ import {
 } from '../../match/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { containmentOf, type JobContainment } from './containment.ts'
+import { EvidenceReader, keyIn } from './packs.ts'
 import { formProfile, nearSettingsOf, type PreparedDocument } from './prepare.ts'
 import type { Prefer } from './rank.ts'
 import type { Meanings } from './meaning.ts'
-import { evidences, meanings, near, simhash } from '../rows.ts'
+import { meanings, near, simhash } from '../rows.ts'
 
 /** Two SimHashes within three bits share one of four sixteen-bit bands. */
 const SIMHASH_BITS = 64
@@ -62,8 +55,8 @@ export function recordedVersion(form: string): number {
   return Number(version)
 }
 
-/** What is kept with a representative is the key of its document. */
-export const keyCodec: Codec<Buffer> = { encode: (key) => key, decode: asBuffer }
+/** What is kept with a representative is the key of its document, and where its text is packed. */
+export const keyCodec: Codec<Buffer> = { encode: (payload) => payload, decode: keyIn }
 
 export interface NearProbe extends TextProbe {
   readonly evidence: Uint8Array
@@ -81,6 +74,7 @@ export class Engine {
   readonly containment: JobContainment | undefined
   /** What compares meanings, where that is asked for. */
   meaning: Meanings | undefined
+  readonly evidence: EvidenceReader = new EvidenceReader()
   readonly #partitions = new Map<string, Buffer>()
   readonly #canonicalise: Canonicalise
 
@@ -96,13 +90,14 @@ export class Engine {
     const { candidatesMax, bucketMax } = config.near
     const limits = { serial, candidatesMax, bucketMax }
     this.config = config
-    this.containment = containmentOf(config, serial, prefer)
+    this.containment = containmentOf(config, serial, this.evidence, prefer)
     this.settings = nearSettingsOf(config)
     const { similarityMin, slots } = this.settings
     const scheme = new TextScheme(slots, this.settings)
     const nearIndex = new MatchIndex(near, scheme, limits)
     const judgement = judgementOf(this.settings)
-    const policy = { similarityMin, readEvidence: evidenceReader(canonicalise), judgement }
+    const readEvidence = evidenceReader(this.evidence, canonicalise)
+    const policy = { similarityMin, readEvidence, judgement }
     this.near = new Matcher(nearIndex, scheme, keyCodec, policy)
     const bits = simhashScheme()
     const simhashIndex = new MatchIndex(simhash, bits, limits)
@@ -193,12 +188,13 @@ export function isOther(
 }
 
 /** Evidence goes with its representative: what has none left is none. */
-function evidenceReader(canonicalise: Canonicalise) {
+function evidenceReader(evidence: EvidenceReader, canonicalise: Canonicalise) {
   return function* ({
     probe,
     id,
+    row,
   }: Candidate<NearProbe, Buffer>): Transaction<Measured | undefined> {
-    const [bytes] = yield* read(cell(evidences, concat(probe.partition, id)))
+    const bytes = yield* evidence.read(probe.partition, id, row.payload)
     return bytes && Measured.ofEvidence(bytes, canonicalise, probe.profile)
   }
 }

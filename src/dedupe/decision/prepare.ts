@@ -69,6 +69,8 @@ export interface PreparedDocument {
   readonly formBytes: number
   /** Where meanings are compared, and it is not too long for that. */
   readonly text?: string | undefined
+  /** Where its text is packed, with others of its batch (see packs.ts). */
+  packed?: Uint8Array
   /** What it means, found out before its transaction. */
   readonly meaning?: PreparedMeaning | undefined
 }

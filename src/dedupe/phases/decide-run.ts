@@ -19,6 +19,8 @@ import {
 } from '../../ledger/index.ts'
 import { BatchSize } from './batch-size.ts'
 import type { Made } from '../decision/decide-document.ts'
+import { keepPacks, writePacks } from './keep-packs.ts'
+import { type Pack, Packer } from '../decision/packs.ts'
 import type { Decision } from '../decision/decision.ts'
 import { deciding, type Held, type Leases, requireGoingOn } from './leases.ts'
 import type { PreparedDocument } from '../decision/prepare.ts'
@@ -157,6 +159,8 @@ async function* batchesLeft(
   waitForWork: () => Promise<boolean>,
   onShardDone: (shard: number) => void,
 ): AsyncGenerator<HeldBatch> {
+  // What waits for its turn is packed when that comes.
+  const packing = run.config.orderIndependent ? undefined : run.number
   let isAllDone = false
   const next = async (): Promise<HeldWork | undefined> => {
     const found = await leases.free(run.shards.length, onShardDone)
@@ -164,7 +168,7 @@ async function* batchesLeft(
     const shard = typeof found === 'string' ? undefined : run.shards[found.shard]
     if (typeof found === 'string' || !shard) return undefined
     const resume = numberIn(found.progress, 'positions')
-    return { held: found, shard, reading: { ...reading, resume }, strict }
+    return { held: found, shard, reading: { ...reading, resume }, strict, run: packing }
   }
   for (;;) {
     const { threads = 0 } = watcher
@@ -173,7 +177,7 @@ async function* batchesLeft(
         yield { held: work.held, batch }
     } else {
       for (let one = await next(); one; one = await next()) {
-        for await (const batch of batchesOf(state, one.shard, one.reading, strict)) {
+        for await (const batch of batchesOf(state, one.shard, one.reading, strict, packing)) {
           yield { held: one.held, batch }
           if (one.held.isLost) break
         }
@@ -203,6 +207,7 @@ async function decideBatch(
   watcher: JobEvents,
 ): Promise<void> {
   const { run } = held
+  if (!state.backend.serial) await keepPacks(state.backend, held, batch.packs)
   // Where transactions are small, document by document. One after another: of two copies the first is kept.
   for (const part of state.backend.serial ? [batch] : partsOf(batch, () => Infinity, 1)) {
     const documents = part.placed.map(({ document }) => document)
@@ -220,7 +225,7 @@ function* keepBatch(
   batch: Batch,
   made: readonly Made[],
 ): Transaction<void> {
-  const { placed, rejected } = batch
+  const { placed, rejected, packs } = batch
   const { run, shard } = held
   const recorded = yield* advance(scope, held, batch)
   const entries = placed.flatMap(({ position }, at) => entryOf(position, made[at]))
@@ -228,6 +233,12 @@ function* keepBatch(
   if (first) {
     scope.write(cell(batches, shardKey(run, shard, first.position)), encodeEntries(entries))
   }
+  writePacks(
+    scope,
+    packs,
+    placed.map(({ document }) => document),
+    made,
+  )
   keepRejects(scope, held, rejected, recorded)
 }
 
@@ -310,15 +321,18 @@ async function decidePending(
   let before = held.progress
   let page: WaitingRows[] = []
   const size = new BatchSize()
+  const packer = new Packer({ run: run.number, isInOrderOfRank: true })
   const take = async () => {
     size.clear()
     const documents = page.map(({ waiting }) => waiting.document)
+    const packs = packer.take()
+    if (!state.backend.serial) await keepPacks(state.backend, held, packs)
     const taken = page
     const after = taken.at(-1)?.keys[0]?.toString('hex')
     page = []
     const as = { run: run.id, session: run.id, signal: watcher.signal }
     const decisions = await state.decide(documents, as, (scope, made) =>
-      keepPlaces(scope, held, { taken, before, after }, made),
+      keepPlaces(scope, held, { taken, before, after, packs }, made),
     )
     before = after
     for (const decision of decisions) watcher.onDecision?.(decision)
@@ -327,6 +341,7 @@ async function decidePending(
   const range = { start: prefix, end: endOfPrefix(prefix) }
   for await (const rows of decodeWaiting(state.backend.scan(pending, range))) {
     page.push(rows)
+    packer.add(rows.waiting.document, rows.waiting.shard, rows.waiting.position)
     if (size.add(weightOf(rows.waiting.document)) || !state.backend.serial) await take()
   }
   if (page.length > 0) await take()
@@ -338,12 +353,13 @@ interface Taken {
   /** What was decided about last before, and what is now. */
   readonly before: unknown
   readonly after: string | undefined
+  readonly packs: readonly Pack[]
 }
 
 function* keepPlaces(
   scope: Scope,
   held: Held,
-  { taken, before, after }: Taken,
+  { taken, before, after, packs }: Taken,
   made: readonly Made[],
 ): Transaction<void> {
   const { run } = held
@@ -351,6 +367,12 @@ function* keepPlaces(
   const [noted] = yield* read(shardCell(run, held.shard))
   yield* noteProgress(scope, held, shardValue(after))
   if (readShardValue(noted?.value ?? '') !== before) throw outOfStep(run)
+  writePacks(
+    scope,
+    packs,
+    taken.map(({ waiting }) => waiting.document),
+    made,
+  )
   for (const [at, { keys, waiting }] of taken.entries()) {
     const { shard, position } = waiting
     const entries = encodeEntries(entryOf(position, made[at]))

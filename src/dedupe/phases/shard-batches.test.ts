@@ -28,6 +28,7 @@ describe('batches of a shard', () => {
       shards[0]!,
       { batchDocuments: 7 },
       true,
+      undefined,
     )) {
       batches.push(batch)
     }

@@ -10,6 +10,7 @@ import {
   type Shard,
 } from '../../input/index.ts'
 import { BatchSize } from './batch-size.ts'
+import { type Pack, Packer } from '../decision/packs.ts'
 import type { PreparedDocument, Preparer } from '../decision/prepare.ts'
 import { refusedReject } from './rejected.ts'
 
@@ -23,6 +24,8 @@ export interface Batch {
   readonly shard: number
   readonly placed: readonly Placed[]
   readonly rejected: readonly Reject[]
+  /** Texts of its documents; those point at them. */
+  readonly packs: readonly Pack[]
   /** Positions done when it is. */
   readonly upTo: number
   readonly isLast: boolean
@@ -30,11 +33,13 @@ export interface Batch {
   readonly from: number
 }
 
+/** `run`: its number; `undefined`: texts are not packed yet. */
 export async function* batchesOf(
   preparer: Pick<Preparer, 'prepare'>,
   shard: Shard,
   reading: ReadingInput,
   strict: boolean,
+  run: number | undefined,
 ): AsyncGenerator<Batch> {
   const whole = resolve(shard.file)
   let upTo = reading.resume ?? 0
@@ -42,8 +47,10 @@ export async function* batchesOf(
   let placed: Placed[] = []
   let rejected: Reject[] = []
   const size = new BatchSize()
+  const packer = run === undefined ? undefined : new Packer({ run })
   const take = (isLast: boolean): Batch => {
-    const batch = { shard: shard.index, placed, rejected, upTo, isLast, from }
+    const packs = packer?.take() ?? []
+    const batch = { shard: shard.index, placed, rejected, packs, upTo, isLast, from }
     from = upTo
     placed = []
     rejected = []
@@ -61,6 +68,7 @@ export async function* batchesOf(
         const file = shard.files?.[item.position]?.file
         const place = file === undefined ? whole : resolve(file)
         const document = preparer.prepare(item, place)
+        packer?.add(document, shard.index, item.position)
         placed.push({ document, position: item.position })
         bytes = weightOf(document)
       }
@@ -101,7 +109,7 @@ export function partsOf(
   let { from } = batch
   return [...parts.slice(0, -1), last].map(({ placed, rejected, upTo }, at) => {
     const isLast = batch.isLast && at >= parts.length - 1
-    const made = { shard: batch.shard, placed, rejected, upTo, isLast, from }
+    const made = { shard: batch.shard, placed, rejected, packs: [], upTo, isLast, from }
     from = upTo
     return made
   })

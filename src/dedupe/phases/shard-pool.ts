@@ -65,6 +65,8 @@ export interface Work {
   readonly shard: Shard
   readonly reading: ReadingInput
   readonly strict: boolean
+  /** Number of the run, if texts are packed. */
+  readonly run: number | undefined
 }
 
 export interface PreparedBatch<W> {
@@ -88,8 +90,8 @@ export async function* preparedAhead<W extends Work>(
         if (!work) break
         const thread = idle.pop() ?? new Thread()
         if (!all.includes(thread)) all.push(thread)
-        const { shard, reading, strict } = work
-        thread.begin({ preparing, shard, reading, strict })
+        const { shard, reading, strict, run } = work
+        thread.begin({ preparing, shard, reading, strict, run })
         busy.push({ thread, work })
       }
       const first = busy.shift()

@@ -12,6 +12,8 @@ export interface ShardRequest {
   readonly shard: Shard
   readonly reading: ReadingInput
   readonly strict: boolean
+  /** Number of the run, if texts are packed. */
+  readonly run: number | undefined
 }
 
 /** `taken`: one batch was taken, so there is room for another. */
@@ -31,7 +33,7 @@ parentPort?.on('message', (message: ToWorker) => {
   void work(message)
 })
 
-async function work({ preparing, shard, reading, strict }: ShardRequest): Promise<void> {
+async function work({ preparing, shard, reading, strict, run }: ShardRequest): Promise<void> {
   const { config, valueBytesMax, cellsMax, formVersion } = preparing
   try {
     for await (const batch of batchesOf(
@@ -39,6 +41,7 @@ async function work({ preparing, shard, reading, strict }: ShardRequest): Promis
       shard,
       reading,
       strict,
+      run,
     )) {
       while (room <= 0) {
         await new Promise<void>((resolve) => {

@@ -17,6 +17,7 @@ import { removeCentre } from '../decision/centre.ts'
 import { isLeftBehind, leaveCluster } from '../decision/cluster.ts'
 import { decodeCentre } from '../decision/centre-row.ts'
 import type { Engine } from '../decision/engine.ts'
+import { packPrefix } from '../decision/packs.ts'
 import { fromHex } from '../names.ts'
 import {
   batches,
@@ -25,11 +26,12 @@ import {
   type DocumentRow,
   documents,
   members,
+  packs,
   pending,
   rejects,
   runPrefix,
 } from '../rows.ts'
-import { listRuns } from '../runs.ts'
+import { listRuns, type RunHead } from '../runs.ts'
 
 const PAGE = 32
 
@@ -119,13 +121,21 @@ function* findDocument(_scope: unknown, key: Bytes): Transaction<DocumentRow | u
 }
 
 /** Takes the rows away that only the run itself needs; `leased`: how many pieces of work there were. */
-export async function clearRun(backend: Backend, run: string, leased: number): Promise<void> {
+export async function clearRun(
+  backend: Backend,
+  { id: run, number }: Pick<RunHead, 'id' | 'number'>,
+  leased: number,
+): Promise<void> {
   for (let from = 0; from < leased; from += PAGE) {
     const to = Math.min(leased, from + PAGE)
     await backend.run(dropShards, runName(run).key, from, to)
   }
-  const prefix = runPrefix(run)
-  for (const space of [batches, rejects, pending]) {
+  for (const [space, prefix] of [
+    [batches, runPrefix(run)],
+    [rejects, runPrefix(run)],
+    [pending, runPrefix(run)],
+    [packs, packPrefix(number)],
+  ] as const) {
     let page: Buffer[] = []
     const range = { start: prefix, end: endOfPrefix(prefix) }
     for await (const { key } of backend.scan<unknown>(space, range)) {

@@ -77,7 +77,7 @@ describe('a batch in parts', () => {
               ],
         )
         const upTo = from + kinds.length
-        const batch: Batch = { shard: 3, placed, rejected, upTo, isLast, from }
+        const batch: Batch = { shard: 3, placed, rejected, packs: [], upTo, isLast, from }
         for (const parts of [partsOf(batch, () => 1, 3), partsOf(batch, () => Infinity, 1)]) {
           expect(parts.flatMap((part) => part.placed)).toEqual(placed)
           expect(parts.flatMap((part) => part.rejected)).toEqual(rejected)

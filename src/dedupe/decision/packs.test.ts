@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import { readConfig } from '../config/config.ts'
+import { byPack, decodePack, encodePack, type Pack, Packer, packOf, packPrefix } from './packs.ts'
+import { Preparer } from './prepare.ts'
+
+const preparer = new Preparer(readConfig({}))
+const prepared = (texts: readonly string[]) =>
+  texts.map((text, at) => preparer.prepare({ id: String(at), text }))
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
+describe('a pack', () => {
+  it('gives every text back, in its place', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 300 })), (texts) => {
+        const bytes = texts.map((text) => Buffer.from(text))
+        expect(decodePack(encodePack(bytes)).map(hex)).toEqual(bytes.map(hex))
+      }),
+    )
+  })
+
+  it('has the same bytes as ever', () => {
+    const texts = ['hé', '', 'the same words, the same words, the same words'].map((text) =>
+      Buffer.from(text),
+    )
+    expect(hex(encodePack([Buffer.from('ab')]))).toBe('100001000000026162')
+    const row = '11000300000003000000000000002ecb38bcb2242355a138313755a13cbf28a55847013f1f00'
+    expect(decodePack(Buffer.from(row, 'hex')).map(String)).toEqual(texts.map(String))
+    // What is compressed may differ with the version of zlib.
+    expect(hex(encodePack(texts)).slice(0, 30)).toBe(row.slice(0, 30))
+  })
+
+  it('that is damaged is refused, not read as something else', () => {
+    const row = encodePack([Buffer.from('one text'), Buffer.from('another, another, another text')])
+    for (const damaged of [row.subarray(0, 2), row.subarray(0, 9), row.subarray(0, -4)]) {
+      expect(() => decodePack(damaged)).toThrow(
+        expect.objectContaining({ code: 'CONTENT_CORRUPT' }),
+      )
+    }
+    const other = Buffer.from(row)
+    other[0] = 0x20
+    expect(() => decodePack(other)).toThrow(expect.objectContaining({ code: 'CONTENT_CORRUPT' }))
+  })
+
+  it('ends at some size, and a text of any size fits', () => {
+    const packer = new Packer({ run: 7 })
+    const texts = ['a'.repeat(10), 'b '.repeat(40_000), 'c'.repeat(20), 'd'.repeat(30)]
+    const documents = prepared(texts)
+    documents.forEach((document, at) => packer.add(document, 3, at))
+    const packs = packer.take()
+    expect(packs).toHaveLength(2)
+    expect(packer.take()).toEqual([])
+    const found = documents.map((document) => textAt(packs, document.packed))
+    expect(found).toEqual(texts)
+    for (const { key } of packs) expect(hex(key)).toContain(hex(packPrefix(7)))
+  })
+
+  it('has the text of copies once, and none of what is measured otherwise', () => {
+    const packer = new Packer({ run: 1 })
+    const documents = prepared(['the same words', 'The  same words', 'other words'])
+    documents.forEach((document, at) => packer.add(document, 0, at))
+    const blank = prepared(['   '])[0]!
+    packer.add(blank, 0, 9)
+    expect(documents.map(({ packed }) => packed !== undefined)).toEqual([true, false, true])
+    expect(blank.packed).toBeUndefined()
+  })
+
+  it('made again without some texts keeps the places of the others', () => {
+    const packer = new Packer({ run: 1 })
+    const documents = prepared(['one text', 'two texts', 'three texts'])
+    documents.forEach((document, at) => packer.add(document, 0, at))
+    const [pack] = packer.take()
+    const own = byPack(documents).get(Buffer.from(pack!.key).toString('latin1')) ?? []
+    expect(own).toEqual(documents)
+    const row = packOf(own, ({ id }) => id !== '1')
+    expect(decodePack(row).map(String)).toEqual(['one text', '', 'three texts'])
+  })
+})
+
+function textAt(packs: readonly Pack[], pointer: Uint8Array | undefined): string {
+  const bytes = Buffer.from(pointer ?? [])
+  const pack = packs.find(({ key }) => hex(key) === hex(bytes.subarray(0, 12)))
+  return String(decodePack(pack?.row ?? Buffer.alloc(0))[bytes.readUInt16BE(12)])
+}
