@@ -42,8 +42,13 @@ export function sketchEvidence(text: Bytes, profile: ShingleProfile): Buffer {
   return Measured.ofText(text, alreadyCanonical, profile).evidence('sketch')
 }
 
-export function textEvidence(original: Bytes): Buffer {
-  return concat(Buffer.of(ORIGINAL), original)
+/** In memory of its own, or of a slab. */
+export function textEvidence(original: Bytes, slab?: Slab): Buffer {
+  const bytes = 1 + original.byteLength
+  const evidence = slab?.take(bytes) ?? Buffer.allocUnsafe(bytes)
+  evidence[0] = ORIGINAL
+  evidence.set(original, 1)
+  return evidence
 }
 
 /** The text as it was given, where that is what is kept. */

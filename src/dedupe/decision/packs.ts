@@ -228,7 +228,8 @@ export class EvidenceReader {
       return own
     }
     const held = this.#heldAt(payload)
-    if (held) return held
+    // What is cached must not keep the memory of a whole batch.
+    if (held) return copyOf(held)
     const [row] = yield* glance(cell(packs, pointer.key))
     const text = row && this.#texts(pointer.key, row)[pointer.at]
     return text && textEvidence(text)

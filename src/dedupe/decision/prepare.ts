@@ -175,7 +175,7 @@ export class Preparer {
     const probes: PreparedProbe[] = []
     if (!this.#config.near.enabled) return probes
     const isKept = evidence === 'text' && text.byteLength < this.#evidenceBytesMax
-    let whole = isKept ? textEvidence(text) : undefined
+    let whole = isKept ? textEvidence(text, slab) : undefined
     for (const one of profilesOf(form, profile, similarityMin)) {
       const options = { profile: one, slots }
       const { sketch, hashes } =
