@@ -3,6 +3,10 @@
  * and what waits for its turn stays within bounds.
  */
 
+import type { Backend } from '../../backends/index.ts'
+import type { Engine } from '../decision/engine.ts'
+import type { PreparedDocument } from '../decision/prepare.ts'
+
 const DOCUMENTS_MAX = 512
 /** Some thirty thousand passages, each of which is a row. */
 const BYTES_MAX = 4 * 1024 * 1024
@@ -23,3 +27,38 @@ export class BatchSize {
     this.#bytes = 0
   }
 }
+
+/** Rows of a document besides those of its bands and passages, and of the clusters it may join. */
+const OTHER_CELLS = 24
+/** What others change meanwhile is decided about again, with all that is in the same transaction. */
+const CELLS_MAX = 1024
+
+/**
+ * Where what a transaction relies on and writes has a small limit: how many cells a document takes at most, a few more
+ * rather than less. A document that takes more than there is room for is alone.
+ */
+export class SmallTransactions {
+  readonly cellsMax: number
+  readonly #bands: number
+  #cells = 0
+
+  constructor({ backend, engine }: { readonly backend: Backend; readonly engine: Engine }) {
+    this.cellsMax = Math.min(CELLS_MAX, backend.limits.cellsMax) - OTHER_CELLS
+    this.#bands = engine.settings.bands
+  }
+
+  readonly cellsOf = ({ looks, chunks, simhash, meaning }: PreparedDocument): number => {
+    const bands = looks.length * this.#bands + (simhash ? SIMHASH_BANDS : 0)
+    return OTHER_CELLS + bands + 2 * chunks.length + (meaning ? Infinity : 0)
+  }
+
+  /** Whether it is to be decided about in the next transaction. */
+  isFullWith(document: PreparedDocument): boolean {
+    const cells = this.cellsOf(document)
+    const isFull = this.#cells > 0 && this.#cells + cells > this.cellsMax
+    this.#cells = isFull ? cells : this.#cells + cells
+    return isFull
+  }
+}
+
+const SIMHASH_BANDS = 4

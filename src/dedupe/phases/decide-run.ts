@@ -17,7 +17,7 @@ import {
   shardCell,
   shardValue,
 } from '../../ledger/index.ts'
-import { BatchSize } from './batch-size.ts'
+import { BatchSize, SmallTransactions } from './batch-size.ts'
 import type { Made } from '../decision/decide-document.ts'
 import { keepPacks, writePacks } from './keep-packs.ts'
 import { type Pack, Packer } from '../decision/packs.ts'
@@ -208,8 +208,9 @@ async function decideBatch(
 ): Promise<void> {
   const { run } = held
   if (!state.backend.serial) await keepPacks(state.backend, held, batch.packs)
-  // Where transactions are small, document by document. One after another: of two copies the first is kept.
-  for (const part of state.backend.serial ? [batch] : partsOf(batch, () => Infinity, 1)) {
+  const { cellsOf, cellsMax } = new SmallTransactions(state)
+  // One after another: of two copies the first is kept.
+  for (const part of state.backend.serial ? [batch] : partsOf(batch, cellsOf, cellsMax)) {
     const documents = part.placed.map(({ document }) => document)
     const as = { run, session: run, signal: watcher.signal }
     const decisions = await state.decide(documents, as, (scope, made) =>
@@ -322,6 +323,7 @@ async function decidePending(
   let page: WaitingRows[] = []
   const size = new BatchSize()
   const packer = new Packer({ run: run.number, isInOrderOfRank: true })
+  const small = new SmallTransactions(state)
   const take = async () => {
     size.clear()
     const documents = page.map(({ waiting }) => waiting.document)
@@ -340,9 +342,10 @@ async function decidePending(
   }
   const range = { start: prefix, end: endOfPrefix(prefix) }
   for await (const rows of decodeWaiting(state.backend.scan(pending, range))) {
+    if (!state.backend.serial && small.isFullWith(rows.waiting.document)) await take()
     page.push(rows)
     packer.add(rows.waiting.document, rows.waiting.shard, rows.waiting.position)
-    if (size.add(weightOf(rows.waiting.document)) || !state.backend.serial) await take()
+    if (size.add(weightOf(rows.waiting.document))) await take()
   }
   if (page.length > 0) await take()
   await state.backend.run(finishShard, held, '')
