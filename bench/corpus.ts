@@ -11,13 +11,21 @@
  * lmdb and the ledger, its start and the writing of what is kept included.
  */
 
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { copyFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { writeCorpus } from './harness/corpus-texts.ts'
+import { cutCorpus, writeCorpus } from './harness/corpus-texts.ts'
 import { growthPlot, type GrowthPoint } from './harness/growth-plot.ts'
 import { type Watched, watchNode } from './harness/job-process.ts'
 import { cliPath } from './harness/programs.ts'
@@ -29,9 +37,12 @@ const UNIT_BYTES = 100e6
 const PARTS = 16
 /** What the job uses with its defaults. */
 const SLOTS = '128'
-const MEMORY_BASE = 500e6
-const MEMORY_PER_DOCUMENT = 600
-const RATIO_MIN = 0.3
+const MEMORY_BASE = 300e6
+const MEMORY_PER_DOCUMENT = 200
+const RATIO_MIN = 0.5
+const WALL_RATIO_MIN = 1.7
+/** Of a document of 4 KB, with its text and with a sketch of it. */
+const STATE_BYTES_MAX = { text: 1300, sketch: 500 }
 const ADDED_SHARE = 0.01
 const ADDED_COST_MAX = 0.03
 const SKETCHES = fileURLToPath(new URL('./harness/sketch-alone.ts', import.meta.url))
@@ -66,9 +77,10 @@ async function runJob(
   inputs: readonly string[],
   out: string,
   { threads, workers }: Hands = ALONE,
+  more: readonly string[] = [],
 ): Promise<JobRun> {
   const hands = ['--threads', String(threads), '--workers', String(workers)]
-  const args = ['dedupe', ...inputs, '-o', out, ...hands, '--quiet']
+  const args = ['dedupe', ...inputs, '-o', out, ...hands, ...more, '--quiet']
   const watched = await watchNode([cliPath, ...args])
   // safe: the job wrote it
   const { summary } = JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')) as {
@@ -166,6 +178,78 @@ async function throughput(shop: Workshop, runs: number, hands: Hands): Promise<L
   }
 }
 
+/** Documents of about the same length, beside the program; and what the state takes. */
+async function sized(shop: Workshop, kilobytes: number, runs: number): Promise<Line> {
+  const directory = join(shop.directory, `cut-${kilobytes}`)
+  const files = cutCorpus(shop.files, directory, kilobytes * 1000)
+  const rounds: { program: number; job: JobRun; stateBytes: number }[] = []
+  for (let round = 0; round < runs; round++) {
+    const out = shop.out()
+    const job = await runJob(files, out)
+    const program = await sketchProgram(files, job.documents)
+    rounds.push({ program, job, stateBytes: statSync(join(out, 'state', 'data.mdb')).size })
+    shop.drop(out)
+  }
+  shop.drop(directory)
+  const [first] = rounds
+  if (!first) throw new Error('--runs takes a number from 1.')
+  const { documents, bytes } = first.job
+  const cpu = median(rounds.map(({ job }) => job.cpuSeconds))
+  const ratio = median(rounds.map(({ program, job }) => program / job.cpuSeconds))
+  const stateBytes = median(rounds.map((one) => one.stateBytes)) / documents
+  return {
+    bench: 'corpus',
+    case: `documents of ${kilobytes} KB`,
+    documents,
+    bytesPerDocument: rounded(bytes / documents),
+    cpuMicrosPerOp: rounded((cpu / documents) * 1e6),
+    reference: 'the program that reads the same files and sketches',
+    ratio: rounded(ratio),
+    stateBytesPerDocument: rounded(stateBytes),
+    isWithin: ratio >= RATIO_MIN && (kilobytes > 4 || stateBytes <= STATE_BYTES_MAX.text),
+  }
+}
+
+/** What the state takes if documents are measured by sketches. */
+async function sketched(shop: Workshop): Promise<Line> {
+  const directory = join(shop.directory, 'cut-sketched')
+  const files = cutCorpus(shop.files, directory, 4000)
+  const config = join(shop.directory, 'sketch.yaml')
+  writeFileSync(config, 'near: { evidence: sketch, guards: false }\n')
+  const out = shop.out()
+  const job = await runJob(files, out, ALONE, ['--config', config])
+  const stateBytes = statSync(join(out, 'state', 'data.mdb')).size / job.documents
+  shop.drop(out)
+  return {
+    bench: 'corpus',
+    case: 'documents of 4 KB, measured by sketches',
+    documents: job.documents,
+    cpuMicrosPerOp: rounded((job.cpuSeconds / job.documents) * 1e6),
+    stateBytesPerDocument: rounded(stateBytes),
+    isWithin: stateBytes <= STATE_BYTES_MAX.sketch,
+  }
+}
+
+/** One thread that reads ahead of the one that decides, beside none. */
+async function threaded(shop: Workshop, runs: number): Promise<Line> {
+  const wall = async (threads: number): Promise<number> => {
+    const out = shop.out()
+    const { wallSeconds } = await runJob(shop.files, out, { threads, workers: 1 })
+    shop.drop(out)
+    return wallSeconds
+  }
+  const ratios: number[] = []
+  for (let round = 0; round < runs; round++) ratios.push((await wall(0)) / (await wall(1)))
+  const ratio = median(ratios)
+  return {
+    bench: 'corpus',
+    case: 'two threads',
+    reference: 'wall time of one thread',
+    ratio: rounded(ratio),
+    isWithin: ratio >= WALL_RATIO_MIN,
+  }
+}
+
 /** A quarter, half and all of the corpus. */
 async function growth(shop: Workshop, print: (line: Line) => void): Promise<void> {
   const points: GrowthPoint[] = []
@@ -243,6 +327,10 @@ export async function benchCorpus(
     if (isWanted('job, 0 threads')) print(await throughput(shop, runs, ALONE))
     if (isWanted('job, 1 thread')) print(await throughput(shop, 1, { threads: 1, workers: 1 }))
     if (isWanted('job, 2 workers')) print(await throughput(shop, 1, { threads: 0, workers: 2 }))
+    if (isWanted('documents of 4 KB')) print(await sized(shop, 4, runs))
+    if (isWanted('documents of 10 KB')) print(await sized(shop, 10, runs))
+    if (isWanted('measured by sketches')) print(await sketched(shop))
+    if (isWanted('two threads')) print(await threaded(shop, runs))
     if (isWanted('growth')) await growth(shop, print)
     if (isWanted('added')) print(await added(shop))
   } finally {

@@ -15,9 +15,10 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
@@ -67,6 +68,36 @@ export function writeCorpus(directory: string, bytesMax: number, parts: number):
   }
   closeSync(descriptor)
   return { files: files.slice(0, file + 1), documents, bytes }
+}
+
+/** The documents of a corpus, cut on line borders into documents of about so many bytes; shorter rests are left out. */
+export function cutCorpus(files: readonly string[], directory: string, bytes: number): string[] {
+  mkdirSync(directory, { recursive: true })
+  return files.map((file) => {
+    const cut: string[] = []
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      if (line === '') continue
+      const { id, source, text } = JSON.parse(line) as Record<string, string> // safe: writeCorpus wrote it
+      piecesOf(text ?? '', bytes).forEach((piece, at) =>
+        cut.push(JSON.stringify({ id: `${id}#${at}`, source, text: piece })),
+      )
+    }
+    const path = join(directory, basename(file))
+    writeFileSync(path, `${cut.join('\n')}\n`)
+    return path
+  })
+}
+
+function piecesOf(text: string, bytes: number): string[] {
+  const pieces: string[] = []
+  for (let at = 0; at < text.length;) {
+    const line = text.indexOf('\n', at + bytes)
+    const end = line === -1 || line > at + bytes * 1.125 ? at + bytes : line + 1
+    const piece = text.slice(at, end)
+    if (piece.trim().length >= bytes / 2) pieces.push(piece.toWellFormed())
+    at = end
+  }
+  return pieces
 }
 
 function* textFiles(root: string): Generator<string> {
