@@ -6,7 +6,7 @@
  */
 
 import { rm, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
 import { AtomicFile, writeWhole } from '../platform/atomic-file.ts'
 import {
@@ -22,8 +22,9 @@ import type { Decision } from './decision/decision.ts'
 import type { JobEvents } from './phases/decide-run.ts'
 import { stoppedCleaning, violations } from './phases/guards.ts'
 import { removeLeftovers } from './output/leftovers.ts'
-import { outputLines, requireNoLinks, requireOwnNames } from './output/output-names.ts'
-import { writeKept, writeLines } from './output/publish.ts'
+import { outputLines, outputNames, requireNoLinks, requireOwnNames } from './output/output-names.ts'
+import { writeLines } from './output/publish.ts'
+import { copyParts, groupsOf, writingOf } from './output/write-kept.ts'
 import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './output/records.ts'
 import { refusedReject } from './phases/rejected.ts'
 import { RejectBudget, RejectedShards } from './phases/rejects.ts'
@@ -69,7 +70,7 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
   const { out, shards, watcher, version = '' } = options
   await requireTarget(out, false)
   await requireOwnNames(out, shards, () => false)
-  await requireNoLinks(out, shards)
+  await requireNoLinks(out, outputNames(shards))
   const name = newRunName(state.backend.now())
   await removeLeftovers(out, shards, name)
   const found = await openFound(out, name)
@@ -81,11 +82,10 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
     if (beyond.length > 0) throw stoppedCleaning(beyond)
     await writeWhole(join(out, UNFINISHED), [])
     await writeLines(recordPath(out, name, OUTPUTS_FILE), outputLines({ shards }))
-    const keptOf = async ({ index }: Shard) => found.kept[index] ?? nothing()
-    const published = await writeKept(shards, join(out, 'kept'), keptOf, options.reading)
+    const published = await writeKept(options, found)
     await found.duplicates.close()
     await found.rejects.close()
-    const outputs = published.files.map((file) => file.slice(out.length + 1))
+    const outputs = published.files.map((file) => relative(out, file))
     const manifest = { format: 1, against: true, version, config: state.config, outputs, summary }
     const manifestFile = recordPath(out, name, 'manifest.json')
     await writeWhole(manifestFile, [`${JSON.stringify(manifest, undefined, 2)}\n`])
@@ -101,6 +101,21 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
     }
     throw error
   }
+}
+
+async function writeKept(
+  { shards, out, reading }: AgainstOptions,
+  { kept }: Found,
+): Promise<Pick<AgainstResult, 'files' | 'notes'>> {
+  const notes = new Set<string>()
+  const files = new Set<string>()
+  for (const group of groupsOf(shards)) {
+    const parts = group.map((shard) => ({ shard, ids: [], ...(kept[shard.index] ?? nothing()) }))
+    const copied = await copyParts(join(out, 'kept'), parts, writingOf({ reading }))
+    if (copied.path !== undefined) files.add(copied.path)
+    for (const note of copied.notes) notes.add(note)
+  }
+  return { files: [...files], notes: [...notes] }
 }
 
 async function openFound(out: string, name: string): Promise<Found> {

@@ -16,7 +16,11 @@ import { type DecideOptions, decideRun, type JobEvents } from './phases/decide-r
 import { violations } from './phases/guards.ts'
 import { Leases, requireSameRun, type WorkerOptions } from './phases/leases.ts'
 import { hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
-import { requireNoLinks, requireOwnFolder, requireOwnNames } from './output/output-names.ts'
+import { adoptOutputs } from './output/affected.ts'
+import { nameShards, requireUnused } from './output/name-outputs.ts'
+import { outputNames, requireNoLinks, requireOwnFolder } from './output/output-names.ts'
+import { outputsIn } from './output/output-rows.ts'
+import { restoreOthers, restoreOutputs } from './output/reconcile.ts'
 import { ClusterCounter } from './phases/cluster-sizes.ts'
 import { Outcome } from './phases/outcome.ts'
 import { duplicatesOf, writeLines } from './output/publish.ts'
@@ -39,6 +43,7 @@ import {
 import { State } from './state.ts'
 import { summarise, type Summary } from './phases/summary.ts'
 import { requireTarget } from './output/target.ts'
+import { endUndo, takeOutputsBack } from './phases/undo-outputs.ts'
 import { clearRun, reliedOnBy, undoRun } from './phases/undo.ts'
 
 export interface JobOptions {
@@ -73,6 +78,9 @@ export interface PlanResult {
 export interface Undone {
   readonly run: string
   readonly documents: number
+  /** Where its documents were taken out of the outputs; empty for a stream. */
+  readonly out: string
+  readonly notes: readonly string[]
 }
 
 /** Several processes that ask for the same work on one run, and end with the same result. `opened`: a state that is. */
@@ -99,13 +107,14 @@ async function runOn(state: State, given: JobOptions): Promise<JobResult> {
     out,
     (await listRuns(backend)).some((known) => known.out === out),
   )
+  await adoptOutputs(backend, out)
   const run = await beginRun(backend, options)
   if (run === undefined) return nothingToDo(backend, options)
   const leases = new Leases(backend, run, options.sharing)
   try {
     await backend.read(requireSameRun, run)
     await decideOrTakeBack(state, run, leases, options)
-    const result = await publishRun(backend, run, leases, options)
+    const result = await publishRun(backend, run, leases, { ...options, given: options.shards })
     if (result.isPublisher) await state.engine.keepSnapshots(backend)
     return result
   } catch (error) {
@@ -186,10 +195,11 @@ async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow |
     const runs = await listRuns(backend)
     const open = runs.find(isOpen)
     if (open?.status === 'undoing') throw halfUndone(open.id)
-    const { todo, skipped } = await notDone(backend, options.shards, runs)
+    const { shards } = await nameShards(backend, resolve(out), options.shards)
+    const { todo, skipped } = await notDone(backend, shards, runs)
     const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out), reading)
     if (!open && todo.length === 0) return undefined
-    if (!open) await requireNames(runs, todo, options)
+    if (!open) await requireNames(backend, runs, todo, options)
     const run = open
       ? await joined(backend, open, fingerprint, options)
       : await newRun(backend, { runs, todo, skipped, fingerprint }, options)
@@ -198,16 +208,17 @@ async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow |
   }
 }
 
-/** Before anything is recorded: what earlier runs wrote to the same directory is never replaced. */
+/** Before anything is recorded: what others wrote to the same directory is never replaced. */
 async function requireNames(
+  backend: Backend,
   runs: readonly RunHead[],
   todo: readonly Shard[],
   { out, run }: JobOptions,
 ): Promise<void> {
   const undone = new Set(runs.filter(({ status }) => status === 'undone').map(({ id }) => id))
   const isGone = (id: string) => undone.has(id)
-  await requireOwnNames(resolve(out), todo, isGone)
-  await requireNoLinks(resolve(out), todo)
+  await requireUnused(resolve(out), todo, await outputsIn(backend, resolve(out)))
+  await requireNoLinks(resolve(out), outputNames(todo))
   if (run !== undefined) await requireOwnFolder(resolve(out), run, isGone)
 }
 
@@ -274,6 +285,11 @@ function halfUndone(id: string): PrestigeError {
   return new PrestigeError('SETTINGS_MISMATCH', message)
 }
 
+function stillOpen(id: string): PrestigeError {
+  const message = `Run ${id} was interrupted or is still active. Give its command again to finish it, or undo it first: prestige undo ${id} --state STATE`
+  return new PrestigeError('SETTINGS_MISMATCH', message)
+}
+
 function nameTaken(id: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', `There is a run ${id} already: a name is used once.`)
 }
@@ -305,12 +321,16 @@ function fingerprintsOnly(whole: DedupeConfig): object {
   }
 }
 
-async function nothingToDo(backend: Backend, { shards }: JobOptions): Promise<JobResult> {
+/** No document is new; but outputs that are no longer there are written again. */
+async function nothingToDo(backend: Backend, { shards, out }: JobOptions): Promise<JobResult> {
   const last = (await listRuns(backend)).findLast(({ status }) => status === 'finished')
   const run = last?.id ?? ''
   const skipped = [...new Set(shards.map(({ path }) => path))]
   const summary = await summarise(backend, '')
-  return { run, status: 'nothing', isPublisher: false, summary, files: [], notes: [], skipped }
+  const { files, notes } = await restoreOutputs(backend, resolve(out), run, shards)
+  const elsewhere = await restoreOthers(backend, run, resolve(out))
+  const written = { files, notes: [...notes, ...elsewhere] }
+  return { run, status: 'nothing', isPublisher: false, summary, ...written, skipped }
 }
 
 /** Takes a run back; with `cascade`, those that rely on it first. Returns the runs that were taken back. */
@@ -325,28 +345,32 @@ export async function undoJob(backend: Backend, id: string, cascade: boolean): P
     )
   }
   const runs = await listRuns(backend)
+  const open = runs.find((one) => isOpen(one) && one.id !== id && !relying.has(one.id))
+  if (open) throw open.status === 'undoing' ? halfUndone(open.id) : stillOpen(open.id)
   for (const other of runs.toReversed()) {
     if (relying.has(other.id)) undone.push(...(await undoJob(backend, other.id, true)))
   }
-  if (run.status !== 'undone') undone.push({ run: id, documents: await takeBack(backend, run) })
+  if (run.status !== 'undone') undone.push(await takeBack(backend, run))
   return undone
 }
 
 /** In many transactions; the status says so, until all are done. `refused`: why the run itself does so. */
-async function takeBack(backend: Backend, run: RunRow, refused?: string): Promise<number> {
+async function takeBack(backend: Backend, run: RunRow, refused?: string): Promise<Undone> {
   const isOurs = await backend.run(changeRun, run.id, (head: RunHead) => {
     const isAnothers = refused !== undefined && ['undoing', 'undone'].includes(head.status)
     if (isAnothers) return undefined
     return { ...head, status: 'undoing', ...(refused !== undefined && { refused }) }
   })
   // Another worker of the run was refused something too.
-  if (!isOurs) return 0
+  const { id, out } = run
+  if (!isOurs) return { run: id, documents: 0, out, notes: [] }
   // From here on, no worker writes anything more for it: to the ledger it is undone.
   const state = await State.open(backend, run.config, { compares: false })
   const documents = await undoRun(backend, state.engine, run.id)
   await dropFiles(backend, run)
+  const notes = await takeOutputsBack(backend, run)
   await clearRun(backend, run, leasedOf(run))
   // Its name may be used again.
-  await backend.run(changeRun, run.id, (head: RunHead) => ({ ...head, status: 'undone' }))
-  return documents
+  await endUndo(backend, run)
+  return { run: id, documents, out, notes: [...notes, ...(await restoreOthers(backend, id, out))] }
 }

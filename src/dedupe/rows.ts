@@ -8,7 +8,7 @@
 
 import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { type Codec, rows, type Space } from '../backends/index.ts'
+import { cell, type Codec, rows, type Scope, type Space } from '../backends/index.ts'
 import { ledgerSpaces, type Rank } from '../ledger/index.ts'
 import { nearSpaces, rawCodec, spacesOf } from '../match/index.ts'
 
@@ -66,7 +66,10 @@ export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>
 })
 /** Run, `/`, rank, document key, place and part (see waiting.ts) → a prepared document that waits for its turn. */
 export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
-/** `state` → what fingerprints were made with; `last` → the run begun last; inputs of runs, and files that are done. */
+/**
+ * `state` → what fingerprints were made with; `last` → the run begun last; inputs of runs, files that are done, outputs
+ * (output/output-rows.ts), and documents whose status another run has changed.
+ */
 export const states: Space<unknown> = rows('dedupe.states', jsonCodec<unknown>('states'), {
   ordered: true,
 })
@@ -128,4 +131,16 @@ export function shardKey(run: string, shard: number, position?: number): Buffer 
   numbers.writeUInt32BE(shard)
   if (position !== undefined) numbers.writeUInt32BE(position, 4)
   return concat(runPrefix(run), numbers)
+}
+
+/** `touched/`, document key in hex → when. */
+export const TOUCHED = 'touched/'
+
+/**
+ * Notes that a document of another run is kept no more, or again: outputs that hold it are brought up to date when a
+ * run or an undo ends.
+ */
+export function touch(scope: Scope, key: Bytes): void {
+  const name = TOUCHED + asBuffer(key).toString('hex')
+  scope.write(cell(states, Buffer.from(name)), scope.id().toString('hex'))
 }

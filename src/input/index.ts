@@ -1,12 +1,27 @@
 /** Documents in, and the kept ones out: in the same formats, streaming, whatever the size. */
 
-export { type Cuts, type CutSpans, cutText } from './cut-text.ts'
+export { type Cuts, type CutSpans, cutText, NO_CUTS } from './cut-text.ts'
 export { CsvParser } from './csv-parser.ts'
-export type { Document, InputFile, Reject, Shard } from './document.ts'
+export type {
+  Compression,
+  Document,
+  InputFile,
+  InputFormat,
+  Reject,
+  Shard,
+} from './document.ts'
 export { isReject } from './document.ts'
 export { LEADS_OUTSIDE } from './find-files.ts'
 export { type Listing, listShards } from './list-shards.ts'
 export { type KeptWriter, openWriter, outputName } from './open-writer.ts'
-export { type ListingInput, listingOptions, type ReadingInput, readingOptions } from './options.ts'
+export { canCompress, requireOther } from './output-file.ts'
+export {
+  type ListingInput,
+  listingOptions,
+  type ReadingInput,
+  readingOptions,
+  type WritingInput,
+} from './options.ts'
+export { wholeShard } from './ranges.ts'
 export { readLendingTexts, readShard } from './read-shard.ts'
 export { utf8Of } from './document.ts'

@@ -81,3 +81,11 @@ function newlinesIn(bytes: Buffer): number {
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) count++
   return count
 }
+
+/** All of a file as one shard. */
+export async function wholeShard(file: InputFile & FileKind): Promise<Shard> {
+  if (file.format !== 'parquet') return { index: 0, ...wholeFile(file) }
+  const { rowGroupShards } = await import('./parquet-shards.ts')
+  for await (const draft of rowGroupShards(file, Infinity)) return { index: 0, ...draft }
+  return { index: 0, ...wholeFile(file) }
+}

@@ -243,8 +243,12 @@ async function isSpecial(path: string): Promise<boolean> {
 
 async function moveIntoPlace(temporary: string, path: string): Promise<void> {
   await rename(temporary, path)
-  // Not every system can sync a directory: there, the new name is as safe as the system makes it.
-  await sync(dirname(path), 'r').catch(() => undefined)
+  await syncDirectory(dirname(path))
+}
+
+/** Names in it are on the disk. Not every system can do that: there, they are as safe as the system makes them. */
+export async function syncDirectory(directory: string): Promise<void> {
+  await sync(directory, 'r').catch(() => undefined)
 }
 
 async function sync(path: string, flags: string): Promise<void> {

@@ -231,8 +231,12 @@ class Work {
       await printJson({ ...result, out, state: withoutSecrets(state) })
     else if (!this.#invocation.flag('quiet')) {
       if (result.status === 'nothing') {
+        const done = `earlier runs processed ${countOf(result.skipped.length, 'file')}. Results are in ${out}.\n`
+        const restored = countOf(result.files.length, 'missing or outdated output')
         await print(
-          `Nothing to do: earlier runs processed ${countOf(result.skipped.length, 'file')}. Results are in ${out}.\n`,
+          result.files.length > 0
+            ? `No new documents: ${restored} written again; ${done}`
+            : `Nothing to do: ${done}`,
         )
       } else await print(summaryText(result.summary, { ...result, out, state }))
     }

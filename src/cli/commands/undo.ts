@@ -1,27 +1,20 @@
-/** `undo RUN`: removes a run of dedupe from its state and lists the files it wrote, or deletes them if asked to. */
+/** `undo RUN`: takes the documents of a run of dedupe out of its state and out of the outputs. */
 
-import { rm, rmdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 
 import { harmless } from '../../platform/harmless.ts'
 import { stateOf } from '../dedupe/dedupe-settings.ts'
 import type { Undone } from '../../dedupe/index.ts'
-import type { Deduper } from '../../index.ts'
 import { fileFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { unsaidDurability } from '../call/location.ts'
-import { print, printJson } from '../print/output.ts'
+import { print, printJson, tell } from '../print/output.ts'
 import { countOf } from '../print/units.ts'
-
-interface UndoneRun extends Undone {
-  readonly out: string
-  /** Files and folders of the run that exist. */
-  readonly outputs: readonly string[]
-}
 
 export async function run(invocation: Invocation): Promise<number> {
   const state = stateOf(invocation)
-  const { openDedupe } = await import('../../dedupe/index.ts')
+  const { openDedupe, recordPath } = await import('../../dedupe/index.ts')
   const deduper = await openDedupe(state, {
     create: false,
     durability: unsaidDurability(state, 'os'),
@@ -29,18 +22,17 @@ export async function run(invocation: Invocation): Promise<number> {
   })
   try {
     const id = invocation.operand(0)
-    const cascade = invocation.flag('cascade')
-    const removed = await deduper.undo(id, { cascade })
-    const all = await withOutputs(
-      deduper,
-      removed.length > 0 ? removed : [{ run: id, documents: 0 }],
-    )
+    const undone = await deduper.undo(id, { cascade: invocation.flag('cascade') })
+    const { out = '' } = (await deduper.runs()).findLast((one) => one.id === id) ?? {}
+    const runs = undone.length > 0 ? undone : [{ run: id, out }]
+    const folders = runs.filter((one) => one.out).map((one) => recordPath(one.out, one.run, ''))
     const isDeleted = invocation.flag('delete-outputs')
-    if (isDeleted) for (const one of all) await deleteAll(one)
-    if (invocation.flag('json')) await printJson(removed.length > 0 ? all : [])
+    if (isDeleted) for (const folder of folders) await deleteFolder(folder)
+    for (const note of undone.flatMap(({ notes }) => notes)) tell(`${harmless(note)}\n`)
+    if (invocation.flag('json')) await printJson(undone)
     else if (!invocation.flag('quiet')) {
-      const done = removed.length > 0 ? '' : `${id} was undone before\n`
-      await print(done + all.map((one) => textOf(one, done === '', isDeleted)).join(''))
+      const before = undone.length > 0 ? '' : `${id} was undone before\n`
+      await print(before + undone.map((one) => textOf(one, isDeleted)).join(''))
     }
     return 0
   } finally {
@@ -48,41 +40,14 @@ export async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-async function withOutputs(deduper: Deduper, undone: readonly Undone[]): Promise<UndoneRun[]> {
-  const { filesOfRun } = await import('../../dedupe/index.ts')
-  const runs = await deduper.runs()
-  const isGone = (id: string) => runs.some((one) => one.id === id && one.status === 'undone')
-  return Promise.all(
-    undone.map(async (one) => {
-      const { out = '' } = runs.findLast(({ id }) => id === one.run) ?? {}
-      return Object.assign(one, { out, outputs: out ? await filesOfRun(out, one.run, isGone) : [] })
-    }),
-  )
+async function deleteFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
+    throw fileFailure(folder, error)
+  })
 }
 
-/** Directories that are empty then are removed too, up to that of the outputs. */
-async function deleteAll({ out, outputs }: UndoneRun): Promise<void> {
-  for (const path of outputs) {
-    await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
-      throw fileFailure(path, error)
-    })
-    for (let above = dirname(path); above.length > out.length; above = dirname(above)) {
-      const isEmpty = await rmdir(above).then(
-        () => true,
-        () => false,
-      )
-      if (!isEmpty) break
-    }
-  }
-}
-
-function textOf({ run: id, documents, outputs }: UndoneRun, isNew: boolean, isDeleted: boolean) {
-  const head = isNew
-    ? `undone ${id}: ${countOf(documents, 'document')} removed from the state\n`
-    : ''
-  if (outputs.length === 0) return head
-  const what = isDeleted
-    ? 'Deleted its outputs:'
-    : 'Its outputs were not deleted (undo --delete-outputs does that):'
-  return `${head}${what}\n${outputs.map((path) => `  ${harmless(path)}\n`).join('')}`
+function textOf({ run: id, documents, out }: Undone, isDeleted: boolean): string {
+  const places = out === '' ? 'the state' : `the state and from ${harmless(join(out, 'kept'))}`
+  const records = `Its records ${isDeleted ? 'were deleted' : `are in ${harmless(join(out, 'runs', id))}`}.`
+  return `undone ${id}: ${countOf(documents, 'document')} removed from ${places}\n${out === '' ? '' : `${records}\n`}`
 }

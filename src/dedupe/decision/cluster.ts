@@ -8,7 +8,7 @@ import { type Backend, cell, read, type Scope, type Transaction } from '../../ba
 import { putDocument } from '../../ledger/index.ts'
 import type { Named } from './decision.ts'
 import { fromHex, hex, named } from '../names.ts'
-import { clusters, type DocumentRow, documents, members } from '../rows.ts'
+import { clusters, type DocumentRow, documents, members, touch } from '../rows.ts'
 
 export function* leaveCluster(
   scope: Scope,
@@ -28,11 +28,23 @@ export function* leaveCluster(
   if (restored) {
     const { supersededBy: _by, ...kept } = restored
     putDocument(scope, fromHex(before), restored, { ...kept, action: 'keep', at: scope.now() })
-  }
+    touch(scope, fromHex(before))
+  } else if (!isSurvivor) yield* closeGap(scope, row)
   if (size <= 1) scope.remove(place)
   else if (isSurvivor) {
     scope.write(place, { size, survivor: before, rank: restored?.rank ?? cluster.rank })
   } else scope.write(place, { ...cluster, size })
+}
+
+/** One that was superseded leaves: its better copy supersedes what it had superseded. */
+function* closeGap(scope: Scope, { supersedes, supersededBy }: DocumentRow): Transaction<void> {
+  const [before] = supersedes ?? []
+  if (before === undefined || supersededBy === undefined) return
+  const places = [before, supersededBy].map((key) => cell(documents, fromHex(key)))
+  const [worse, better] = yield* read(...places)
+  if (!worse || !better) return
+  scope.write(cell(documents, fromHex(before)), { ...worse, supersededBy })
+  scope.write(cell(documents, fromHex(supersededBy)), { ...better, supersedes: [before] })
 }
 
 /** Whether the document that a duplicate was measured against is gone, or has another text by now. */

@@ -30,6 +30,7 @@ import {
   documents,
   members,
   type Rank,
+  touch,
 } from '../rows.ts'
 import { placeOf } from './identity.ts'
 
@@ -75,9 +76,11 @@ export function* decideDocument(
   if (old?.centre) yield* removeCentre(scope, engine, key, decodeCentre(old.centre))
   const orphaned = old?.centre ? yield* dissolve(scope, key) : 0
   if (old?.cluster) yield* leaveCluster(scope, fromHex(old.cluster), key, old)
+  // Its former text may be in the output of another run.
+  if (old && old.run !== run) touch(scope, key)
   const rank = rankOf(document, engine.config)
   const { decision, row } = found.match
-    ? yield* join(scope, document, key, rank, found.match, engine)
+    ? yield* join(scope, document, key, rank, found.match, context)
     : yield* begin(scope, document, key, found, engine)
   if (found.match) {
     scope.write(cell(members, concat(found.match.centre, key)), Buffer.from(run))
@@ -229,7 +232,7 @@ function* join(
   key: Buffer,
   rank: Rank,
   match: Match,
-  engine: Engine,
+  { engine, run }: Context,
 ): Transaction<Decided> {
   const { method, centre, similarity } = match
   const action = actionOf(match, engine)
@@ -269,6 +272,7 @@ function* join(
   const of = survivorRow ? named(survivorRow) : representative
   if (!wins) return { decision: decisionOf(document, action, { ...why, of }), row }
   scope.rely(cell(documents, survivor))
+  if (survivorRow.run !== run) touch(scope, survivor)
   putDocument(scope, survivor, survivorRow, {
     ...survivorRow,
     action: 'superseded',

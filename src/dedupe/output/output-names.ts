@@ -6,13 +6,14 @@
  */
 
 import { lstat, open, readdir, stat } from 'node:fs/promises'
-import { join, relative, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 
 import { outputFailure } from '../../platform/atomic-file.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
 import { type InputFile, outputName, type Shard } from '../../input/index.ts'
 import { isRaw } from '../config/raw.ts'
-import { isAtTop, OUTPUTS_FILE, recordPath, RECORDS, REPORTS, RUNS_FOLDER } from './records.ts'
+import { shown } from './name-outputs.ts'
+import { OUTPUTS_FILE, recordPath, RUNS_FOLDER } from './records.ts'
 
 interface OutputLine {
   /** Below the outputs: `kept/a.jsonl`. */
@@ -41,10 +42,15 @@ export function outputLines({ shards }: { readonly shards: readonly Shard[] }): 
   return linesOf(shards)
 }
 
+/** Below the directory. */
+export function outputNames(shards: readonly Shard[]): string[] {
+  return linesOf(shards).map(({ output }) => output)
+}
+
 /** What is written through a link would end somewhere else. The directory of the outputs itself may be one. */
-export async function requireNoLinks(out: string, shards: readonly Shard[]): Promise<void> {
+export async function requireNoLinks(out: string, outputs: Iterable<string>): Promise<void> {
   const paths = new Set([RUNS_FOLDER])
-  for (const { output } of linesOf(shards)) {
+  for (const output of outputs) {
     const parts = output.split('/')
     for (let length = 1; length <= parts.length; length++) {
       paths.add(parts.slice(0, length).join('/'))
@@ -98,34 +104,7 @@ export async function requireOwnFolder(
   )
 }
 
-/**
- * Files that a run wrote and no later run has replaced: kept documents, its folder of records, and its records at the top
- * of the outputs. `isGone` returns whether a run was taken back.
- */
-export async function filesOfRun(
-  out: string,
-  run: string,
-  isGone: (run: string) => boolean,
-): Promise<string[]> {
-  const paths = new Set<string>()
-  for await (const { output } of outputsOf(out, run)) paths.add(output)
-  for (const other of await runsIn(out)) {
-    if (other === run || isGone(other)) continue
-    for await (const { output } of outputsOf(out, other)) paths.delete(output)
-  }
-  if (await isAtTop(out, run)) {
-    for (const name of [...RECORDS, ...REPORTS]) paths.add(name)
-  }
-  paths.add(`${RUNS_FOLDER}/${run}`)
-  const found: string[] = []
-  for (const path of paths) {
-    const isThere = await lstat(join(out, path)).catch(() => undefined)
-    if (isThere) found.push(join(out, path))
-  }
-  return found
-}
-
-async function runsIn(out: string): Promise<string[]> {
+export async function runsIn(out: string): Promise<string[]> {
   const folder = join(out, RUNS_FOLDER)
   try {
     return await readdir(folder)
@@ -135,7 +114,7 @@ async function runsIn(out: string): Promise<string[]> {
   }
 }
 
-async function* outputsOf(out: string, run: string): AsyncGenerator<OutputLine> {
+export async function* outputsOf(out: string, run: string): AsyncGenerator<OutputLine> {
   const path = recordPath(out, run, OUTPUTS_FILE)
   const handle = await open(path).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
@@ -161,12 +140,6 @@ function parsed(line: string, path: string): OutputLine {
     'TARGET_NOT_EMPTY',
     `${path} does not list the outputs of a run, so it cannot be determined which of them may be replaced. Write to another directory: -o OTHER.`,
   )
-}
-
-/** Relative to the working directory where it is below it. */
-function shown(path: string): string {
-  const way = relative('', path)
-  return way === '' || way.startsWith('..') ? path : way
 }
 
 function taken(

@@ -1,26 +1,15 @@
 /**
- * The second half of a run: what is kept is written in the format of its input, what is not is listed line by line,
- * and at last the manifest, which says that all of it is there.
- *
- * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.
+ * Records of a run: what was dropped, linked, superseded or rejected, line by line. Every file is written aside and
+ * moved into place whole. A run that was cut off writes them again, the same.
  */
-
-import { join } from 'node:path'
 
 import type { Backend } from '../../backends/index.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
-import { PrestigeError } from '../../platform/errors.ts'
-import {
-  type Cuts,
-  type KeptWriter,
-  openWriter,
-  type ReadingInput,
-  type Shard,
-} from '../../input/index.ts'
-import { removeLeftovers } from './leftovers.ts'
-import { outputLines, requireNoLinks } from './output-names.ts'
+import type { Shard } from '../../input/index.ts'
+import { outputLines } from './output-names.ts'
 import type { RowVeto } from '../../ledger/index.ts'
-import { isCut, type Outcome } from '../phases/outcome.ts'
+import { isCut } from './kept-of-shard.ts'
+import type { Outcome } from '../phases/outcome.ts'
 import { OUTPUTS_FILE, recordPath } from './records.ts'
 import { rejectsIn } from '../phases/rejects.ts'
 import type { RunRow } from '../runs.ts'
@@ -52,92 +41,13 @@ interface DuplicateSpan {
   readonly end: number
 }
 
-export interface Published {
-  readonly files: string[]
-  readonly notes: string[]
-}
-
-/** `before` is asked before every file: whether it is still ours to write. */
-export async function publish(
-  backend: Backend,
-  run: RunRow,
-  outcome: Outcome,
-  before: () => Promise<void>,
-): Promise<Published> {
-  const directory = join(run.out, 'kept')
-  const keptOf = async ({ index }: Shard) => {
-    await before()
-    return { positions: outcome.kept(index), cuts: outcome.cuts(index) }
-  }
-  await requireNoLinks(run.out, run.shards)
-  await removeLeftovers(run.out, run.shards, run.id)
+/** The records of a run, but for its manifest, in its folder. */
+export async function writeRecords(backend: Backend, run: RunRow, outcome: Outcome): Promise<void> {
   const record = (name: string) => recordPath(run.out, run.id, name)
   await writeLines(record(OUTPUTS_FILE), outputLines(run))
-  const published = await writeKept(run.shards, directory, keptOf, run.reading)
-  await before()
   await writeLines(record('duplicates.jsonl'), duplicatesOf(backend, run, outcome))
   await writeLines(record('rejects.jsonl'), rejectsOf(backend, run))
   await writeLines(record('superseded.jsonl'), supersededLines(backend, run, outcome))
-  return published
-}
-
-/** What is written of a shard. */
-export interface KeptOfShard {
-  /** In ascending order. */
-  readonly positions: readonly number[]
-  readonly cuts: Cuts
-}
-
-export async function writeKept(
-  shards: readonly Shard[],
-  directory: string,
-  keptOf: (shard: Shard) => Promise<KeptOfShard>,
-  { lineBytesMax, hasQuotes, fields }: ReadingInput = {},
-): Promise<Published> {
-  // Positions are those that reading gave, so what makes them must be the same.
-  const options = {
-    directory,
-    ...(lineBytesMax !== undefined && { lineBytesMax }),
-    ...(hasQuotes !== undefined && { hasQuotes }),
-    ...(fields !== undefined && { fields }),
-  }
-  const notes: string[] = []
-  const files: string[] = []
-  let writer: KeptWriter | undefined
-  let last: Shard | undefined
-  const finish = async () => {
-    await writer?.close()
-    if (writer) files.push(writer.path)
-    if (writer?.note) notes.push(writer.note)
-  }
-  try {
-    for (const shard of shards) {
-      const isSameFile = last?.file === shard.file && shard.format !== 'files'
-      const { positions, cuts } = await keptOf(shard)
-      if (!isSameFile) {
-        await finish()
-        writer = undefined
-        writer = await openWriter(shard, options).catch((error: unknown) => {
-          notes.push(noteOf(error, shard, positions))
-          return undefined
-        })
-      }
-      last = shard
-      await writer?.writeKept(positions, shard, cuts)
-    }
-    await finish()
-    return { files: [...new Set(files)], notes: [...new Set(notes)] }
-  } catch (error) {
-    await writer?.abort()
-    throw error
-  }
-}
-
-/** A file that cannot be read at all has nothing that is kept: it holds up no others. Throws all else again. */
-function noteOf(error: unknown, { path, format }: Shard, positions: readonly number[]): string {
-  const isUnreadable = error instanceof PrestigeError && error.code === 'FORMAT_UNSUPPORTED'
-  if (!isUnreadable || format !== 'parquet' || positions.length > 0) throw error
-  return `Nothing is written for ${path}, of which nothing is kept: it cannot be read as Parquet.`
 }
 
 /** The lines of `duplicates.jsonl`. */

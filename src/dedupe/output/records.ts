@@ -3,11 +3,12 @@
  * top of the outputs. Records are complete in the folder before the first of them is shown at the top.
  */
 
-import { readFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { copyWhole, outputFailure } from '../../platform/atomic-file.ts'
+import { copyWhole, outputFailure, writeWhole } from '../../platform/atomic-file.ts'
 import { codeOf } from '../../platform/errors.ts'
+import { isRaw } from '../config/raw.ts'
 
 export const RUNS_FOLDER = 'runs'
 
@@ -36,6 +37,69 @@ export async function showRecords(
   names: readonly string[] = RECORDS,
 ): Promise<void> {
   for (const name of names) await copyWhole(recordPath(out, run, name), join(out, name))
+}
+
+/**
+ * Marks the records of a run as those of one that was undone, and shows those of `newest` at the top in their place, or
+ * none. What is at the top of another run stays.
+ */
+export async function retireRecords(
+  out: string,
+  run: string,
+  newest: string | undefined,
+  undoneAt: number,
+): Promise<void> {
+  const path = recordPath(out, run, 'manifest.json')
+  const bytes = await readIfThere(path)
+  const top = await readIfThere(join(out, 'manifest.json'))
+  const manifest = bytes && parsed(bytes)
+  // Without a manifest at the top, another attempt was killed in between.
+  const isTop = top === undefined || parsed(top)?.['run'] === run
+  if (manifest && manifest['status'] !== 'undone') {
+    const marked = { ...manifest, status: 'undone', undoneAt: new Date(undoneAt).toISOString() }
+    await writeWhole(path, [`${JSON.stringify(marked, undefined, 2)}\n`])
+  }
+  if (!isTop) return
+  // The manifest goes first and comes last: it says that the others are there.
+  await removeTop(out, ['manifest.json'])
+  for (const name of [...RECORDS, ...REPORTS]) {
+    if (name === 'manifest.json') continue
+    const isThere = newest !== undefined && (await readIfThere(recordPath(out, newest, name)))
+    if (isThere) await showRecords(out, newest, [name])
+    else await removeTop(out, [name])
+  }
+  if (newest !== undefined && (await readIfThere(recordPath(out, newest, 'manifest.json')))) {
+    await showRecords(out, newest, ['manifest.json'])
+  }
+}
+
+/** A name may be used again once its run was undone: the records of that run get another, `RUN~2`. */
+export async function putUndoneAside(out: string, run: string): Promise<void> {
+  const manifest = parsed(await readIfThere(recordPath(out, run, 'manifest.json')))
+  if (manifest?.['status'] !== 'undone') return
+  const folder = recordPath(out, run, '')
+  for (let number = 2; ; number++) {
+    const aside = join(out, RUNS_FOLDER, `${run}~${number}`)
+    const isTaken = await stat(aside).catch(() => undefined)
+    if (isTaken) continue
+    await rename(folder, aside).catch((error: unknown) => {
+      throw outputFailure(folder, error)
+    })
+    return
+  }
+}
+
+async function removeTop(out: string, names: readonly string[]): Promise<void> {
+  for (const name of names) await rm(join(out, name), { force: true })
+}
+
+function parsed(bytes: Buffer | undefined): Record<string, unknown> | undefined {
+  try {
+    const found: unknown = JSON.parse(bytes?.toString() ?? '')
+    return isRaw(found) ? found : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Whether a record of this run is at the top, if that is where the records of this run are. */

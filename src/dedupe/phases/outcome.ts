@@ -3,24 +3,30 @@
  * publishing it need not read every row again.
  */
 
+import { isCut, type KeptOfShard, recordIdOf } from '../output/kept-of-shard.ts'
 import { RejectedShards } from './rejects.ts'
-import type { Cuts, CutSpans } from '../../input/index.ts'
+import type { CutSpans } from '../../input/index.ts'
 import type { BatchEntry, DocumentRow } from '../rows.ts'
 
-/** Positions in a shard, of documents. Eight bytes a document. */
+/** Positions in a shard, of documents, and ids of the records that are written. About 40 bytes a document. */
 export class Outcome {
   readonly rejected: RejectedShards = new RejectedShards()
   readonly #kept = new Map<number, number[]>()
+  readonly #ids = new Map<number, string[]>()
   readonly #listed = new Map<number, number[]>()
 
   readonly #superseding = new Map<number, number[]>()
 
   readonly #cuts = new Map<number, Map<number, CutSpans>>()
 
-  note(shard: number, { position, isRepeated }: BatchEntry, row: DocumentRow): void {
+  note(shard: number, entry: BatchEntry, row: DocumentRow): void {
+    const { position, isRepeated, key } = entry
     const { action } = row
     if (!isRepeated && isCut(row)) this.#noteCut(shard, position, row.spans ?? [])
-    if (!isRepeated && (action === 'keep' || action === 'link')) addTo(this.#kept, shard, position)
+    if (!isRepeated && (action === 'keep' || action === 'link')) {
+      addTo(this.#kept, shard, position)
+      addTo(this.#ids, shard, recordIdOf(key, row))
+    }
     if (isRepeated || action !== 'keep') addTo(this.#listed, shard, position)
   }
 
@@ -33,14 +39,10 @@ export class Outcome {
     return new Set(this.#superseding.get(shard))
   }
 
-  /** What is cut from the texts that are written. */
-  cuts(shard: number): Cuts {
-    return this.#cuts.get(shard) ?? new Map()
-  }
-
-  /** In ascending order. */
-  kept(shard: number): readonly number[] {
-    return (this.#kept.get(shard) ?? []).toSorted((one, other) => one - other)
+  /** What is written of a shard. Rows are noted in the order of their positions. */
+  kept(shard: number): KeptOfShard {
+    const [positions, ids] = [this.#kept.get(shard) ?? [], this.#ids.get(shard) ?? []]
+    return { positions, ids, cuts: this.#cuts.get(shard) ?? new Map(), superseded: new Set() }
   }
 
   #noteCut(shard: number, position: number, spans: CutSpans): void {
@@ -54,13 +56,8 @@ export class Outcome {
   }
 }
 
-/** Whether it is written without its spans. */
-export function isCut({ action, cutFor }: DocumentRow): boolean {
-  return action === 'link' && cutFor !== undefined
-}
-
-function addTo(positions: Map<number, number[]>, shard: number, position: number): void {
-  const known = positions.get(shard)
-  if (known) known.push(position)
-  else positions.set(shard, [position])
+function addTo<T>(items: Map<number, T[]>, shard: number, item: T): void {
+  const known = items.get(shard)
+  if (known) known.push(item)
+  else items.set(shard, [item])
 }

@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path'
 
 import type { Backend, Scope, Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
+import type { Shard } from '../../input/index.ts'
 import { finishShard, noteProgress } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
@@ -18,8 +19,12 @@ import type { JobEvents } from './decide-run.ts'
 import { type Held, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { Outcome } from './outcome.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
-import { publish } from '../output/publish.ts'
+import { removeLeftovers } from '../output/leftovers.ts'
+import { dropSwap } from '../output/output-rows.ts'
+import { writeRecords } from '../output/publish.ts'
+import { publishOutputs, restoreOthers } from '../output/reconcile.ts'
 import { recordPath, showRecords } from '../output/records.ts'
+import { removeStaged } from '../output/swap.ts'
 import {
   changeRun,
   keepFiles,
@@ -60,6 +65,8 @@ export interface Manifest {
 }
 
 export interface PublishOptions {
+  /** All inputs of the call: outputs of those that earlier runs have processed must be there too. */
+  readonly given?: readonly Shard[] | undefined
   readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
 }
@@ -102,7 +109,7 @@ async function publishAs(
   run: RunRow,
   leases: Leases,
   held: Held,
-  { watcher, version = '' }: PublishOptions,
+  { watcher, version = '', given }: PublishOptions,
 ): Promise<JobResult> {
   const outcome = new Outcome()
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
@@ -113,7 +120,12 @@ async function publishAs(
   }
   await backend.run(setStatus, held, 'publishing')
   watcher?.onPhase?.('publishing', run.id)
-  const { files, notes } = await publish(backend, run, outcome, () => requireLease(leases, held))
+  const before = () => requireLease(leases, held)
+  const guard = (scope: Scope) => stillHeld(scope, held)
+  await removeLeftovers(run.out, [], run.id)
+  const { files, notes } = await publishOutputs(backend, { run, outcome, guard, before, given })
+  await before()
+  await writeRecords(backend, run, outcome)
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
   const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
   const rejection = outcome.rejected.message(run.shards)
@@ -125,8 +137,10 @@ async function publishAs(
   await keepFiles(backend, finished)
   await backend.run(finish, held, finished)
   leases.lose(held)
+  await removeStaged(run.out)
   const { id, skipped } = run
-  const result = { summary, files, notes, skipped, rejection }
+  const elsewhere = await restoreOthers(backend, id, run.out)
+  const result = { summary, files, notes: [...notes, ...elsewhere], skipped, rejection }
   return { run: id, status: 'finished', isPublisher: true, ...result }
 }
 
@@ -135,15 +149,20 @@ async function requireLease(leases: Leases, held: Held): Promise<void> {
   throw new PrestigeError('CLAIM_LOST', `Another worker publishes run ${held.run} by now.`)
 }
 
-function* setStatus(scope: Scope, held: Held, status: RunStatus): Transaction<void> {
+function* stillHeld(scope: Scope, held: Held): Transaction<void> {
   yield* requireGoingOn(held)
   yield* noteProgress(scope, held, '')
+}
+
+function* setStatus(scope: Scope, held: Held, status: RunStatus): Transaction<void> {
+  yield* stillHeld(scope, held)
   yield* changeRun(scope, held.run, (head) => ({ ...head, status }))
 }
 
 function* finish(scope: Scope, held: Held, run: RunRow): Transaction<void> {
   yield* requireGoingOn(held)
   yield* finishShard(scope, held, '')
+  yield* dropSwap(scope, run.out)
   yield* changeRun(scope, run.id, () => run)
 }
 

@@ -1,0 +1,201 @@
+/**
+ * What a state keeps of its outputs: which output an input has, for ever; which runs have read the input; what the
+ * output holds, record by record; and a swap of outputs that was begun.
+ *
+ * Rows of the space `states`:
+ *   `output-root/OUT`           the root that names the outputs of a directory
+ *   `output/OUT/INPUT`          an output
+ *   `output-content/OUT/INPUT/N` the records that it holds, in their order
+ *   `output-swap/OUT`           outputs that are written aside and wait to be moved into place
+ *   `touched/KEY`               a document whose status another run has changed, see rows.ts
+ * OUT and INPUT are hashes of whole paths.
+ */
+
+import { createHash } from 'node:crypto'
+
+import { endOfPrefix } from '../../platform/bytes.ts'
+import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import type { Compression, InputFormat } from '../../input/index.ts'
+import { states } from '../rows.ts'
+
+/** A run that has read the input. */
+export interface OutputVersion {
+  readonly run: string
+  /** Shards of the run, half open. */
+  readonly from: number
+  readonly to: number
+  /** Which of the files of its shard it is, of one document a file. */
+  readonly at?: number
+}
+
+export interface OutputRow {
+  readonly input: string
+  /** Names the input in ids and records. */
+  readonly path: string
+  /** Below `kept/`. */
+  readonly name: string
+  readonly format: InputFormat
+  readonly compression: Compression
+  /** The newest is last. None: all were undone, and only the name is reserved. */
+  readonly versions: readonly OutputVersion[]
+  /** Of the file as it was written; absent where there is none. */
+  readonly file?: { readonly bytes: number; readonly modifiedMs: number }
+  /** Rows that its content is kept in. */
+  readonly pieces: number
+}
+
+/** Outputs written aside, complete: from here on the swap is finished, by whoever comes next. */
+export interface SwapRow {
+  readonly run: string
+  readonly kind: 'publish' | 'undo' | 'restore'
+  readonly out: string
+  /** Below the folder of the run. */
+  readonly folder: string
+}
+
+/** Identifies a record: sixteen bytes of one document in one text, as Latin-1. */
+export type RecordId = string
+
+const ID_LENGTH = 16
+const PIECE_IDS = 8192
+
+/** Checks in the transaction that writes whether it may still write. */
+export type Guard = (scope: Scope) => Transaction<void>
+
+function hashOf(path: string): string {
+  return createHash('sha256').update(path).digest('hex').slice(0, 32)
+}
+
+function stateCell(name: string) {
+  return cell(states, Buffer.from(name))
+}
+
+const rootCell = (out: string) => stateCell(`output-root/${hashOf(out)}`)
+const swapCell = (out: string) => stateCell(`output-swap/${hashOf(out)}`)
+const outputPrefix = (out: string) => `output/${hashOf(out)}/`
+const outputCell = (out: string, input: string) =>
+  stateCell(`${outputPrefix(out)}${hashOf(input)}`)
+const contentCell = (out: string, input: string, piece: number) =>
+  stateCell(`output-content/${hashOf(out)}/${hashOf(input)}/${piece}`)
+
+/** The root that names outputs of this directory, fixed by the first who asks. */
+export function* keepRoot(scope: Scope, out: string, root: string): Transaction<string> {
+  const [known] = yield* read(rootCell(out))
+  if (typeof known === 'string') return known
+  scope.write(rootCell(out), root)
+  return root
+}
+
+export function* readRoot(_scope: unknown, out: string): Transaction<string | undefined> {
+  const [known] = yield* read(rootCell(out))
+  return typeof known === 'string' ? known : undefined
+}
+
+/** All outputs of a directory, by their inputs. */
+export async function outputsIn(backend: Backend, out: string): Promise<Map<string, OutputRow>> {
+  const outputs = new Map<string, OutputRow>()
+  const start = Buffer.from(outputPrefix(out))
+  for await (const { value } of backend.scan(states, { start, end: endOfPrefix(start) })) {
+    const row = value as OutputRow // safe: only keepOutput writes these
+    outputs.set(row.input, row)
+  }
+  return outputs
+}
+
+/** The records that an output holds, in their order. */
+export async function contentOf(
+  backend: Backend,
+  out: string,
+  { input, pieces }: OutputRow,
+): Promise<RecordId[]> {
+  const ids: RecordId[] = []
+  for (let piece = 0; piece < pieces; piece++) {
+    const [text] = await backend.read(readCell, contentCell(out, input, piece))
+    ids.push(...idsIn(String(text)))
+  }
+  return ids
+}
+
+function* readCell(_scope: unknown, place: ReturnType<typeof stateCell>): Transaction<[unknown]> {
+  const [value] = yield* read(place)
+  return [value]
+}
+
+export function textOf(ids: readonly RecordId[]): string {
+  return Buffer.from(ids.join(''), 'latin1').toString('base64')
+}
+
+export function idsIn(text: string): RecordId[] {
+  const all = Buffer.from(text, 'base64').toString('latin1')
+  return Array.from({ length: all.length / ID_LENGTH }, (_, at) =>
+    all.slice(at * ID_LENGTH, (at + 1) * ID_LENGTH),
+  )
+}
+
+/** Records an output as it is in its place now. Its content before the row that says how much of it there is. */
+export async function keepOutput(
+  backend: Backend,
+  out: string,
+  row: Omit<OutputRow, 'pieces'>,
+  ids: readonly RecordId[],
+  guard: Guard,
+): Promise<void> {
+  const each = Math.min(PIECE_IDS, Math.floor(backend.limits.valueBytesMax / 32))
+  const pieces = Math.ceil(ids.length / each)
+  for (let piece = 0; piece < pieces; piece++) {
+    const text = textOf(ids.slice(piece * each, (piece + 1) * each))
+    await backend.run(writeCell, contentCell(out, row.input, piece), text, guard)
+  }
+  await backend.run(writeCell, outputCell(out, row.input), { ...row, pieces }, guard)
+}
+
+/** Records many outputs of one record or none each, in few transactions. */
+export async function keepSmallOutputs(
+  backend: Backend,
+  out: string,
+  outputs: readonly { readonly row: Omit<OutputRow, 'pieces'>; readonly ids: readonly RecordId[] }[],
+  guard: Guard,
+): Promise<void> {
+  const page = Math.max(1, Math.min(256, Math.floor(backend.limits.cellsMax / 4)))
+  for (let from = 0; from < outputs.length; from += page) {
+    await backend.run(writeSmall, out, outputs.slice(from, from + page), guard)
+  }
+}
+
+function* writeSmall(
+  scope: Scope,
+  out: string,
+  outputs: Parameters<typeof keepSmallOutputs>[2],
+  guard: Guard,
+): Transaction<void> {
+  yield* guard(scope)
+  for (const { row, ids } of outputs) {
+    if (ids.length > 0) scope.write(contentCell(out, row.input, 0), textOf(ids))
+    scope.write(outputCell(out, row.input), { ...row, pieces: ids.length > 0 ? 1 : 0 })
+  }
+}
+
+function* writeCell(
+  scope: Scope,
+  place: ReturnType<typeof stateCell>,
+  value: unknown,
+  guard: Guard,
+): Transaction<void> {
+  yield* guard(scope)
+  scope.write(place, value)
+}
+
+export function* readSwap(_scope: unknown, out: string): Transaction<SwapRow | undefined> {
+  return (yield* read(swapCell(out)))[0] as SwapRow | undefined // safe: only keepSwap writes it
+}
+
+export function* keepSwap(scope: Scope, swap: SwapRow, guard: Guard): Transaction<void> {
+  yield* guard(scope)
+  scope.write(swapCell(swap.out), swap)
+}
+
+/** In the transaction that ends the run, or by itself. */
+export function* dropSwap(scope: Scope, out: string): Transaction<void> {
+  yield* read(swapCell(out))
+  scope.remove(swapCell(out))
+}

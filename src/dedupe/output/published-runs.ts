@@ -1,0 +1,57 @@
+/** Runs of a state while outputs are brought up to date: their order, and their inputs, each read once. */
+
+import type { Backend } from '../../backends/index.ts'
+import type { Outcome } from '../phases/outcome.ts'
+import { listRuns, readRun, type RunHead, type RunRow } from '../runs.ts'
+import { type KeptOfShard, keptOfShard } from './kept-of-shard.ts'
+
+/** The run that is being published, and what was found about its documents. */
+export interface OwnRun {
+  readonly run: RunRow
+  readonly outcome: Outcome
+}
+
+export class PublishedRuns {
+  readonly #backend: Backend
+  readonly #own: OwnRun | undefined
+  readonly #heads: Promise<ReadonlyMap<string, RunHead>>
+  readonly #whole = new Map<string, RunRow>()
+
+  constructor(backend: Backend, own: OwnRun | undefined) {
+    this.#backend = backend
+    this.#own = own
+    this.#heads = listRuns(backend).then((all) => new Map(all.map((one) => [one.id, one])))
+  }
+
+  isOwn(run: string): boolean {
+    return run === this.#own?.run.id
+  }
+
+  async heads(): Promise<RunHead[]> {
+    return [...(await this.#heads).values()]
+  }
+
+  async head(run: string): Promise<RunHead | undefined> {
+    return (await this.#heads).get(run)
+  }
+
+  /** With its inputs. `undefined` of a run that the state does not have. */
+  async find(run: string): Promise<RunRow | undefined> {
+    if (this.#own && this.isOwn(run)) return this.#own.run
+    const known = this.#whole.get(run)
+    const head = await this.head(run)
+    if (known || !head) return known
+    const found = await this.#backend.read(readRun, head)
+    this.#whole.set(run, found)
+    return found
+  }
+
+  /** Which documents of a shard are written. */
+  async keptOf(run: string, shard: number): Promise<KeptOfShard> {
+    if (this.#own && this.isOwn(run)) return this.#own.outcome.kept(shard)
+    const heads = await this.#heads
+    const number = heads.get(run)?.number ?? 0
+    const isCurrent = (decidedBy: string) => (heads.get(decidedBy)?.number ?? Infinity) <= number
+    return keptOfShard(this.#backend, run, shard, isCurrent)
+  }
+}

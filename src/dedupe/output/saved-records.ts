@@ -1,0 +1,94 @@
+/**
+ * Records that left an output because a better copy was found: kept as they were, in `runs/RUN/superseded/`, so that
+ * they can be brought back when the input is gone. `runs/RUN/superseded-files.jsonl` says what is in these files.
+ */
+
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { outputFailure } from '../../platform/atomic-file.ts'
+import { codeOf } from '../../platform/errors.ts'
+import { type Compression, type InputFormat, type Shard, wholeShard } from '../../input/index.ts'
+import { idsIn, type RecordId } from './output-rows.ts'
+import { recordPath, RUNS_FOLDER } from './records.ts'
+
+export const SAVED_FOLDER = 'superseded'
+export const SAVED_FILES = 'superseded-files.jsonl'
+
+/** A line of `superseded-files.jsonl`. */
+export interface SavedFile {
+  /** Below `kept/`, and below the folder. */
+  readonly name: string
+  /** Below the folder of the run. */
+  readonly folder: string
+  readonly format: InputFormat
+  readonly compression: Compression
+  readonly bytes: number
+  readonly modifiedMs: number
+  readonly ids: string
+}
+
+/** Records that are copied from a file, in its order. */
+export interface Part {
+  readonly shard: Shard
+  readonly positions: readonly number[]
+  readonly ids: readonly RecordId[]
+}
+
+export class SavedRecords {
+  readonly #out: string
+  #files: Promise<Map<string, { run: string; file: SavedFile }[]>> | undefined
+
+  constructor(out: string) {
+    this.#out = out
+  }
+
+  /** Where those of the records are that were saved. */
+  async find(name: string, wanted: ReadonlySet<RecordId>): Promise<Part[]> {
+    if (wanted.size === 0) return []
+    this.#files ??= this.#read()
+    const left = new Set(wanted)
+    const parts: Part[] = []
+    for (const { run, file } of (await this.#files).get(name) ?? []) {
+      const all = idsIn(file.ids)
+      const positions = [...all.keys()].filter((at) => left.has(all[at] ?? ''))
+      if (positions.length === 0) continue
+      const ids = positions.map((at) => all[at] ?? '')
+      for (const id of ids) left.delete(id)
+      const { format, compression, bytes: fileBytes, modifiedMs } = file
+      const place = join(recordPath(this.#out, run, file.folder), name)
+      const listed = { file: place, path: name, fileBytes, modifiedMs, format, compression }
+      parts.push({ shard: await wholeShard(listed), positions, ids })
+    }
+    return parts
+  }
+
+  async #read(): Promise<Map<string, { run: string; file: SavedFile }[]>> {
+    const found = new Map<string, { run: string; file: SavedFile }[]>()
+    const folder = join(this.#out, RUNS_FOLDER)
+    for (const run of await readdir(folder).catch(() => [])) {
+      for await (const file of savedOf(this.#out, run)) {
+        const known = found.get(file.name)
+        if (known) known.push({ run, file })
+        else found.set(file.name, [{ run, file }])
+      }
+    }
+    return found
+  }
+}
+
+/** What a run has saved. */
+export async function* savedOf(out: string, run: string): AsyncGenerator<SavedFile> {
+  const path = recordPath(out, run, SAVED_FILES)
+  const handle = await open(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    throw outputFailure(path, error)
+  })
+  if (!handle) return
+  try {
+    // safe: only Stage writes these lines
+    for await (const line of handle.readLines()) yield JSON.parse(line) as SavedFile
+  } finally {
+    await handle.close().catch(() => undefined) // closed already is what is wanted
+  }
+}
