@@ -23,6 +23,7 @@ import type { RowVeto } from '../../ledger/index.ts'
 import { isCut, type Outcome } from '../phases/outcome.ts'
 import { OUTPUTS_FILE, recordPath } from './records.ts'
 import { rejectsIn } from '../phases/rejects.ts'
+import { passageCutsOf } from '../passages/cuts.ts'
 import type { RunRow } from '../runs.ts'
 import { type Line, linesOf, type Wanted } from './lines.ts'
 import { supersededLines } from './superseded.ts'
@@ -67,7 +68,9 @@ export async function publish(
   const directory = join(run.out, 'kept')
   const keptOf = async ({ index }: Shard) => {
     await before()
-    return { positions: outcome.kept(index), cuts: outcome.cuts(index) }
+    // A config has one or the other.
+    const cuts = new Map([...outcome.cuts(index), ...(await passageCutsOf(backend, run.id, index))])
+    return { positions: outcome.kept(index), cuts }
   }
   await requireNoLinks(run.out, run.shards)
   await removeLeftovers(run.out, run.shards, run.id)

@@ -20,6 +20,7 @@ import { Outcome } from './outcome.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
 import { publish } from '../output/publish.ts'
 import { recordPath, showRecords } from '../output/records.ts'
+import { findPassages } from '../passages/find-passages.ts'
 import {
   changeRun,
   keepFiles,
@@ -106,14 +107,18 @@ async function publishAs(
 ): Promise<JobResult> {
   const outcome = new Outcome()
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
-  const found = violations(summary, run.config, run.reading?.fields)
-  if (found.length > 0) {
+  const beyond = violations(summary, run.config, run.reading?.fields)
+  if (beyond.length > 0) {
     await backend.run(setStatus, held, 'stopped')
-    throw stopped(found, run.id)
+    throw stopped(beyond, run.id)
   }
   await backend.run(setStatus, held, 'publishing')
   watcher?.onPhase?.('publishing', run.id)
-  const { files, notes } = await publish(backend, run, outcome, () => requireLease(leases, held))
+  const before = () => requireLease(leases, held)
+  const found = await findPassages(backend, run, held, before)
+  const published = await publish(backend, run, outcome, before)
+  const { files } = published
+  const notes = [...found, ...published.notes]
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
   const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
   const rejection = outcome.rejected.message(run.shards)

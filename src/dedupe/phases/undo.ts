@@ -25,6 +25,9 @@ import {
   type DocumentRow,
   documents,
   members,
+  passageCounts,
+  passageCuts,
+  passageFiles,
   pending,
   rejects,
   runPrefix,
@@ -124,18 +127,25 @@ export async function clearRun(backend: Backend, run: string, leased: number): P
     const to = Math.min(leased, from + PAGE)
     await backend.run(dropShards, runName(run).key, from, to)
   }
-  const prefix = runPrefix(run)
-  for (const space of [batches, rejects, pending]) {
-    let page: Buffer[] = []
-    const range = { start: prefix, end: endOfPrefix(prefix) }
-    for await (const { key } of backend.scan<unknown>(space, range)) {
-      page.push(key)
-      if (page.length < PAGE) continue
-      await backend.run(dropRows, space, page)
-      page = []
-    }
-    if (page.length > 0) await backend.run(dropRows, space, page)
+  const spaces = [batches, rejects, pending, passageCounts, passageFiles, passageCuts]
+  for (const space of spaces) await clearRows(backend, space, runPrefix(run))
+}
+
+/** Takes all rows away whose keys begin with this. */
+export async function clearRows(
+  backend: Backend,
+  space: Space<unknown>,
+  prefix: Buffer,
+): Promise<void> {
+  let page: Buffer[] = []
+  const range = { start: prefix, end: endOfPrefix(prefix) }
+  for await (const { key } of backend.scan<unknown>(space, range)) {
+    page.push(key)
+    if (page.length < PAGE) continue
+    await backend.run(dropRows, space, page)
+    page = []
   }
+  if (page.length > 0) await backend.run(dropRows, space, page)
 }
 
 function* dropRows(
