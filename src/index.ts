@@ -45,8 +45,9 @@ export type {
   LedgerOptions,
   LedgerRun,
 } from './ledger/index.ts'
-export { dedupe, openDedupe } from './dedupe/index.ts'
+export { dedupe, openDedupe, restoreText } from './dedupe/index.ts'
 export type {
+  CutSpan,
   Decision,
   DedupeConfig,
   DedupeOptions,

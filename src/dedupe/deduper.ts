@@ -20,6 +20,7 @@ import { orphansOf } from './decision/cluster.ts'
 import type { Decision, Named } from './decision/decision.ts'
 import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
+import { requireNoPassages } from './passages/settings.ts'
 import type { WorkerOptions } from './phases/leases.ts'
 import type { DocumentLike } from './decision/prepare.ts'
 import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
@@ -97,12 +98,14 @@ export class Deduper {
   ): AsyncGenerator<Decision> {
     const { run = LIVE_RUN, signal, against } = options
     if (this.config.orderIndependent) throw needsAll()
+    requireNoPassages(this.config, 'a stream of documents')
     if (!against) await beginStream(this.#state, run)
     yield* decideStream(this.#state, documents, { run, signal, against })
   }
 
   /** Decides about one document and remembers it. A text that has changed replaces what its id had before. */
   async decide(document: DocumentLike, run = LIVE_RUN): Promise<Decision> {
+    requireNoPassages(this.config, 'deciding document by document')
     const prepared = this.#state.prepare(document)
     const session = randomBytes(6).toString('base64url')
     await beginStream(this.#state, run)
@@ -145,7 +148,8 @@ export class Deduper {
   }
 
   /** Writes those of the inputs that are no duplicates of what is known. Nothing is added to what is known. */
-  clean(job: Job): Promise<AgainstResult> {
+  async clean(job: Job): Promise<AgainstResult> {
+    requireNoPassages(this.config, 'cleaning against a state')
     return withShards(job, async ({ shards, skipped }) => {
       const result = await cleanAgainst(this.#state, { ...job, shards })
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }

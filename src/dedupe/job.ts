@@ -299,7 +299,15 @@ function nameTaken(id: string): PrestigeError {
  * all are in one order, so that runs of states from before there were such settings are recognised.
  */
 function fingerprintsOnly(whole: DedupeConfig): object {
-  const { maxDrop: _share, maxCluster: _size, containment, near, simhash, ...config } = whole
+  const {
+    maxDrop: _share,
+    maxCluster: _size,
+    containment,
+    passages,
+    near,
+    simhash,
+    ...config
+  } = whole
   const { enabled, threshold, profile, slots, bands, rows, evidence, guards, ...others } = near
   const { precision, judge, candidatesMax, bucketMax, action } = others
   const { exact, canonical, ...rest } = config
@@ -318,6 +326,7 @@ function fingerprintsOnly(whole: DedupeConfig): object {
     ...rest,
     maxDrop: 1,
     containment: containment.enabled ? containment : undefined,
+    passages: passages.action === 'off' ? undefined : passages,
   }
 }
 

@@ -66,6 +66,18 @@ export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>
 })
 /** Run, `/`, rank, document key, place and part (see waiting.ts) → a prepared document that waits for its turn. */
 export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
+/** Run, `/`, part of the hashes (1), shard (4) and piece (4) → hashes of windows (6 each), see passages/count-windows.ts. */
+export const passageCounts: Space<Bytes> = rows('dedupe.passages.counts', rawCodec, {
+  ordered: true,
+})
+/** Run, `/`, piece (4) → hashes of the names of files whose documents were counted (6 each). */
+export const passageFiles: Space<Bytes> = rows('dedupe.passages.files', rawCodec, { ordered: true })
+/** Run, `/`, shard (4) and piece (4) → what is cut from the texts that are kept, see passages/cuts.ts. */
+export const passageCuts: Space<unknown> = rows(
+  'dedupe.passages.cuts',
+  jsonCodec<unknown>('passages'),
+  { ordered: true },
+)
 /**
  * `state` → what fingerprints were made with; `last` → the run begun last; inputs of runs, files that are done, outputs
  * (output/output-rows.ts), and documents whose status another run has changed.
@@ -89,6 +101,9 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   batches,
   rejects,
   pending,
+  passageCounts,
+  passageFiles,
+  passageCuts,
   states,
 ]
 

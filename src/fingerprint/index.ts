@@ -88,6 +88,9 @@ export { textClasses } from './text-classes.ts'
 export { textMeasures } from './twin-sample.ts'
 export { UNIT_BITS, allShingleHashes, decode, isIn } from './twin-text.ts'
 export { ContainmentTable } from './containment-table.ts'
+export { type PassageSpan, passageSpans } from './passage-spans.ts'
+export { type PassageKind, passageUnits } from './passage-units.ts'
+export { passageWindows, sharedRuns } from './passage-windows.ts'
 export { PASSAGE_UNITS, passageHashes, type TextUnits, textUnits } from './text-units.ts'
 export {
   type Fingerprints,

@@ -71,7 +71,29 @@ function foldedPoints(point: number): number[] {
   return points.filter((one) => !isIgnored(one) && !separates(one))
 }
 
-function isIgnored(point: number): boolean {
+const ASCII_POINTS = 0x80
+const asciiFolds: (readonly number[])[] = []
+const folds = new Map<number, readonly number[]>()
+
+/** The code points that count when a code point is part of a unit: none of marks, white space and accents. */
+export function foldOf(point: number): readonly number[] {
+  if (point < ASCII_POINTS) return (asciiFolds[point] ??= foldedPoints(point))
+  if (point >= FOLDED_POINTS) return [point]
+  const known = folds.get(point)
+  if (known) return known
+  const folded = foldedPoints(point)
+  folds.set(point, folded)
+  return folded
+}
+
+/** Whether a unit that begins with this code point is that character alone: of a script without spaces, or an emoji. */
+export function isSingle(point: number): boolean {
+  if (point < ASCII_POINTS) return false
+  return (point < FOLDED_POINTS ? classes[point] || learn(point) : classOfHigh(point)) === ALONE
+}
+
+/** An accent, or invisible. */
+export function isIgnored(point: number): boolean {
   return IGNORED_SPANS.some(([from, to]) => point >= from && point <= to)
 }
 
@@ -107,7 +129,7 @@ function reserve(units: number): void {
 function readUnits(bytes: Uint8Array): number {
   // A word and its separator are two bytes, a code point that stands alone is two or more.
   reserve((bytes.length >>> 1) + 1)
-  if (classes[0] === UNSEEN) for (let point = 0; point < 0x80; point++) learn(point)
+  if (classes[0] === UNSEEN) for (let point = 0; point < ASCII_POINTS; point++) learn(point)
   // In variables of its own: this is twice as fast.
   const [unitHashes, unitStarts, unitEnds, kinds, additions] = [hashes, starts, ends, classes, plus]
   const { length } = bytes

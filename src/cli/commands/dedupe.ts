@@ -145,10 +145,12 @@ class Work {
     const said = this.#invocation.text('durability') === 'fsync' ? 'fsync' : undefined
     const durability = said ?? unsaidDurability(state, 'os')
     const { config } = this.#settings
-    const { maxDrop, maxCluster } = config
+    const { maxDrop, maxCluster, passages } = config
     if (isAgainst) {
       const isSaid = await isAnythingSaid(this.#invocation)
-      const own = isSaid ? config : { maxDrop, ...(maxCluster !== undefined && { maxCluster }) }
+      const limits = { maxDrop, ...(maxCluster !== undefined && { maxCluster }) }
+      // Passages are of the runs of the state, not of what is held against it.
+      const own = isSaid ? config : { ...limits, passages }
       return openDedupe(state, { ...own, durability, create: false, asBefore: !isSaid })
     }
     // A plan leaves no trace, not even the state that there is not yet.

@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import { judgementOptions } from '../../compare/index.ts'
 import { defaultThreshold } from '../../match/index.ts'
 import type { ShingleProfile } from '../../fingerprint/index.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { flag, given, oneOf, readOptions } from '../../platform/options.ts'
 import { CONTAINMENT_MIN } from '../../match/index.ts'
 import type { DedupeConfig, DedupeSettings } from './options.ts'
@@ -120,6 +121,32 @@ const chunks = v.strictObject({
   shareMin: v.optional(share('Minimum share of a document that must be in other documents.'), 0.1),
 })
 
+const passages = v.strictObject({
+  action: v.optional(
+    oneOf(
+      ['off', 'list', 'cut'],
+      'list: list passages that many kept documents share in passages.jsonl. cut: also cut them from the kept texts.',
+    ),
+    'off',
+  ),
+  documentsMin: v.optional(count(2, 'Minimum number of kept documents that have a passage.'), 10),
+  wordsMin: v.optional(
+    count(
+      4,
+      'Minimum words of a passage; two characters of scripts without spaces are a word.',
+      1000,
+    ),
+    12,
+  ),
+  by: v.optional(
+    oneOf(
+      ['words', 'lines'],
+      'words: passages begin and end at any word. lines: they are whole lines, for code and logs.',
+    ),
+    'words',
+  ),
+})
+
 const semantic = v.strictObject({
   enabled: v.optional(flag('Link documents with the same meaning.'), false),
   model: v.optional(
@@ -151,6 +178,7 @@ export const dedupeSchema = v.strictObject({
   near: v.optional(near, {}),
   containment: v.optional(containment, {}),
   chunks: v.optional(chunks, {}),
+  passages: v.optional(passages, {}),
   semantic: v.optional(semantic, {}),
   keep: v.optional(
     v.pipe(
@@ -180,5 +208,15 @@ export function nearThreshold({ near: step }: DedupeConfig): number {
 }
 
 export function readConfig(input: DedupeSettings): Readonly<DedupeConfig> {
-  return readOptions(dedupeSchema, input, 'The dedupe config')
+  const config = readOptions(dedupeSchema, input, 'The dedupe config')
+  if (config.passages.action === 'cut' && config.containment.action === 'cut') throw cutTwice()
+  return config
+}
+
+/** Places are of the whole text: what one has cut, the other could not restore. */
+function cutTwice(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'containment.action cut and passages.action cut cannot be combined: what is listed as cut is restored by its place in the whole text. Use one of them, or set the other to link or list.',
+  )
 }

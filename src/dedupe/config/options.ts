@@ -69,6 +69,20 @@ interface ContainmentStep {
   readonly action?: 'link' | 'drop' | 'cut' | undefined
 }
 
+interface PassageStep {
+  /**
+   * `list`: passages that many of the kept documents share are listed in `passages.jsonl`. `cut`: they are also cut from
+   * the texts that are written. Default: `off`.
+   */
+  readonly action?: 'off' | 'list' | 'cut' | undefined
+  /** So many kept documents have a passage, or more. Default: 10. */
+  readonly documentsMin?: number | undefined
+  /** So many words are in a passage, or more; two characters of a script without spaces count as one. Default: 12. */
+  readonly wordsMin?: number | undefined
+  /** `words`: passages begin and end at any word. `lines`: they are whole lines, for code and logs. Default: `words`. */
+  readonly by?: 'words' | 'lines' | undefined
+}
+
 interface SemanticStep {
   /** Whether documents that mean the same are linked. Default: `false`. */
   readonly enabled?: boolean | undefined
@@ -96,6 +110,8 @@ export interface DedupeSettings {
   readonly containment?: ContainmentStep | undefined
   /** Documents that share passages are linked. Disabled by default. */
   readonly chunks?: ChunkStep | undefined
+  /** Passages that many documents share, such as licence headers and cookie notices. Disabled by default. */
+  readonly passages?: PassageStep | undefined
   /** Documents that mean the same are linked. Disabled by default. */
   readonly semantic?: SemanticStep | undefined
   /** Which copy survives: rules in order, the next where one does not tell. Default: `['first']`. */
@@ -120,6 +136,7 @@ export interface DedupeConfig {
   readonly near: WithDefaults<NearStep, 'enabled' | 'action' | 'candidatesMax' | 'bucketMax'>
   readonly containment: WithDefaults<ContainmentStep, keyof ContainmentStep>
   readonly chunks: WithDefaults<ChunkStep, keyof ChunkStep>
+  readonly passages: WithDefaults<PassageStep, keyof PassageStep>
   readonly semantic: WithDefaults<SemanticStep, keyof Omit<SemanticStep, 'threshold'>>
   readonly keep: KeepRule[]
   readonly sourcePriority: string[]

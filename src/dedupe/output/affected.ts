@@ -4,11 +4,12 @@ import { resolve } from 'node:path'
 
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
-import { canCompress, outputName, type Shard } from '../../input/index.ts'
+import { canCompress, type Cuts, outputName, type Shard } from '../../input/index.ts'
 import { fromHex, hex, named } from '../names.ts'
 import { type DocumentRow, documents, states, TOUCHED } from '../rows.ts'
 import type { RunRow } from '../runs.ts'
-import { recordIdOf } from './kept-of-shard.ts'
+import { ownCut, recordIdOf } from './kept-of-shard.ts'
+import { passageCutsOf } from '../passages/cuts.ts'
 import { entriesOf } from './lines.ts'
 import { rootOf } from './name-outputs.ts'
 import {
@@ -181,12 +182,15 @@ async function located(
   const found: TouchedDocument[] = []
   for await (const { shard: index, entries } of entriesOf(backend, run)) {
     const shard = shards[index]
+    let passages: Cuts | undefined
     for (const { key, position } of entries) {
       const [row, seen] = [rows.get(hex(key)), notes.get(hex(key))]
       if (!shard || !row || !seen) continue
       rows.delete(hex(key))
       const input = resolve(shard.files?.[position]?.file ?? shard.file)
-      found.push({ seen, input, document: { ...named(row), record: recordIdOf(key, row) } })
+      passages ??= await passageCutsOf(backend, run, index)
+      const record = recordIdOf(key, row, ownCut(row) ?? passages.get(position))
+      found.push({ seen, input, document: { ...named(row), record } })
     }
     if (rows.size === 0) break
   }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
 import type { Cuts, CutSpans } from '../../input/index.ts'
 import { type BatchEntry, type DocumentRow, documents } from '../rows.ts'
+import { passageCutsOf } from '../passages/cuts.ts'
 import { entriesOf } from './lines.ts'
 import type { RecordId } from './output-rows.ts'
 
@@ -23,13 +24,21 @@ export function isCut({ action, cutFor }: DocumentRow): boolean {
   return action === 'link' && cutFor !== undefined
 }
 
+/** What is cut from it by containment; `undefined`: nothing. */
+export function ownCut(row: DocumentRow): CutSpans | undefined {
+  return isCut(row) ? (row.spans ?? []) : undefined
+}
+
 /** Of one document in one text, cut or not: the same record has the same bytes wherever it is written. */
-export function recordIdOf(key: Buffer, row: DocumentRow): RecordId {
-  const { digest, spans } = row
+export function recordIdOf(
+  key: Buffer,
+  { digest }: DocumentRow,
+  cut: CutSpans | undefined,
+): RecordId {
   const id = Buffer.from(key)
   for (let at = 0; at < id.length; at++) id[at] = (id[at] ?? 0) ^ (digest[at] ?? 0)
-  if (!isCut(row)) return id.toString('latin1')
-  const places = JSON.stringify((spans ?? []).map(([start, end]) => [start, end]))
+  if (!cut) return id.toString('latin1')
+  const places = JSON.stringify(cut.map(([start, end]) => [start, end]))
   const digestOfCut = createHash('sha256').update(id).update(places).digest()
   return digestOfCut.toString('latin1', 0, id.length)
 }
@@ -48,17 +57,20 @@ export async function keptOfShard(
   const ids: RecordId[] = []
   const cuts = new Map<number, CutSpans>()
   const superseded = new Set<RecordId>()
+  // A config has these or those of containment.
+  const passages = await passageCutsOf(backend, run, shard)
   for await (const { entries } of entriesOf(backend, run, shard)) {
     const rows = await backend.read(rowsAt, entries)
     for (const [at, { position, key, isRepeated }] of entries.entries()) {
       const row = rows[at]
       if (!row || isRepeated || !isCurrent(row.run)) continue
-      const id = recordIdOf(key, row)
+      const cut = ownCut(row) ?? passages.get(position)
+      const id = recordIdOf(key, row, cut)
       if (row.action === 'superseded') superseded.add(id)
       if (row.action !== 'keep' && row.action !== 'link') continue
       positions.push(position)
       ids.push(id)
-      if (isCut(row)) cuts.set(position, row.spans ?? [])
+      if (cut) cuts.set(position, cut)
     }
   }
   return { positions, ids, cuts, superseded }

@@ -8,9 +8,15 @@ import { join, sep } from 'node:path'
 
 import { targetOf } from '../../platform/atomic-file.ts'
 import type { Shard } from '../../input/index.ts'
-import { OUTPUTS_FILE, RECORDS, RUNS_FOLDER } from './records.ts'
+import { OUTPUTS_FILE, PASSAGES_FILE, RECORDS, RUNS_FOLDER } from './records.ts'
 
-const OWN: ReadonlySet<string> = new Set([...RECORDS, OUTPUTS_FILE, 'report.html', 'report.json'])
+const OWN: ReadonlySet<string> = new Set([
+  ...RECORDS,
+  OUTPUTS_FILE,
+  PASSAGES_FILE,
+  'report.html',
+  'report.json',
+])
 
 export async function removeLeftovers(
   out: string,

@@ -3,6 +3,7 @@
 import type { Backend } from '../../backends/index.ts'
 import type { Outcome } from '../phases/outcome.ts'
 import { listRuns, readRun, type RunHead, type RunRow } from '../runs.ts'
+import { passageSettings } from '../passages/settings.ts'
 import { type KeptOfShard, keptOfShard } from './kept-of-shard.ts'
 
 /** The run that is being published, and what was found about its documents. */
@@ -48,7 +49,9 @@ export class PublishedRuns {
 
   /** Which documents of a shard are written. */
   async keptOf(run: string, shard: number): Promise<KeptOfShard> {
-    if (this.#own && this.isOwn(run)) return this.#own.outcome.kept(shard)
+    // What is cut as boilerplate was found after the outcome was noted.
+    const isNoted = this.#own && passageSettings(this.#own.run).action !== 'cut'
+    if (this.#own && isNoted && this.isOwn(run)) return this.#own.outcome.kept(shard)
     const heads = await this.#heads
     const number = heads.get(run)?.number ?? 0
     const isCurrent = (decidedBy: string) => (heads.get(decidedBy)?.number ?? Infinity) <= number

@@ -26,6 +26,9 @@ export const REPORTS = ['report.json', 'report.html'] as const
 /** Which output was made from which input: only in the folder of a run. */
 export const OUTPUTS_FILE = 'outputs.jsonl'
 
+/** Passages that many documents share, where the run looks for them: only in the folder of a run. */
+export const PASSAGES_FILE = 'passages.jsonl'
+
 export function recordPath(out: string, run: string, name: string): string {
   return join(out, RUNS_FOLDER, run, name)
 }

@@ -3,7 +3,7 @@
  * publishing it need not read every row again.
  */
 
-import { isCut, type KeptOfShard, recordIdOf } from '../output/kept-of-shard.ts'
+import { type KeptOfShard, ownCut, recordIdOf } from '../output/kept-of-shard.ts'
 import { RejectedShards } from './rejects.ts'
 import type { CutSpans } from '../../input/index.ts'
 import type { BatchEntry, DocumentRow } from '../rows.ts'
@@ -22,10 +22,11 @@ export class Outcome {
   note(shard: number, entry: BatchEntry, row: DocumentRow): void {
     const { position, isRepeated, key } = entry
     const { action } = row
-    if (!isRepeated && isCut(row)) this.#noteCut(shard, position, row.spans ?? [])
+    const cut = ownCut(row)
+    if (!isRepeated && cut) this.#noteCut(shard, position, cut)
     if (!isRepeated && (action === 'keep' || action === 'link')) {
       addTo(this.#kept, shard, position)
-      addTo(this.#ids, shard, recordIdOf(key, row))
+      addTo(this.#ids, shard, recordIdOf(key, row, cut))
     }
     if (isRepeated || action !== 'keep') addTo(this.#listed, shard, position)
   }

@@ -25,6 +25,7 @@ import { writeRecords } from '../output/publish.ts'
 import { publishOutputs, restoreOthers } from '../output/reconcile.ts'
 import { recordPath, showRecords } from '../output/records.ts'
 import { removeStaged } from '../output/swap.ts'
+import { findPassages } from '../passages/find-passages.ts'
 import {
   changeRun,
   keepFiles,
@@ -113,17 +114,20 @@ async function publishAs(
 ): Promise<JobResult> {
   const outcome = new Outcome()
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
-  const found = violations(summary, run.config, run.reading?.fields)
-  if (found.length > 0) {
+  const beyond = violations(summary, run.config, run.reading?.fields)
+  if (beyond.length > 0) {
     await backend.run(setStatus, held, 'stopped')
-    throw stopped(found, run.id)
+    throw stopped(beyond, run.id)
   }
   await backend.run(setStatus, held, 'publishing')
   watcher?.onPhase?.('publishing', run.id)
   const before = () => requireLease(leases, held)
   const guard = (scope: Scope) => stillHeld(scope, held)
   await removeLeftovers(run.out, [], run.id)
-  const { files, notes } = await publishOutputs(backend, { run, outcome, guard, before, given })
+  const passages = await findPassages(backend, run, held, before)
+  const published = await publishOutputs(backend, { run, outcome, guard, before, given })
+  const { files } = published
+  const notes = [...passages, ...published.notes]
   await before()
   await writeRecords(backend, run, outcome)
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }

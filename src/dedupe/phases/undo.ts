@@ -27,6 +27,9 @@ import {
   documents,
   members,
   packs,
+  passageCounts,
+  passageCuts,
+  passageFiles,
   pending,
   rejects,
   runPrefix,
@@ -130,22 +133,26 @@ export async function clearRun(
     const to = Math.min(leased, from + PAGE)
     await backend.run(dropShards, runName(run).key, from, to)
   }
-  for (const [space, prefix] of [
-    [batches, runPrefix(run)],
-    [rejects, runPrefix(run)],
-    [pending, runPrefix(run)],
-    [packs, packPrefix(number)],
-  ] as const) {
-    let page: Buffer[] = []
-    const range = { start: prefix, end: endOfPrefix(prefix) }
-    for await (const { key } of backend.scan<unknown>(space, range)) {
-      page.push(key)
-      if (page.length < PAGE) continue
-      await backend.run(dropRows, space, page)
-      page = []
-    }
-    if (page.length > 0) await backend.run(dropRows, space, page)
+  const spaces = [batches, rejects, pending, passageCounts, passageFiles, passageCuts]
+  for (const space of spaces) await clearRows(backend, space, runPrefix(run))
+  await clearRows(backend, packs, packPrefix(number))
+}
+
+/** Takes all rows away whose keys begin with this. */
+export async function clearRows(
+  backend: Backend,
+  space: Space<unknown>,
+  prefix: Buffer,
+): Promise<void> {
+  let page: Buffer[] = []
+  const range = { start: prefix, end: endOfPrefix(prefix) }
+  for await (const { key } of backend.scan<unknown>(space, range)) {
+    page.push(key)
+    if (page.length < PAGE) continue
+    await backend.run(dropRows, space, page)
+    page = []
   }
+  if (page.length > 0) await backend.run(dropRows, space, page)
 }
 
 function* dropRows(
