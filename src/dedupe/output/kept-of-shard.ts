@@ -15,6 +15,8 @@ export interface KeptOfShard {
   /** Of the records at these positions. */
   readonly ids: readonly RecordId[]
   readonly cuts: Cuts
+  /** Of records of which something is cut: the id of the whole record. */
+  readonly whole: ReadonlyMap<RecordId, RecordId>
   /** Records that were kept once and may be kept again. */
   readonly superseded: ReadonlySet<RecordId>
 }
@@ -57,6 +59,7 @@ export async function keptOfShard(
   const ids: RecordId[] = []
   const cuts = new Map<number, CutSpans>()
   const superseded = new Set<RecordId>()
+  const whole = new Map<RecordId, RecordId>()
   // A config has these or those of containment.
   const passages = await passageCutsOf(backend, run, shard)
   for await (const { entries } of entriesOf(backend, run, shard)) {
@@ -70,10 +73,12 @@ export async function keptOfShard(
       if (row.action !== 'keep' && row.action !== 'link') continue
       positions.push(position)
       ids.push(id)
-      if (cut) cuts.set(position, cut)
+      if (!cut) continue
+      cuts.set(position, cut)
+      whole.set(id, recordIdOf(key, row, undefined))
     }
   }
-  return { positions, ids, cuts, superseded }
+  return { positions, ids, cuts, whole, superseded }
 }
 
 function* rowsAt(

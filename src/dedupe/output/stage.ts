@@ -186,6 +186,8 @@ export class Stage {
       if (shard) shards.push({ ...(await runs.keptOf(run.id, index)), shard })
     }
     const newest = new Set(shards.flatMap(({ ids }) => ids))
+    // Of one document, less may be cut in one version than in another.
+    const inNewest = new Set(shards.flatMap((one) => one.ids.map((id) => one.whole.get(id) ?? id)))
     const superseded = new Set(shards.flatMap((one) => [...one.superseded]))
     const left = new Set([...maybe].filter((id) => !newest.has(id) && !superseded.has(id)))
     const others = new Set<RecordId>()
@@ -193,7 +195,9 @@ export class Stage {
     for (const version of row.versions.slice(0, -1).toReversed()) {
       for (let index = version.from; index < version.to && left.size > 0; index++) {
         const kept = await runs.keptOf(version.run, index)
-        for (const id of kept.ids) if (left.delete(id)) others.add(id)
+        for (const id of kept.ids) {
+          if (left.delete(id) && !inNewest.has(kept.whole.get(id) ?? id)) others.add(id)
+        }
         for (const id of kept.superseded) if (left.delete(id)) superseded.add(id)
       }
     }

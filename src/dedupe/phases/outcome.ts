@@ -17,6 +17,7 @@ export class Outcome {
 
   readonly #superseding = new Map<number, number[]>()
 
+  readonly #whole = new Map<string, string>()
   readonly #cuts = new Map<number, Map<number, CutSpans>>()
 
   note(shard: number, entry: BatchEntry, row: DocumentRow): void {
@@ -26,7 +27,9 @@ export class Outcome {
     if (!isRepeated && cut) this.#noteCut(shard, position, cut)
     if (!isRepeated && (action === 'keep' || action === 'link')) {
       addTo(this.#kept, shard, position)
-      addTo(this.#ids, shard, recordIdOf(key, row, cut))
+      const id = recordIdOf(key, row, cut)
+      addTo(this.#ids, shard, id)
+      if (cut) this.#whole.set(id, recordIdOf(key, row, undefined))
     }
     if (isRepeated || action !== 'keep') addTo(this.#listed, shard, position)
   }
@@ -43,7 +46,8 @@ export class Outcome {
   /** What is written of a shard. Rows are noted in the order of their positions. */
   kept(shard: number): KeptOfShard {
     const [positions, ids] = [this.#kept.get(shard) ?? [], this.#ids.get(shard) ?? []]
-    return { positions, ids, cuts: this.#cuts.get(shard) ?? new Map(), superseded: new Set() }
+    const cuts = this.#cuts.get(shard) ?? new Map<number, CutSpans>()
+    return { positions, ids, cuts, whole: this.#whole, superseded: new Set() }
   }
 
   #noteCut(shard: number, position: number, spans: CutSpans): void {
