@@ -49,9 +49,9 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 async function withOutputs(deduper: Deduper, undone: readonly Undone[]): Promise<UndoneRun[]> {
-  const { filesOfRun } = await import('../../dedupe/index.ts')
+  const { filesOfRun, isTakenBack } = await import('../../dedupe/index.ts')
   const runs = await deduper.runs()
-  const isGone = (id: string) => runs.some((one) => one.id === id && one.status === 'undone')
+  const isGone = (id: string) => runs.some((one) => one.id === id && isTakenBack(one))
   return Promise.all(
     undone.map(async (one) => {
       const { out = '' } = runs.findLast(({ id }) => id === one.run) ?? {}

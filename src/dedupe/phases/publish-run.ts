@@ -12,6 +12,7 @@ import type { Backend, Scope, Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { finishShard, noteProgress } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
+import { removeFormerOutputs } from './again-outputs.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
 import { stopped, violations } from './guards.ts'
 import type { JobEvents } from './decide-run.ts'
@@ -42,6 +43,15 @@ export interface JobResult {
   readonly skipped: readonly string[]
   /** Set if an input could not be read, or if most of it was rejected: what was, and why. */
   readonly rejection?: string | undefined
+  /** Where there is nothing to do: the runs that have processed the inputs, and where their results are. */
+  readonly earlier?: readonly EarlierRun[] | undefined
+}
+
+export interface EarlierRun {
+  readonly run: string
+  readonly out: string
+  /** What was typed; `undefined` of a run that a program began. */
+  readonly command: string | undefined
 }
 
 export interface Manifest {
@@ -114,6 +124,7 @@ async function publishAs(
   await backend.run(setStatus, held, 'publishing')
   watcher?.onPhase?.('publishing', run.id)
   const { files, notes } = await publish(backend, run, outcome, () => requireLease(leases, held))
+  if (run.redoes) await removeFormerOutputs(backend, run, outcome)
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
   const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
   const rejection = outcome.rejected.message(run.shards)
@@ -122,7 +133,7 @@ async function publishAs(
   await requireLease(leases, held)
   await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
   await showRecords(run.out, run.id)
-  await keepFiles(backend, finished)
+  await keepFiles(backend, finished, ({ index }) => outcome.rejected.isMostly(index))
   await backend.run(finish, held, finished)
   leases.lose(held)
   const { id, skipped } = run
