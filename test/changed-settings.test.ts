@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -15,6 +16,9 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
+import type { Body } from '../src/backends/index.ts'
+import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { openDedupe } from '../src/index.ts'
 import { inProcess as prestige, type Run } from './children/cli.ts'
 import { type Doc, jsonl, published, textMaker, writeFiles } from './corpus-kit.ts'
 
@@ -95,7 +99,7 @@ describe('other settings on the same outputs', () => {
   it.each([
     [['--keep', 'longest'], '--keep longest (before: first)'],
     [['--no-guards'], '--no-guards (before: on)'],
-    [['--precision', '0.99'], '--precision 0.99 (before: not set)'],
+    [['--precision', '0.95'], '--precision 0.95 (before: not set)'],
     [['--containment', '0.7'], '--containment 0.7 (before: off)'],
     [['--chunks'], '--chunks (before: off)'],
     [['--order-independent'], '--order-independent (before: off)'],
@@ -323,5 +327,239 @@ describe('--again', () => {
     await succeed(dedupe(at('in'), '-o', at('out'), '-q', '--text-field', 'text', '--again'))
     await succeed(dedupe(at('in'), '-o', at('titles'), '-q', '--threshold', '0.95'))
     expect(resultsIn('out')).toEqual(resultsIn('titles'))
+  })
+})
+
+/** Takes so many transactions. */
+class CutOff extends MemoryBackend {
+  left = Infinity
+
+  override run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T> {
+    if (this.left-- > 0) return super.run(body, ...args)
+    return Promise.reject(new Error('cut off'))
+  }
+}
+
+describe('--again that is interrupted', () => {
+  const keptIn = (out: string) =>
+    Object.entries(resultsIn(out)).filter(([name]) => name.startsWith('kept'))
+  const job = (out: string) => ({ inputs: [at('in')], out: at(out) })
+
+  /** Cut off after so many transactions, or not at all. */
+  async function redo(engine: MemoryEngine, left: number): Promise<boolean> {
+    const backend = new CutOff({}, engine)
+    const deduper = await openDedupe(backend, { near: { threshold: 0.95 }, again: true })
+    backend.left = left
+    return deduper.run(job('out')).then(
+      () => true,
+      (error: unknown) => {
+        expect(String(error)).toContain('cut off')
+        return false
+      },
+    )
+  }
+
+  it('ends the same when it is asked for again, at whatever step it was cut off', async () => {
+    writeFiles(at('in'), {
+      'a.jsonl': jsonl(similarTexts(1, 1)),
+      'b.jsonl': jsonl([...similarTexts(2, 1), ...similarTexts(1, 1)]),
+    })
+    const fresh = await openDedupe('memory:', { near: { threshold: 0.95 } })
+    await fresh.run(job('fresh'))
+    let steps = 0
+    // Every step was tried once; every third keeps the test short.
+    for (let left = 0; ; left += 3) {
+      rmSync(at('out'), { recursive: true, force: true })
+      const engine = new MemoryEngine()
+      const first = await openDedupe(new MemoryBackend({}, engine))
+      await first.run({ ...job('out'), inputs: [at('in/a.jsonl')] })
+      await first.run(job('out'))
+      const before = keptIn('out')
+      if (await redo(engine, left)) break
+      steps++
+      const isPublishing = JSON.stringify(keptIn('out')) !== JSON.stringify(before)
+      if (isPublishing) expect(keptIn('out'), `step ${left}`).toEqual(keptIn('fresh'))
+      expect(await redo(engine, Infinity), `step ${left}`).toBe(true)
+      expect(resultsIn('out'), `step ${left}`).toEqual(resultsIn('fresh'))
+      const last = await openDedupe(new MemoryBackend({}, engine), { asBefore: true })
+      const statuses = (await last.runs()).map(({ status }) => status)
+      expect(statuses, `step ${left}`).toEqual(['superseded', 'superseded', 'finished'])
+    }
+    expect(steps).toBeGreaterThan(10)
+  })
+
+  it('keeps what was published, names itself to other commands, and goes on', async () => {
+    writeInputs()
+    await succeed(dedupe(at('in'), '-o', at('out'), '-q', '--run', 'one'))
+    const before = resultsIn('out')
+    const typed = [at('in'), '-o', at('out'), '--run', 'two', '--threshold', '0.95', '--again']
+    const stopped = await dedupe(...typed, '--max-drop', '1%')
+    expect([stopped.code, stopped.err]).toEqual([2, expect.stringContaining('Run two was stopped')])
+    expect(resultsIn('out')).toEqual(before)
+    const other = await dedupe(at('in'), '-o', at('out'), '--threshold', '0.7')
+    expect(other.code).toBe(2)
+    expect(other.err).toContain('Run two, which decides again about what one did, was interrupted')
+    expect(other.err).toContain('--threshold 0.7 (before: 0.95)')
+    expect(other.err).toContain(`\n  prestige dedupe ${typed.join(' ')} --max-drop 1%\n`)
+    expect(other.err).toContain(`\n  prestige undo two --state ${at('out/state')}\n`)
+    const undone = await prestige(['undo', 'one', '--state', at('out')])
+    expect([undone.code, undone.err]).toEqual([2, expect.stringContaining('superseded by run two')])
+    await succeed(dedupe(...typed, '-q'))
+    await succeed(dedupe(at('in'), '-o', at('fresh'), '-q', '--threshold', '0.95'))
+    expect(resultsIn('out')).toEqual(resultsIn('fresh'))
+  })
+
+  it('can be discarded: other settings are free then', async () => {
+    writeInputs()
+    await succeed(dedupe(at('in'), '-o', at('out'), '-q', '--run', 'one'))
+    const typed = ['--run', 'two', '--threshold', '0.95', '--again', '--max-drop', '1%']
+    expect((await dedupe(at('in'), '-o', at('out'), ...typed)).code).toBe(2)
+    await succeed(prestige(['undo', 'two', '--state', at('out'), '-q']))
+    expect((await runsOf('out')).map(({ status }) => status)).toEqual(['superseded', 'undone'])
+    await succeed(dedupe(at('in'), '-o', at('out'), '-q', '--threshold', '0.6'))
+    await succeed(dedupe(at('in'), '-o', at('fresh'), '-q', '--threshold', '0.6'))
+    expect(resultsIn('out')).toEqual(resultsIn('fresh'))
+  })
+})
+
+describe('a command that fails', () => {
+  const jobs: [string, () => void, () => string[], number][] = [
+    ['no match', () => undefined, () => [at('in/*.jsonl'), '-o', at('out')], 3],
+    [
+      'an empty directory',
+      () => writeFiles(at('in'), { 'notes.xyz': '' }),
+      () => [at('in'), '-o', at('out')],
+      3,
+    ],
+    [
+      'outputs that no run has written',
+      () => writeFiles(at('out'), { 'kept/mine.txt': 'mine' }),
+      () => [at('a.jsonl'), '-o', at('out')],
+      2,
+    ],
+    [
+      'a bad option',
+      () => undefined,
+      () => [at('a.jsonl'), '-o', at('out'), '--threshold', '90'],
+      2,
+    ],
+    ['a bad run name', () => undefined, () => [at('a.jsonl'), '-o', at('out'), '--run', 'a/b'], 2],
+    [
+      'a missing model',
+      () =>
+        writeFiles(at(), { 'c.yaml': 'semantic: {enabled: true, threshold: 0.9, model: none}' }),
+      () => [at('a.jsonl'), '-o', at('out'), '--config', at('c.yaml')],
+      3,
+    ],
+    [
+      'a reject with --strict',
+      () => writeFiles(at(), { 'b.jsonl': '{}\n' }),
+      () => [at('b.jsonl'), '-o', at('out'), '--strict'],
+      2,
+    ],
+    [
+      'an input that cannot be read',
+      () => symlinkSync(at('loop.jsonl'), at('loop.jsonl')),
+      () => [at('loop.jsonl'), '-o', at('out')],
+      1,
+    ],
+  ]
+
+  it.each(jobs)('leaves no state behind: %s', async (_, prepare, args, code) => {
+    writeFiles(at(), { 'a.jsonl': jsonl(similarTexts(1, 1)) })
+    prepare()
+    const failed = await dedupe(...args())
+    expect([failed.code, failed.err]).toEqual([code, expect.stringMatching(/^prestige: /)])
+    expect(existsSync(at('out/state'))).toBe(false)
+    if (!existsSync(at('out/kept'))) expect(existsSync(at('out'))).toBe(false)
+  })
+
+  it('leaves a state that was there before, and its settings', async () => {
+    writeFiles(at(), { 'a.jsonl': jsonl(similarTexts(1, 1)), 'b.jsonl': '{}\n' })
+    await succeed(dedupe(at('a.jsonl'), '-o', at('out'), '-q'))
+    const before = resultsIn('out')
+    expect((await dedupe(at('b.jsonl'), '-o', at('out'), '--strict')).code).toBe(2)
+    expect(resultsIn('out')).toEqual(before)
+    expect((await dedupe(at('a.jsonl'), '-o', at('out'))).text).toContain('Nothing to do')
+  })
+})
+
+describe('input that is rejected', () => {
+  it('ends with exit code 1 and the first message, and is read again by a corrected command', async () => {
+    const bodies = similarTexts(1, 2).map(({ id, text }) => ({ id, body: text }))
+    writeFiles(at('in'), { 'a.jsonl': jsonl(bodies) })
+    for (let times = 0; times < 2; times++) {
+      const wrong = await dedupe(at('in'), '-o', at('out'), '--threshold', '0.7')
+      expect(wrong.code).toBe(1)
+      expect(wrong.err).toContain(
+        '10 of 10 pieces. The first reject: a.jsonl, line 1 (missing-field)',
+      )
+      expect(wrong.err).toContain('It does not count as processed')
+    }
+    await succeed(
+      dedupe(at('in'), '-o', at('out'), '-q', '--text-field', 'body', '--keep', 'longest'),
+    )
+    await succeed(
+      dedupe(at('in'), '-o', at('fresh'), '-q', '--text-field', 'body', '--keep', 'longest'),
+    )
+    expect(resultsIn('out')).toEqual(resultsIn('fresh'))
+  })
+
+  it('does not count as processed if a field was typed that should not have been', async () => {
+    writeFiles(at('in'), { 'a.jsonl': jsonl(similarTexts(1, 1)) })
+    expect((await dedupe(at('in'), '-o', at('out'), '-q', '--text-field', 'body')).code).toBe(1)
+    const right = await succeed(dedupe(at('in'), '-o', at('out'), '--json'))
+    expect(right.json.summary).toMatchObject({ documents: 5, rejected: 0 })
+  })
+
+  it('in most pieces of one file is no obstacle to the others', async () => {
+    const bodies = similarTexts(2, 2).map(({ id, text }) => ({ id, body: text }))
+    writeFiles(at('in'), { 'a.jsonl': jsonl(similarTexts(1, 2)), 'b.jsonl': jsonl(bodies) })
+    expect((await dedupe(at('in'), '-o', at('out'), '-q')).code).toBe(1)
+    await succeed(dedupe(at('in/b.jsonl'), '-o', at('out'), '-q', '--text-field', 'body'))
+    const done = await succeed(dedupe(at('in'), '-o', at('out')))
+    expect(done.text).toContain('Nothing to do: earlier runs processed 2 files.')
+  })
+})
+
+describe('nothing to do', () => {
+  it('says where the results are and what was typed, and prints no summary of another run', async () => {
+    writeFiles(at('in'), { 'a.jsonl': jsonl(similarTexts(1, 1)) })
+    const typed = [at('in'), '-o', at('out'), '--run', 'one', '--keep', 'longest']
+    await succeed(dedupe(...typed))
+    const again = await succeed(dedupe(at('in'), '-o', at('out')))
+    expect(again.text).toBe(
+      `Nothing to do: earlier runs processed 1 file. Results are in ${at('out')}.\nRun one: prestige dedupe ${typed.join(' ')}\n`,
+    )
+    const { json } = await succeed(dedupe(at('in'), '-o', at('out'), '--json'))
+    const earlier = [{ run: 'one', out: at('out'), command: `prestige dedupe ${typed.join(' ')}` }]
+    expect(json).toMatchObject({ status: 'nothing', skipped: ['a.jsonl'], earlier })
+    expect([json.run, json.summary.documents]).toEqual([undefined, 0])
+    const elsewhere = await dedupe(at('in'), '-o', at('other'), '--state', at('out'))
+    expect(elsewhere.text).toContain(`Results are in ${at('out')}, and none in ${at('other')}.`)
+    rmSync(at('out/kept'), { recursive: true })
+    const lost = await succeed(dedupe(at('in'), '-o', at('out')))
+    expect(lost.text).toContain(
+      `There is no ${at('out/kept')} any more. To write it again, add --again.`,
+    )
+    await succeed(dedupe(at('in'), '-o', at('out'), '--again', '-q'))
+    expect(existsSync(at('out/kept/a.jsonl'))).toBe(true)
+  })
+})
+
+describe('errors about settings', () => {
+  it.each([
+    [['--threshold', '90'], '--threshold 90: must be'],
+    [['--threshold', 'high'], '--threshold high: must be'],
+    [['--max-drop', '300%'], '--max-drop 300%: must be'],
+    [['--max-cluster', '1'], '--max-cluster 1: must be'],
+    [['--containment', '3'], '--containment 3: must be'],
+    [['--precision', '2'], '--precision 2: must be'],
+    [['--keep', 'bigest'], '--keep bigest: must be'],
+    [['--text-field', ''], '--text-field: must not be empty'],
+  ])('name the option: %j', async (options, message) => {
+    writeFiles(at(), { 'a.jsonl': jsonl(similarTexts(1, 1)) })
+    const { code, err } = await dedupe(at('a.jsonl'), '-o', at('out'), ...options)
+    expect([code, err]).toEqual([2, expect.stringContaining(`prestige: ${message}`)])
   })
 })

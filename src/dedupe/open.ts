@@ -22,9 +22,10 @@ import { Deduper, type DedupeStreamOptions } from './deduper.ts'
 import type { DocumentLike } from './decision/prepare.ts'
 import type { Prefer } from './decision/rank.ts'
 import { isRaw, mergeRaw, type Raw } from './config/raw.ts'
+import { lastDecided } from './phases/again.ts'
 import type { Said } from './phases/again-settings.ts'
 import { dedupeSpaces } from './rows.ts'
-import { isOpen, listRuns, publishedTo } from './runs.ts'
+import { isOpen, listRuns } from './runs.ts'
 import { lastConfig, State } from './state.ts'
 import { isInUse, requireState, upgrade } from './state-settings.ts'
 import { PrestigeError } from '../platform/errors.ts'
@@ -123,7 +124,7 @@ async function configBefore(backend: Backend, out: string): Promise<DedupeConfig
   if (!(await isInUse(backend))) return undefined
   const runs = await listRuns(backend)
   const finished = runs.findLast(({ status }) => status === 'finished')
-  const last = runs.find(isOpen) ?? publishedTo(runs, out).at(-1) ?? finished
+  const last = runs.find(isOpen) ?? (await lastDecided(backend, runs, out)) ?? finished
   return last?.config
 }
 

@@ -56,7 +56,7 @@ export async function requireRedoable(
   const { backend, mismatch } = state
   const ids = new Set(redoes.map(({ id }) => id))
   const others = runs.filter(({ id, status }) => status === 'finished' && !ids.has(id))
-  const [other] = await withDocuments(backend, others)
+  const { value: other } = await withDocuments(backend, others).next()
   if (!other) return
   if (mismatch.length > 0) throw sharedState(other)
   for (const { id } of redoes) {
@@ -65,10 +65,22 @@ export async function requireRedoable(
   }
 }
 
-async function withDocuments(backend: Backend, runs: readonly RunHead[]): Promise<RunHead[]> {
-  const found: RunHead[] = []
-  for (const run of runs) if ((await documentsIn(backend, run.id)) > 0) found.push(run)
-  return found
+/** Runs that have decided about at least one document: only of those do settings matter. */
+async function* withDocuments(backend: Backend, runs: readonly RunHead[]): AsyncGenerator<RunHead> {
+  for (const run of runs) {
+    const entries = await entriesOf(backend, run.id).next()
+    if (!entries.done) yield run
+  }
+}
+
+/** The last run with documents that has published there. */
+export async function lastDecided(
+  backend: Backend,
+  runs: readonly RunHead[],
+  out: string,
+): Promise<RunHead | undefined> {
+  for await (const run of withDocuments(backend, publishedTo(runs, out).toReversed())) return run
+  return undefined
 }
 
 async function documentsIn(backend: Backend, run: string): Promise<number> {

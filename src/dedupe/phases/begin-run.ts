@@ -29,7 +29,7 @@ import {
   type RunRow,
 } from '../runs.ts'
 import type { State } from '../state.ts'
-import { affectedBy, describeRedo, redoable, requireRedoable } from './again.ts'
+import { affectedBy, describeRedo, lastDecided, redoable, requireRedoable } from './again.ts'
 import { rowsOf, shardsAgain } from './again-inputs.ts'
 import {
   changesFrom,
@@ -83,7 +83,7 @@ async function inputsOf(
     fingerprintOf(fingerprintsOnly(config), todo, resolve(out), as)
   if (redoes.length === 0) {
     const found = await notDone(backend, shards, runs)
-    const last = open ?? publishedTo(runs, resolve(out)).at(-1)
+    const last = open ?? (said && (await lastDecided(backend, runs, resolve(out))))
     const as = said ? readingAsBefore(reading, last, said) : reading
     return { ...found, runs, redoes, reading: as, fingerprint: identity(found.todo, as) }
   }
@@ -101,7 +101,7 @@ async function requireSettings(state: State, inputs: Inputs, options: JobOptions
   if (redoes.length > 0) return requireRedoable(state, runs, redoes)
   const { said, out } = options
   const earlier = publishedTo(runs, resolve(out))
-  const last = earlier.at(-1)
+  const last = said && (await lastDecided(backend, runs, resolve(out)))
   if (said && last) {
     const readers = earlier.filter(({ id }) => doneBy.has(id))
     const rows = Object.keys(said.reading).length > 0 ? await rowsOf(backend, readers) : []
