@@ -157,7 +157,7 @@ describe('runs that follow', () => {
     const before = published(at('out'))
     const again = await dedupe(at('in'), '-o', at('out'))
     expect(again.text).toMatch(
-      /^Nothing to do: earlier runs processed 1 file\. Results are in .+\.\n$/,
+      /^Nothing to do: earlier runs processed 1 file\. Results are in .+\.\nRun .+: prestige dedupe .+ -o .+ --quiet\n$/,
     )
     expect(published(at('out'))).toEqual(before)
     writeFiles(at('in'), { 'b.jsonl': jsonl([...corpus(20), ...corpus(10, 2)]) })

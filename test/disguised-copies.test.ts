@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 import { cell, read, type Scope } from '../src/backends/index.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
-import { SETTINGS } from '../src/dedupe/state.ts'
+import { SETTINGS } from '../src/dedupe/state-settings.ts'
 import { openDedupe, openResolver, openStore } from '../src/index.ts'
 import { settings as settingsOfResolvers } from '../src/resolve/rows.ts'
 

@@ -33,7 +33,7 @@ import { Preparer } from '../src/dedupe/decision/prepare.ts'
 import { type DedupeOptions, type Job, type JobResult, openDedupe } from '../src/index.ts'
 import { ID_BYTES_MAX, NAME_BYTES_MAX } from '../src/input/make-document.ts'
 import * as names from '../src/ledger/names.ts'
-import { jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
+import { jsonl, linesOf, published, textMaker, writeFiles } from './corpus-kit.ts'
 import { zstdFrame } from './input-kit.ts'
 
 let directory: string
@@ -113,14 +113,20 @@ describe('input that is damaged', () => {
     ['a CSV with too many fields', 'a.csv', 'id,text\n1,a,b,c\n', 'invalid-csv'],
     ['a CSV without the column of texts', 'a.csv', 'id,body\n1,a\n', 'missing-field'],
   ])(
-    '%s is told once, what was good before is kept, and the job ends',
+    '%s is reported, what was good before is kept, and it does not count as processed',
     async (_, name, bytes, why) => {
       writeFiles(at('in'), { [name]: bytes, 'b.jsonl': goodLines[4] ?? '' })
       const { summary } = await run()
       expect(summary.rejectsByReason).toEqual({ [why]: 1 })
       expect(outputs().filter((file) => file.includes('.tmp-'))).toEqual([])
-      const once = await run()
-      expect(once.status).toBe('nothing')
+      const before = published(at('out'))
+      const next = await run()
+      expect(next).toMatchObject({ status: 'finished', skipped: ['b.jsonl'] })
+      expect(next.rejection).toContain(why)
+      expect(next.summary.unchanged).toBe(summary.documents - 1)
+      const keptOf = (files: Record<string, string>) =>
+        Object.entries(files).filter(([file]) => file.startsWith('kept'))
+      expect(keptOf(published(at('out')))).toEqual(keptOf(before))
     },
   )
 

@@ -219,7 +219,11 @@ describe('what is remembered', () => {
 
   it('is refused to other fingerprints by name, never silently missed', async () => {
     const state = join(place({}), 'state')
-    await (await openDedupe(state, {})).close()
+    await (await openDedupe(state, { near: { threshold: 0.6 } })).close()
+    // Nothing was made with those settings yet.
+    const opened = await openDedupe(state, {})
+    await opened.decide({ id: 'a', text: 'One document is enough.' })
+    await opened.close()
     const other = openDedupe(state, { near: { threshold: 0.5 } })
     await expect(other).rejects.toMatchObject({
       code: 'SETTINGS_MISMATCH',

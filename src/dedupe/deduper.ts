@@ -12,6 +12,7 @@ import {
   listShards,
   type ReadingInput,
 } from '../input/index.ts'
+import { requireSame } from '../platform/settings.ts'
 import { countOf } from '../platform/units.ts'
 import { type AgainstResult, cleanAgainst } from './against.ts'
 import type { DedupeConfig } from './config/config.ts'
@@ -19,9 +20,12 @@ import type { JobEvents } from './phases/decide-run.ts'
 import { orphansOf } from './decision/cluster.ts'
 import type { Decision, Named } from './decision/decision.ts'
 import { decideStream } from './dedupe.ts'
-import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
+import { type JobResult, planJob, type PlanResult, runJob } from './job.ts'
 import { requireNoPassages } from './passages/settings.ts'
+import type { Redo } from './phases/again.ts'
+import type { Said } from './phases/again-settings.ts'
 import type { WorkerOptions } from './phases/leases.ts'
+import { undoJob, type Undone } from './phases/take-back.ts'
 import type { DocumentLike } from './decision/prepare.ts'
 import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
@@ -44,6 +48,8 @@ export interface Job {
   readonly watcher?: JobEvents | undefined
   /** Of the program, for the manifest. */
   readonly version?: string | undefined
+  /** Called before documents of earlier runs are decided about again. */
+  readonly onAgain?: ((redo: Redo) => void) | undefined
 }
 
 export interface PlanJob extends Job {
@@ -68,6 +74,16 @@ export interface RunInfo {
   /** Where it published to; empty for a stream. */
   readonly out: string
   readonly files: number
+  /** The run that has decided about its inputs again. */
+  readonly redoneBy?: string | undefined
+}
+
+/** How jobs over files treat what earlier runs have processed. */
+export interface JobMode {
+  /** It is decided about again. */
+  readonly again?: boolean | undefined
+  /** What was typed: it is named where it differs from earlier runs. */
+  readonly said?: Said | undefined
 }
 
 const LIVE_RUN = 'live'
@@ -75,11 +91,13 @@ const LIVE_RUN = 'live'
 export class Deduper {
   readonly #state: State
   readonly #overlay: () => Backend
+  readonly #mode: JobMode
 
   /** @internal */
-  constructor(state: State, overlay: () => Backend) {
+  constructor(state: State, overlay: () => Backend, mode: JobMode = {}) {
     this.#state = state
     this.#overlay = overlay
+    this.#mode = mode
   }
 
   /** Where everything is kept: for reports. */
@@ -99,6 +117,7 @@ export class Deduper {
     const { run = LIVE_RUN, signal, against } = options
     if (this.config.orderIndependent) throw needsAll()
     requireNoPassages(this.config, 'a stream of documents')
+    this.#requireSame()
     if (!against) await beginStream(this.#state, run)
     yield* decideStream(this.#state, documents, { run, signal, against })
   }
@@ -106,6 +125,7 @@ export class Deduper {
   /** Decides about one document and remembers it. A text that has changed replaces what its id had before. */
   async decide(document: DocumentLike, run = LIVE_RUN): Promise<Decision> {
     requireNoPassages(this.config, 'deciding document by document')
+    this.#requireSame()
     const prepared = this.#state.prepare(document)
     const session = randomBytes(6).toString('base64url')
     await beginStream(this.#state, run)
@@ -116,7 +136,14 @@ export class Deduper {
 
   /** What would be decided, without a trace. */
   async look(document: DocumentLike): Promise<Decision> {
+    this.#requireSame()
     return this.#state.lookAt(this.#state.prepare(document))
+  }
+
+  /** Opened with `again` and other settings, only a job can go on. */
+  #requireSame(): void {
+    const remedy = 'Call run, which decides again about what is there, then open it again.'
+    requireSame('state', this.#state.mismatch, remedy)
   }
 
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
@@ -126,9 +153,11 @@ export class Deduper {
     const { embedder } = meaning ?? {}
     // What is open already need not be loaded again; but a job goes by the rules of its config alone.
     const opened = prefer ? undefined : this.#state
-    const isDone = await doneFiles(backend, await listRuns(backend))
+    const runOf = await doneFiles(backend, await listRuns(backend))
+    const isDone = (file: InputFile) => !this.#mode.again && runOf(file) !== undefined
     const run = async ({ shards, skipped }: Listing) => {
-      const result = await runJob(backend, { ...job, config, shards, embedder }, opened)
+      const options = { ...job, ...this.#mode, config, shards, embedder }
+      const result = await runJob(backend, options, opened)
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
     }
     return withShards(job, run, isDone)
@@ -141,7 +170,7 @@ export class Deduper {
     return withShards(job, ({ shards }) =>
       planJob(
         this.#overlay(),
-        { ...job, config, shards, embedder: this.#state.engine.meaning?.embedder },
+        { ...job, ...this.#mode, config, shards, embedder: this.#state.engine.meaning?.embedder },
         job.file,
       ),
     )
@@ -185,8 +214,16 @@ export class Deduper {
   }
 }
 
-function infoOf({ id, status, startedAt, finishedAt, out, files }: RunHead): RunInfo {
-  return { id, status, startedAt, finishedAt, out, files }
+function infoOf({ id, status, startedAt, finishedAt, out, files, redoneBy }: RunHead): RunInfo {
+  return {
+    id,
+    status,
+    startedAt,
+    finishedAt,
+    out,
+    files,
+    ...(redoneBy !== undefined && { redoneBy }),
+  }
 }
 
 async function withShards<T>(

@@ -7,17 +7,20 @@ export { type Decision, type Method, METHODS, type Named } from './decision/deci
 export { keysInFile } from './decision/identity.ts'
 export { DIGEST_BYTES, type DocumentLike } from './decision/prepare.ts'
 export type { DedupeStreamOptions, Deduper, Job, RunInfo } from './deduper.ts'
-export type { JobResult, Undone } from './job.ts'
+export type { JobResult } from './job.ts'
 export { hex, named } from './names.ts'
-export { type DedupeOptions, dedupe, openDedupe } from './open.ts'
+export { type DedupeOptions, dedupe, openDedupe, openForJob } from './open.ts'
 export { entriesOf } from './output/lines.ts'
 export { isShown, recordPath, REPORTS, showRecords } from './output/records.ts'
 export type { PassageDocumentLine, PassageLine } from './passages/find-passages.ts'
 export { type CutSpan, restoreText } from './passages/restore-text.ts'
+export type { Redo } from './phases/again.ts'
+export type { Said } from './phases/again-settings.ts'
 export type { PairCounts } from './phases/bounded.ts'
 export { type ClusterSample, sizesOf } from './phases/cluster-sizes.ts'
 export type { JobEvents } from './phases/decide-run.ts'
 export type { WorkerOptions } from './phases/leases.ts'
+export type { EarlierRun } from './phases/publish-run.ts'
 export {
   type PairSample,
   type PassageSample,
@@ -25,6 +28,8 @@ export {
   type Summary,
   summarise,
 } from './phases/summary.ts'
-export { type DocumentRow, dedupeSpaces, documents } from './rows.ts'
+export type { Undone } from './phases/take-back.ts'
+export { type DocumentRow, dedupeSpaces, documents, pending } from './rows.ts'
 export { storedState } from './stored.ts'
-export { type RunRow, type RunStatus, findRun, listRuns } from './runs.ts'
+export { type RunRow, type RunStatus, findRun, isTakenBack, listRuns } from './runs.ts'
+export { holdsDocuments } from './state-settings.ts'

@@ -1,16 +1,33 @@
 /** Opens the corpus job: reads the config, checks what the state was written with. */
 
+import { resolve } from 'node:path'
+
 import * as v from 'valibot'
 
-import { type Location, type LocationOptions, openAt, OverlayBackend } from '../backends/index.ts'
-import { type DedupeSettings, type KeepRule, readConfig } from './config/config.ts'
+import {
+  type Backend,
+  type Location,
+  type LocationOptions,
+  openAt,
+  OverlayBackend,
+} from '../backends/index.ts'
+import {
+  type DedupeConfig,
+  type DedupeSettings,
+  type KeepRule,
+  readConfig,
+} from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
 import { Deduper, type DedupeStreamOptions } from './deduper.ts'
 import type { DocumentLike } from './decision/prepare.ts'
 import type { Prefer } from './decision/rank.ts'
-import { mergeRaw } from './config/raw.ts'
+import { isRaw, mergeRaw, type Raw } from './config/raw.ts'
+import { lastDecided } from './phases/again.ts'
+import type { Said } from './phases/again-settings.ts'
 import { dedupeSpaces } from './rows.ts'
-import { lastConfig, requireState, State } from './state.ts'
+import { isOpen, listRuns } from './runs.ts'
+import { lastConfig, State } from './state.ts'
+import { isInUse, requireState, upgrade } from './state-settings.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { locationOptions, readOptions, requireObject } from '../platform/options.ts'
 import type { Embedder } from '../semantic/index.ts'
@@ -38,6 +55,11 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
   readonly random?: LocationOptions['random']
   /** Settings not given are those of the last run of the state, instead of the defaults. Default: `false`. */
   readonly asBefore?: boolean | undefined
+  /**
+   * `run` and `plan` decide again, with these settings, about all that earlier runs have processed for the same outputs;
+   * then those runs are superseded. Default: `false`, and other settings than those of the state are an error.
+   */
+  readonly again?: boolean | undefined
 }
 
 const locationSchema = v.strictObject(locationOptions)
@@ -52,7 +74,7 @@ export async function openDedupe(
 ): Promise<Deduper> {
   requireObject(options, 'Dedupe options')
   const { namespace, durability, create, timeoutMs, clock, random, ...rest } = options
-  const { asBefore = false, keep, embedder, ...input } = rest
+  const { asBefore = false, again = false, keep, embedder, ...input } = rest
   const where = readOptions(
     locationSchema,
     { namespace, durability, create, timeoutMs, clock, random },
@@ -66,9 +88,56 @@ export async function openDedupe(
     if (create === false) await requireState(backend)
     const known = asBefore ? await lastConfig(backend) : undefined
     const whole = readConfig(merged(known, config))
-    const state = await State.open(backend, whole, { prefer, embedder })
-    return new Deduper(state, () => new OverlayBackend(backend))
+    const state = await State.open(backend, whole, { prefer, embedder, defers: again })
+    return new Deduper(state, () => new OverlayBackend(backend), { again })
   })
+}
+
+/** How a command opens a state for a job over files. */
+export interface ForJob {
+  readonly said: Said
+  /** The directory of all outputs. */
+  readonly out: string
+  readonly again: boolean
+  readonly durability?: LocationOptions['durability']
+}
+
+/**
+ * Settings that were not typed are those of the last run with the same outputs, or else of the last run of the state;
+ * if that holds no documents, the defaults. Differences are reported when the job begins, all at once.
+ */
+export async function openForJob(
+  location: Location,
+  { said, out, again, durability }: ForJob,
+): Promise<Deduper> {
+  const where = readOptions(locationSchema, { durability }, 'Dedupe options')
+  return openAt(location, dedupeSpaces, where, async (backend) => {
+    const before = await configBefore(backend, resolve(out))
+    const config = readConfig(mergeRaw(underneath(before, said), said.settings))
+    const state = await State.open(backend, config, { defers: true })
+    return new Deduper(state, () => new OverlayBackend(backend), { again, said })
+  })
+}
+
+async function configBefore(backend: Backend, out: string): Promise<DedupeConfig | undefined> {
+  await upgrade(backend)
+  if (!(await isInUse(backend))) return undefined
+  const runs = await listRuns(backend)
+  const finished = runs.findLast(({ status }) => status === 'finished')
+  const last = runs.find(isOpen) ?? (await lastDecided(backend, runs, out)) ?? finished
+  return last?.config
+}
+
+/** Ceilings are of one command. The threshold without a judge is not that with one. */
+function underneath(before: DedupeConfig | undefined, { settings }: Said): Raw {
+  if (!before) return {}
+  const { maxDrop: _share, maxCluster: _size, near, ...others } = before
+  const { threshold, ...judged } = near
+  const isNewlyJudged =
+    near.precision === undefined &&
+    isRaw(settings['near']) &&
+    settings['near']['precision'] !== undefined
+  return { ...others, near: isNewlyJudged ? judged : { ...judged, threshold } }
 }
 
 /** One stream over a state of its own: in memory, or at a location. */

@@ -14,7 +14,15 @@ import type { InputFile, ReadingInput, Shard } from '../input/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { states } from './rows.ts'
 
-export type RunStatus = 'deciding' | 'publishing' | 'stopped' | 'finished' | 'undoing' | 'undone'
+/** `superseded`: a later run has decided about its inputs again. */
+export type RunStatus =
+  | 'deciding'
+  | 'publishing'
+  | 'stopped'
+  | 'finished'
+  | 'undoing'
+  | 'undone'
+  | 'superseded'
 
 /** A run without its inputs. */
 export interface RunHead {
@@ -30,6 +38,16 @@ export interface RunHead {
   readonly out: string
   /** Why it was taken back by itself. */
   readonly refused?: string
+  /** What was typed to begin it, without secrets. */
+  readonly command?: string
+  /** Fields that its inputs were read by. */
+  readonly fields?: ReadingInput['fields']
+  /** Earlier runs whose inputs it decides about again, in their order. */
+  readonly redoes?: readonly string[]
+  /** Those are taken back, and the state has the settings of this run. */
+  readonly hasReplaced?: boolean
+  /** The run that decides about its inputs again. */
+  readonly redoneBy?: string
   /** Input files. */
   readonly files: number
   /** Rows that its inputs are kept in: a row has a limit, and inputs have none. */
@@ -157,13 +175,16 @@ function* keepPiece(scope: Scope, run: RunHeadKey, piece: number, text: string):
 
 type RunHeadKey = Pick<RunHead, 'id' | 'fingerprint'>
 
+/** The run that was begun last. */
+export function* lastBegun(): Transaction<RunHead | undefined> {
+  const [last] = yield* read(LAST)
+  return typeof last === 'string' ? yield* headOf(last) : undefined
+}
+
 /** Of several processes that begin a run at the same time, one does. */
 function* insertIfNoneOpen(scope: Scope, run: RunHead, leased: number): Transaction<boolean> {
-  const [last] = yield* read(LAST)
-  if (typeof last === 'string') {
-    const head = yield* headOf(last)
-    if (head && isOpen(head)) return false
-  }
+  const last = yield* lastBegun()
+  if (last && isOpen(last)) return false
   scope.write(LAST, run.id)
   yield* read(runCell(run.id))
   scope.write(runCell(run.id), rowOf(run, leased))
@@ -182,10 +203,12 @@ export function editionOf({ number }: { readonly number: number }): string {
 
 /** `leased`: how many pieces of work workers lease. */
 export function rowOf(head: RunHead, leased: number): LedgerRun {
-  const { id, number, status, startedAt, finishedAt, config, fingerprint, out, files, pieces } =
-    head
-  const refused = head.refused !== undefined && { refused: head.refused }
-  const job = { number, status, config, fingerprint, out, ...refused, files, pieces }
+  const { id, startedAt, finishedAt } = head
+  const { number, status, config, fingerprint, out, refused, files, pieces } = head
+  const { command, fields, redoes, hasReplaced, redoneBy } = head
+  // What is undefined is left out of JSON.
+  const again = { command, fields, redoes, hasReplaced, redoneBy }
+  const job = { number, status, config, fingerprint, out, refused, ...again, files, pieces }
   return {
     id,
     status: ledgerStatusOf(head),
@@ -199,7 +222,7 @@ export function rowOf(head: RunHead, leased: number): LedgerRun {
 
 /** To the ledger, a run that takes documents is running: a stream does until it is undone. */
 function ledgerStatusOf({ status, fingerprint }: RunHead): LedgerRun['status'] {
-  if (status === 'undoing' || status === 'undone') return 'undone'
+  if (status === 'undoing' || isTakenBack({ status })) return 'undone'
   return status === 'finished' && fingerprint !== '' ? 'finished' : 'running'
 }
 
@@ -211,9 +234,21 @@ function headIn({ id, startedAt, endedAt, job }: LedgerRun): RunHead | undefined
   return { id, startedAt, ...finished, ...(JSON.parse(job) as Omit<RunHead, 'id' | 'startedAt'>) }
 }
 
-/** It goes on, or could. */
-export function isOpen({ status }: RunHead): boolean {
-  return status !== 'finished' && status !== 'undone'
+/** It goes on, or could. A run that is taken back by another is not: that one is. */
+export function isOpen({ status, redoneBy }: RunHead): boolean {
+  return status !== 'finished' && redoneBy === undefined && !isTakenBack({ status })
+}
+
+/** The state holds nothing of it any more. */
+export function isTakenBack({ status }: Pick<RunHead, 'status'>): boolean {
+  return status === 'undone' || status === 'superseded'
+}
+
+/** Finished runs over files that have published there: what a run can redo. */
+export function publishedTo(runs: readonly RunHead[], out: string): RunHead[] {
+  return runs.filter(
+    (run) => run.status === 'finished' && run.fingerprint !== '' && run.out === out,
+  )
 }
 
 export function* headOf(id: string): Transaction<RunHead | undefined> {
@@ -245,9 +280,18 @@ function pageOf({ limits }: Backend): number {
   return Math.min(PAGE, Math.floor(limits.cellsMax / 2))
 }
 
-/** Notes which files a run has done. They count as done when the run is finished, not before. */
-export async function keepFiles(backend: Backend, { id, shards }: RunRow): Promise<void> {
-  const files = shards.flatMap((shard) => shard.files ?? [shard])
+/**
+ * Notes which files a run has done. They count as done when the run is finished, not before. `isRejected`: most of the
+ * shard was no document, so its file is read again when it is given again.
+ */
+export async function keepFiles(
+  backend: Backend,
+  { id, shards }: RunRow,
+  isRejected: (shard: Shard) => boolean = () => false,
+): Promise<void> {
+  const rejected = new Set(shards.filter(isRejected).map(({ file }) => file))
+  const done = shards.filter(({ file }) => !rejected.has(file))
+  const files = done.flatMap((shard) => shard.files ?? [shard])
   const page = pageOf(backend)
   for (let from = 0; from < files.length; from += page) {
     await backend.run(keepFilePage, id, files.slice(from, from + page))
@@ -294,11 +338,11 @@ interface FileRow {
   readonly run: string
 }
 
-/** Recognizes the files that a finished run has done and that are as they were. */
+/** Names the finished run that has done a file, if the file is as it was. */
 export async function doneFiles(
   backend: Backend,
   runs: readonly RunHead[],
-): Promise<(file: InputFile) => boolean> {
+): Promise<(file: InputFile) => string | undefined> {
   const done = new Map<string, FileRow>()
   const finished = new Set(runs.filter((run) => run.status === 'finished').map(({ id }) => id))
   const start = Buffer.from(FILES)
@@ -308,8 +352,16 @@ export async function doneFiles(
   }
   return (file) => {
     const row = done.size === 0 ? undefined : done.get(fileHash(file.file))
-    return row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
+    const isSame = row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
+    return isSame ? row.run : undefined
   }
+}
+
+export interface NotDone {
+  readonly todo: Shard[]
+  /** Names of the files that finished runs have done, and those runs. */
+  readonly skipped: string[]
+  readonly doneBy: ReadonlySet<string>
 }
 
 /** Shards of files that no finished run has done, and the names of the others. */
@@ -317,13 +369,16 @@ export async function notDone(
   backend: Backend,
   shards: readonly Shard[],
   runs: readonly RunHead[],
-): Promise<{ readonly todo: Shard[]; readonly skipped: string[] }> {
-  const isSame = await doneFiles(backend, runs)
+): Promise<NotDone> {
+  const runOf = await doneFiles(backend, runs)
   const skipped: string[] = []
+  const doneBy = new Set<string>()
   const isDone = (file: InputFile) => {
-    const isOld = isSame(file)
-    if (isOld) skipped.push(file.path)
-    return isOld
+    const run = runOf(file)
+    if (run === undefined) return false
+    skipped.push(file.path)
+    doneBy.add(run)
+    return true
   }
   const todo: Shard[] = []
   for (const shard of shards) {
@@ -331,5 +386,5 @@ export async function notDone(
     if (files ? files.length === 0 : isDone(shard)) continue
     todo.push({ ...shard, ...(files && { files }), index: todo.length })
   }
-  return { todo, skipped: [...new Set(skipped)] }
+  return { todo, skipped: [...new Set(skipped)], doneBy }
 }

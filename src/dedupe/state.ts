@@ -2,45 +2,38 @@
  * What the job knows from earlier runs, opened: a directory that any number of runs share, or memory.
  *
  * What decides which fingerprints come out is recorded; another config is refused by name, because it would
- * silently find nothing of what is there.
+ * silently find nothing of what is there. While a state holds no documents, any config may be taken.
  */
 
-import {
-  type Backend,
-  cell,
-  read,
-  type ReadScope,
-  type Scope,
-  type Transaction,
-} from '../backends/index.ts'
-import { readGuards } from '../compare/index.ts'
+import type { Backend, Scope, Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
-import { findSettings, writeJobSettings } from '../ledger/index.ts'
-import { DEFAULT_PROFILE, type ShingleProfile, WINNOWING_VERSION } from '../fingerprint/index.ts'
-import { judgeName, recordedGuards, type TextNearSettings } from '../match/index.ts'
+import { type Difference, requireSame, type Settings } from '../platform/settings.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { Decision } from './decision/decision.ts'
-import { Engine, recordedVersion } from './decision/engine.ts'
+import { Engine } from './decision/engine.ts'
 import {
   type DocumentLike,
-  nearSettingsOf,
   type PreparedDocument,
   Preparer,
   type Preparing,
 } from './decision/prepare.ts'
 import type { Prefer } from './decision/rank.ts'
-import { states } from './rows.ts'
-import { listRuns } from './runs.ts'
+import { isOpen, listRuns } from './runs.ts'
+import {
+  differencesFrom,
+  formVersionOf,
+  hasOldMeanings,
+  isInUse,
+  recordSettings,
+  replaceSettings,
+  requireNoneOpen,
+  settingsOf,
+  upgrade,
+  withRecorded,
+} from './state-settings.ts'
 import { VectorsMissing } from './decision/text-vectors.ts'
-import { upgradeRows } from './upgrade.ts'
-
-/** What fingerprints were made with: where it is, there is a state. */
-export const SETTINGS = cell(states, Buffer.from('state'))
-/** 2 had no packs of texts. */
-const FORMAT_VERSION = 3
 
 /** What is written in the same transaction as decisions are. */
 export type InTransaction = (scope: Scope, made: readonly Made[]) => Transaction<void>
@@ -52,19 +45,14 @@ export interface DecideAs {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Settings of the last run of a state; `undefined` in a state without runs. */
+/** Settings of the last run of a state, as what is there was made with; `undefined` in a state without runs. */
 export async function lastConfig(backend: Backend): Promise<DedupeConfig | undefined> {
   await upgrade(backend)
-  return (await listRuns(backend)).at(-1)?.config
-}
-
-/** Only a state that is there may be opened. */
-export async function requireState(backend: Backend): Promise<void> {
-  if ((await backend.read(readState)) !== undefined) return
-  throw new PrestigeError(
-    'STORE_NOT_FOUND',
-    'There is no state of this namespace at this location.',
-  )
+  // Until a run has replaced those that it redoes, what is there is theirs.
+  const runs = (await listRuns(backend)).filter((run) => !run.redoes || run.hasReplaced)
+  const last =
+    runs.findLast(isOpen) ?? runs.findLast(({ status }) => status === 'finished') ?? runs.at(-1)
+  return last?.config
 }
 
 export interface StateOptions {
@@ -73,6 +61,8 @@ export interface StateOptions {
   readonly embedder?: Embedder | undefined
   /** Nothing is decided, so no model is needed. */
   readonly compares?: boolean
+  /** Other settings than those of the state are no error: `mismatch` names them, and nothing is loaded. */
+  readonly defers?: boolean
 }
 
 export class State {
@@ -83,6 +73,8 @@ export class State {
   readonly #preparer: Preparer
   #hasOldKeys = false
   #turn: Promise<unknown> = Promise.resolve()
+  /** What differs from what the documents of the state were fingerprinted with. Then nothing can be decided. */
+  mismatch: readonly Difference[] = []
 
   /** Streams that are known to have begun. */
   readonly streams = new Set<string>()
@@ -104,22 +96,21 @@ export class State {
   static async open(
     backend: Backend,
     config: DedupeConfig,
-    { prefer, embedder, compares = true }: StateOptions = {},
+    { prefer, embedder, compares = true, defers = false }: StateOptions = {},
   ): Promise<State> {
     const filled = await withRecorded(backend, config)
-    const state = new State(backend, filled, prefer, await formVersionOf(backend))
+    const state = new State(backend, filled, prefer, await formVersionOf(backend, config))
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
-      const stored = Object(await backend.read(readState))['semantic']
       engine.meaning = await Meanings.open(engine.meanings, config.semantic, {
         embedder,
         rowBytesMax: backend.limits.valueBytesMax,
-        isOld: stored instanceof Object && !('headBytes' in stored),
+        isOld: await hasOldMeanings(backend),
       })
     }
     try {
-      await state.#load(compares)
+      await state.#load(compares, defers)
     } catch (error) {
       await state.release()
       throw error
@@ -127,27 +118,29 @@ export class State {
     return state
   }
 
-  async #load(compares: boolean): Promise<void> {
-    const { backend, engine } = this
-    const wanted = settingsOf(engine)
-    const found = await backend.run(keepSettings, wanted)
-    requireFormat('state', found['format'], [FORMAT_VERSION])
-    this.#hasOldKeys = found['firstFormat'] === 1
-    // States from before there were meanings or containment have no such settings.
-    const comparable = ({
-      semantic = false,
-      containment = false,
-      ...others
-    }: Settings): Settings => {
-      const all = { ...others, containment, near: withGuards(others['near']) }
-      return compares ? { ...all, semantic } : all
+  async #load(compares: boolean, defers: boolean): Promise<void> {
+    const { backend, engine, settings } = this
+    let found = await recordSettings(backend, settings)
+    let differences = differencesFrom(found, settings, compares)
+    if (differences.length > 0 && !(await isInUse(backend))) {
+      await replaceSettings(backend, settings, requireNoneOpen)
+      found = await recordSettings(backend, settings)
+      differences = differencesFrom(found, settings, compares)
     }
+    this.#hasOldKeys = found['firstFormat'] === 1
+    this.mismatch = differences
+    if (defers && differences.length > 0) return
     requireSame(
       'state',
-      differencesOf(comparable(found), comparable(wanted)),
+      differences,
       'Give the stored values to continue with this state, or name another state.',
     )
     await engine.load(backend)
+  }
+
+  /** What its fingerprints are made with. */
+  get settings(): Settings {
+    return settingsOf(this.engine)
   }
 
   /** Lets a model go that was opened for it. The backend stays open. */
@@ -289,106 +282,4 @@ function* decideAll(
 function requireVectors(prepared: readonly PreparedDocument[]): void {
   const vectors = prepared.find(({ meaning }) => meaning)?.meaning?.vectors
   if (vectors && vectors.missing.length > 0) throw new VectorsMissing()
-}
-
-/** What was not said is as the state has it: defaults may have been others when it was made. */
-async function withRecorded(backend: Backend, config: DedupeConfig): Promise<DedupeConfig> {
-  await upgrade(backend)
-  const found = await backend.read(readState)
-  const { near, simhash } = config
-  // safe: settingsOf wrote them
-  const recorded = (found ?? {}) as {
-    near?: TextNearSettings | false
-    simhash?: ShingleProfile | false
-  }
-  const as = recorded.near || nearSettingsOf(config)
-  return {
-    ...config,
-    near: {
-      ...near,
-      profile: near.profile ?? as.profile,
-      evidence: near.evidence ?? as.evidence,
-      threshold: near.threshold ?? as.similarityMin,
-      guards: guardsOf(near, as),
-      precision: near.precision ?? as.judge?.precision,
-      judge: near.judge ?? as.judge?.model,
-    },
-    simhash: { ...simhash, profile: simhash.profile ?? (recorded.simhash || DEFAULT_PROFILE) },
-  }
-}
-
-function guardsOf({ guards, evidence }: DedupeConfig['near'], as: TextNearSettings) {
-  if (guards !== undefined) return guards && readGuards(guards, 'near')
-  return evidence === undefined || evidence === as.evidence ? recordedGuards(as) : undefined
-}
-
-/** States from before there were guards have none. */
-function withGuards(near: unknown): unknown {
-  // safe: settingsOf wrote them
-  return near && { ...near, guards: recordedGuards(near), ...judgeName(near) }
-}
-
-/** A profile's name means the version that a state has. */
-async function formVersionOf(backend: Backend): Promise<number | undefined> {
-  const form = (await backend.read(readState))?.['canonical']
-  return typeof form === 'string' ? recordedVersion(form) : undefined
-}
-
-function settingsOf({ config, form, settings, meaning, containment }: Engine): Settings {
-  const { simhash, chunks, near } = config
-  return {
-    format: FORMAT_VERSION,
-    canonical: form,
-    near: near.enabled && settings,
-    simhash: simhash.enabled && simhash.profile,
-    chunks: chunks.enabled && chunks.bytes,
-    // Absent where they are not looked for, as in states from before they were.
-    containment: containment ? WINNOWING_VERSION : undefined,
-    semantic: meaning?.identity,
-  }
-}
-
-function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {
-  const [found] = yield* read(SETTINGS)
-  // safe: only this function and those of an upgrade write the row
-  if (found !== undefined) return found as Settings
-  if ((yield* findSettings(scope)) !== undefined) throw ledgerThere()
-  writeJobSettings(scope, false)
-  scope.write(SETTINGS, wanted)
-  return wanted
-}
-
-function* readState(_scope: ReadScope): Transaction<Settings | undefined> {
-  return (yield* read(SETTINGS))[0] as Settings | undefined // safe: as in keepSettings
-}
-
-/** States of older formats are brought to this one, whole or, after a crash, by whoever opens the state next. */
-async function upgrade(backend: Backend): Promise<void> {
-  const settings = await backend.read(readState)
-  const format = settings?.['format']
-  if (!settings || (format === FORMAT_VERSION && !settings['isUpgrading'])) return
-  if (format === 2 && !settings['isUpgrading']) {
-    // Only later rows differ: from here on, older versions refuse the state.
-    await backend.run(writeSettings, { ...settings, format: FORMAT_VERSION })
-    return
-  }
-  if (format !== 1 && !settings['isUpgrading']) return
-  // First of all: from here on, older versions refuse the state.
-  const next = { ...settings, format: FORMAT_VERSION, firstFormat: 1 }
-  await backend.run(writeSettings, { ...next, isUpgrading: true })
-  await upgradeRows(backend)
-  await backend.run(writeSettings, { ...next, isUpgrading: undefined })
-}
-
-// oxlint-disable-next-line require-yield -- it only writes
-function* writeSettings(scope: Scope, settings: Settings): Transaction<void> {
-  scope.write(SETTINGS, settings)
-  if (settings['isUpgrading'] === undefined) writeJobSettings(scope, settings['firstFormat'] === 1)
-}
-
-function ledgerThere(): PrestigeError {
-  return new PrestigeError(
-    'SETTINGS_MISMATCH',
-    'There is a ledger at this location, and the state of a corpus job has one of its own. Give the job another location or namespace.',
-  )
 }

@@ -35,7 +35,8 @@ import {
   simhash,
 } from './rows.ts'
 import { listRuns } from './runs.ts'
-import { lastConfig, SETTINGS } from './state.ts'
+import { lastConfig } from './state.ts'
+import { SETTINGS } from './state-settings.ts'
 
 const KEY = 16
 /** Of fingerprints of containment. */

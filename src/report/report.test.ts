@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { corpus, HOSTILE, HOSTILE_SOURCE, reading, run } from '../../test/report-kit.ts'
 import { ClusterCounter } from '../dedupe/phases/cluster-sizes.ts'
-import { undoJob } from '../dedupe/job.ts'
+import { undoJob } from '../dedupe/phases/take-back.ts'
 import { summarise } from '../dedupe/phases/summary.ts'
 import { displayWidth } from '../platform/display-width.ts'
 import type { ReadingInput } from '../input/index.ts'

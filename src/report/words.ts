@@ -14,6 +14,7 @@ const STATUS: Readonly<Record<RunStatus, string>> = {
   finished: '',
   undoing: 'This run is being taken back: its figures are of what is left of it.',
   undone: 'This run was taken back: what it decided is gone, and so are its figures.',
+  superseded: 'A later run decided about the inputs of this one again: its figures are gone.',
   stopped: 'Stopped by a limit (--max-drop, --max-cluster, --keep). Nothing was published.',
   deciding: 'This run is not finished: the figures are of what it has decided so far.',
   publishing: 'This run is not finished: all is decided, and not all is published.',

@@ -24,7 +24,7 @@ import { Gate } from './gate.ts'
 import { IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
 import { OrderedMap } from './ordered-map.ts'
-import { refuseTally } from './serial.ts'
+import { refuseTally, requireWhole } from './serial.ts'
 
 /** `undefined`: removed. */
 type Kept = { readonly bytes: Bytes | undefined }
@@ -65,6 +65,8 @@ export class OverlayBackend implements Backend {
   }
 
   async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
+    requireWhole(space, range)
+    if (!space.ordered) return yield* this.#scanWhole(space, range.limit)
     let left = range.limit ?? Infinity
     let { start } = range
     while (left > 0) {
@@ -77,6 +79,24 @@ export class OverlayBackend implements Backend {
       }
       if (page.length < limit) return
       left -= page.length
+    }
+  }
+
+  /** In no order: what is underneath and was not written here, then what was. */
+  async *#scanWhole<V>(space: Space<V>, limit = Infinity): AsyncGenerator<Row<V>> {
+    let left = limit
+    for await (const row of this.#base.scan(space)) {
+      if (left <= 0) return
+      if (this.#space(space).get(latin1(row.key))) continue
+      left--
+      yield row
+    }
+    for (const [name, { bytes }] of this.#space(space).slice('', undefined, Infinity)) {
+      if (left <= 0) return
+      if (!bytes) continue
+      left--
+      const key = Buffer.from(name, 'latin1')
+      yield { key, value: space.codec.decode(copyOf(bytes), key) }
     }
   }
 

@@ -27,6 +27,11 @@ export class Invocation {
     this.#values = values
   }
 
+  /** All that were given, in the order in which they were. */
+  get options(): OptionValues {
+    return this.#values
+  }
+
   flag(name: OptionName): boolean {
     return this.#values[name] === true
   }

@@ -14,9 +14,23 @@ import { PrestigeError } from '../../platform/errors.ts'
 import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
 import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
 import { inputBytes } from '../dedupe/dedupe-input.ts'
-import { summaryText, undoCommand } from '../dedupe/dedupe-report.ts'
-import { isShown, type JobConfig, recordPath, REPORTS, showRecords } from '../../dedupe/index.ts'
-import { isAnythingSaid, placesOf, settingsOf } from '../dedupe/dedupe-settings.ts'
+import { emptyStateRemover, holdsNothing } from '../dedupe/empty-state.ts'
+import {
+  nothingText,
+  redoText,
+  summaryText,
+  undoCommand,
+  wouldChangeText,
+} from '../dedupe/dedupe-report.ts'
+import {
+  isShown,
+  type JobConfig,
+  recordPath,
+  type Redo,
+  REPORTS,
+  showRecords,
+} from '../../dedupe/index.ts'
+import { isAnythingSaid, placesOf, saidOf, settingsOf } from '../dedupe/dedupe-settings.ts'
 import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { isDirectory } from '../../platform/location.ts'
@@ -25,7 +39,6 @@ import { isHelper, MoreWorkers } from '../dedupe/more-workers.ts'
 import { paint, print, printJson, tell } from '../print/output.ts'
 import { Progress } from '../print/progress.ts'
 import { reportOfRun, writePage } from '../dedupe/run-report.ts'
-import { countOf } from '../print/units.ts'
 import { versionOf } from '../call/version.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -110,6 +123,7 @@ class Work {
   readonly #places: Places
   readonly #more: MoreWorkers
   #run: string | undefined
+  #redo: Redo | undefined
 
   constructor(invocation: Invocation, settings: JobConfig, progress: Progress, places: Places) {
     this.#invocation = invocation
@@ -122,15 +136,24 @@ class Work {
   async do(): Promise<number> {
     const isAgainst = this.#invocation.text('against') !== undefined
     const isPlan = this.#planFile() !== undefined || this.#invocation.flag('plan')
-    const deduper = await this.#open(isAgainst, isPlan)
+    const removeIfEmpty = await emptyStateRemover(this.#places)
+    const deduper = await this.#open(isAgainst, isPlan).catch(async (error: unknown) => {
+      await removeIfEmpty()
+      throw error
+    })
+    let isEmpty = false
     try {
       const job = await this.#job()
       if (isAgainst) return await this.#clean(deduper, job)
       return isPlan ? await this.#plan(deduper, job) : await this.#dedupe(deduper, job)
+    } catch (error) {
+      isEmpty = !this.#invocation.signal.aborted && (await holdsNothing(deduper))
+      throw error
     } finally {
       const failures = await this.#more.end()
       for (const failure of failures) tell(`${paint('yellow', failure, process.stderr)}\n`)
       await deduper.close()
+      if (isEmpty) await removeIfEmpty()
     }
   }
 
@@ -139,11 +162,11 @@ class Work {
   }
 
   async #open(isAgainst: boolean, isPlan: boolean): Promise<Deduper> {
-    const { openDedupe } = await import('../../dedupe/index.ts')
+    const { openDedupe, openForJob } = await import('../../dedupe/index.ts')
     const { existsSync } = await import('node:fs')
-    const { state } = this.#places
-    const said = this.#invocation.text('durability') === 'fsync' ? 'fsync' : undefined
-    const durability = said ?? unsaidDurability(state, 'os')
+    const { out, state } = this.#places
+    const asked = this.#invocation.text('durability') === 'fsync' ? 'fsync' : undefined
+    const durability = asked ?? unsaidDurability(state, 'os')
     const { config } = this.#settings
     const { maxDrop, maxCluster, passages } = config
     if (isAgainst) {
@@ -154,9 +177,11 @@ class Work {
       return openDedupe(state, { ...own, durability, create: false, asBefore: !isSaid })
     }
     // A plan leaves no trace, not even the state that there is not yet.
-    if (isPlan && isDirectory(state) && !existsSync(join(state, 'data.mdb')))
-      return openDedupe('memory:', config)
-    return openDedupe(state, { ...config, durability })
+    const isUnmade = isPlan && isDirectory(state) && !existsSync(join(state, 'data.mdb'))
+    const said = saidOf(this.#invocation, this.#settings)
+    const again = this.#invocation.flag('again')
+    if (isUnmade) return openForJob('memory:', { said, out, again })
+    return openForJob(state, { said, out, again, durability })
   }
 
   async #job(): Promise<Job> {
@@ -173,7 +198,14 @@ class Work {
       sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),
       version: versionOf(),
+      onAgain: (redo) => this.#noteRedo(redo),
     }
+  }
+
+  #noteRedo(redo: Redo): void {
+    this.#redo = redo
+    const isQuiet = this.#invocation.flag('quiet') || this.#invocation.flag('json') || isHelper()
+    if (!isQuiet) this.#progress.notice(redoText(redo))
   }
 
   /** Bytes of texts are not those of files, so what is done is corrected at the end of every shard. */
@@ -229,18 +261,17 @@ class Work {
     this.#invocation.isComplete = true
     this.#progress.end()
     if (isHelper()) return 0
-    if (this.#invocation.flag('json'))
-      await printJson({ ...result, out, state: withoutSecrets(state) })
-    else if (!this.#invocation.flag('quiet')) {
-      if (result.status === 'nothing') {
-        const done = `earlier runs processed ${countOf(result.skipped.length, 'file')}. Results are in ${out}.\n`
-        const restored = countOf(result.files.length, 'missing or outdated output')
-        await print(
-          result.files.length > 0
-            ? `No new documents: ${restored} written again; ${done}`
-            : `Nothing to do: ${done}`,
-        )
-      } else await print(summaryText(result.summary, { ...result, out, state }))
+    const isNothing = result.status === 'nothing'
+    if (this.#invocation.flag('json')) {
+      const { run, ...others } = result
+      // The run whose report may have been missing is not the result of this command.
+      const known = isNothing ? others : { run, ...others }
+      await printJson({ ...known, out, state: withoutSecrets(state) })
+    } else if (!this.#invocation.flag('quiet')) {
+      const text = isNothing
+        ? nothingText(result, out)
+        : summaryText(result.summary, { ...result, out, state })
+      await print(text)
     }
     return this.#exitCode(result)
   }
@@ -269,8 +300,12 @@ class Work {
     const file = this.#planFile()
     const result = await deduper.plan({ ...job, file })
     this.#progress.end()
-    if (this.#invocation.flag('json')) await printJson(result)
-    else if (!this.#invocation.flag('quiet')) await print(summaryText(result.summary, { file }))
+    const again = this.#redo && { again: this.#redo }
+    if (this.#invocation.flag('json')) await printJson({ ...result, ...again })
+    else if (!this.#invocation.flag('quiet')) {
+      await print(summaryText(result.summary, { file }))
+      if (this.#redo) await print(wouldChangeText(this.#redo, result.summary))
+    }
     for (const violation of result.violations) tell(`The run would be stopped. ${violation}.\n`)
     return result.violations.length > 0 ? EXIT_FAILED : this.#exitCode(result)
   }
@@ -287,10 +322,10 @@ class Work {
   /** An input that is lost is a failure, whatever became of the others. */
   #exitCode({ rejection, run }: { rejection?: string | undefined; run?: string }): number {
     if (rejection === undefined) return 0
-    const back = run
-      ? ` To read it again with other options, undo the run first: ${undoCommand(run, this.#places.state)}`
+    const next = run
+      ? ' It does not count as processed: correct the options, and it is read again.'
       : ''
-    tell(`${harmless(rejection)}${back}\n`)
+    tell(`${harmless(rejection)}${next}\n`)
     return EXIT_FAILED
   }
 

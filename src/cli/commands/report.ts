@@ -7,11 +7,11 @@ import { print, printJson } from '../print/output.ts'
 import { reportOfRun, writePage } from '../dedupe/run-report.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const { openDedupe } = await import('../../dedupe/index.ts')
+  const { isTakenBack, openDedupe } = await import('../../dedupe/index.ts')
   const deduper = await openDedupe(stateOf(invocation), { create: false, asBefore: true })
   try {
     const runs = await deduper.runs()
-    const id = invocation.operands[0] ?? runs.findLast(({ status }) => status !== 'undone')?.id
+    const id = invocation.operands[0] ?? runs.findLast((one) => !isTakenBack(one))?.id
     if (id === undefined) throw usageFailure('There is no run yet. Make one with prestige dedupe.')
     if (!runs.some((one) => one.id === id)) throw keyMissing(id)
     const report = await reportOfRun(deduper, id)

@@ -1,8 +1,11 @@
 /** Results of a run of `dedupe`, for the terminal. */
 
+import { resolve } from 'node:path'
+
 import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
-import type { Summary } from '../../index.ts'
+import type { JobResult, Summary } from '../../index.ts'
+import type { Redo } from '../../dedupe/index.ts'
 import { paint } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { count, countOf, size } from '../print/units.ts'
@@ -18,6 +21,7 @@ export interface Published {
 }
 
 const SOURCES_TOLD = 10
+const RUNS_SHOWN = 3
 
 export function summaryText(summary: Summary, published: Published): string {
   const { documents, kept, linked, dropped, rejected, bytes, bytesDropped } = summary
@@ -119,6 +123,39 @@ function places(
   }
   lines.push(...(notes ?? []))
   return lines.length > 0 ? [`${lines.map(harmless).join('\n')}\n`] : []
+}
+
+/** Where there is nothing to do: where the results are, and what was typed for them. */
+export function nothingText({ skipped, files, earlier = [] }: JobResult, out: string): string {
+  const places = [...new Set(earlier.map((run) => run.out))]
+  const here = places.includes(resolve(out))
+  const where = here || places.length === 0 ? out : `${places.join(' and ')}, and none in ${out}`
+  const restored = countOf(files.length, 'missing or outdated output')
+  const what = files.length > 0 ? `No new documents: ${restored} written again;` : 'Nothing to do:'
+  const lines = [
+    `${what} earlier runs processed ${countOf(skipped.length, 'file')}. Results are in ${where}.`,
+    ...earlier
+      .flatMap(({ run, command }) => (command ? [`Run ${run}: ${command}`] : []))
+      .slice(-RUNS_SHOWN),
+  ]
+  if (!here && places.length > 0) {
+    lines.push('To have results in both places, give -o a directory with a state of its own.')
+  }
+  return `${lines.map(harmless).join('\n')}\n`
+}
+
+/** `Redoing 3 runs: 12,000 documents of 4 files, with --threshold 0.9 (before: 0.8). The inputs are read again.` */
+export function redoText({ runs, documents, files, changes }: Redo): string {
+  const settings = changes.map(({ now, before }) => `${now} (before: ${before})`).join('; ')
+  const how = settings ? `with ${settings}` : 'with the same settings'
+  return harmless(
+    `Redoing ${countOf(runs.length, 'run')}: ${countOf(documents, 'document')} of ${countOf(files, 'file')}, ${how}. The inputs are read again.`,
+  )
+}
+
+/** Of a plan. */
+export function wouldChangeText({ kept: before }: Redo, { kept, linked }: Summary): string {
+  return `Kept now: ${countOf(before, 'document')}. Kept after --again: ${count(kept + linked)}.\n`
 }
 
 /** To be pasted, so it says where a password has to be filled in. */

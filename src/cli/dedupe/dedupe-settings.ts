@@ -9,7 +9,9 @@ import {
   type KeepRule,
   type Layer,
   readJobConfig,
+  type Said,
 } from '../../dedupe/index.ts'
+import { withoutSecrets } from '../../backends/index.ts'
 import type { OptionName } from '../declarations/index.ts'
 import { fileFailure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
@@ -171,8 +173,12 @@ async function optionLayer(invocation: Invocation): Promise<Layer> {
     const field = invocation.text(`${name}-field`)
     if (field !== undefined) fields[name] = field
   }
-  const { judge, guards } = await judgementInput(invocation)
-  const near = { ...(judge && { judge }), ...(guards === false && { guards }) }
+  const { precision, judge, guards } = await judgementInput(invocation)
+  const near = {
+    ...(precision !== undefined && { precision }),
+    ...(judge && { judge }),
+    ...(guards === false && { guards }),
+  }
   if (Object.keys(near).length > 0) values['near'] = { ...Object(values['near']), ...near }
   if (invocation.text('containment') !== undefined)
     values['containment'] = { ...Object(values['containment']), enabled: true }
@@ -183,7 +189,56 @@ async function optionLayer(invocation: Invocation): Promise<Layer> {
 
 /** `--threshold 90`, for the setting `near.threshold`. */
 function typedOption(invocation: Invocation, path: string): string | undefined {
-  const [name] = Object.entries(PATH_OF).find(([, at]) => at.join('.') === path) ?? []
-  // safe: the names of PATH_OF are those of options
-  return name && `--${name} ${invocation.text(name as OptionName) ?? ''}`.trimEnd()
+  const [name] = Object.entries(OPTION_AT).find(([at]) => at === path) ?? []
+  const field = /^input\.fields\.(\w+)$/.exec(path)?.[1]
+  // safe: the names are those of options
+  const option = (field ? `${field}-field` : name && OPTION_AT[name]) as OptionName | undefined
+  return option && `--${option} ${invocation.text(option) ?? ''}`.trimEnd()
+}
+
+const OPTION_AT: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(PATH_OF).map(([name, path]) => [path.join('.'), name])),
+  'containment.enabled': 'containment',
+  'near.guards': 'no-guards',
+  'near.judge': 'judge',
+}
+
+/** What was typed, and what to type instead where it differs from earlier runs. */
+export function saidOf(invocation: Invocation, { given, typed }: JobConfig): Said {
+  const { strict: _, input, ...settings } = given
+  const { fields, source, lineBytesMax, format } = Object(input)
+  const all = Object.entries({ fields, source, lineBytesMax, format })
+  const reading = Object.fromEntries(all.filter(([, value]) => value !== undefined))
+  const elsewhere = invocation.text('state') ?? invocation.text('backend')
+  return {
+    settings,
+    reading,
+    typed,
+    command: commandOf(invocation, {}),
+    commandAgain: commandOf(invocation, { run: undefined, plan: undefined, again: true }),
+    commandOther: commandOf(invocation, {
+      run: undefined,
+      plan: undefined,
+      out: 'OTHER',
+      ...(elsewhere !== undefined && { state: 'OTHER/state', backend: undefined }),
+    }),
+  }
+}
+
+type Changes = Readonly<Partial<Record<OptionName, string | true | undefined>>>
+
+/** The command with some options changed, to be pasted into a shell. Passwords are left out. */
+function commandOf(invocation: Invocation, changes: Changes): string {
+  const options = Object.entries({ ...invocation.options, ...changes })
+  const words = options.flatMap(([name, value]) => {
+    const option = name === 'out' ? '-o' : `--${name}`
+    if (value === undefined) return []
+    if (value === true) return [option]
+    return name === 'plan' ? [`${option}=${value}`] : [option, withoutSecrets(value)]
+  })
+  return ['prestige', invocation.command, ...invocation.operands, ...words].map(quoted).join(' ')
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

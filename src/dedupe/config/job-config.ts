@@ -51,6 +51,10 @@ export interface JobConfig {
   readonly strict: boolean
   /** Settings without a counterpart here. */
   readonly warnings: readonly string[]
+  /** What was given, without defaults. */
+  readonly given: Raw
+  /** What was typed for the setting `near.threshold`, in the layer that counts: `--threshold 0.9`. */
+  readonly typed: (path: string) => string | undefined
 }
 
 /** One layer of settings, and where it is from: `dedupe.yaml`, `the environment`. */
@@ -63,6 +67,7 @@ export interface Layer {
 
 export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const warnings: string[] = []
+  const words: JobConfig['typed'][] = []
   let merged: Raw = {}
   for (const { from, values, typed } of layers) {
     const understood = seedNames(values, (warning) => warnings.push(`${from}: ${warning}`))
@@ -70,7 +75,10 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     // Each layer alone, so that a mistake is reported under the name by which it was made.
     readSettings(read, from, typed)
     merged = mergeRaw(merged, read)
+    words.push((path) => wordsOf(path.split('.'), read, from, typed))
   }
+  const typed = (path: string) =>
+    words.reduceRight<string | undefined>((found, of) => found ?? of(path), undefined)
   const read = readSettings(merged, 'The config')
   const { strict, input, ...dedupe } = read
   const listing = {
@@ -85,7 +93,20 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     lineBytesMax: input.lineBytesMax,
   }
   requireKeepable(dedupe, input.fields)
-  return { config: readConfig(dedupe), listing, reading, strict, warnings }
+  return { config: readConfig(dedupe), listing, reading, strict, warnings, given: merged, typed }
+}
+
+/** `undefined` if the layer says nothing about it. */
+function wordsOf(
+  path: readonly string[],
+  values: Raw,
+  from: string,
+  typed: Layer['typed'],
+): string | undefined {
+  const value = valueAt(values, path)
+  if (value === undefined) return undefined
+  const name = path.join('.')
+  return typed?.(name) ?? `${name}: ${JSON.stringify(value)} in ${from}`
 }
 
 /** Every rule has what it compares by; without it, it would have no effect. */

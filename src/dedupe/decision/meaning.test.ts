@@ -12,7 +12,7 @@ import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { SimulatedWorld } from '../../backends/simulated/backend.ts'
 import { type Decision, type DedupeOptions, openDedupe } from '../../index.ts'
 import { vectorCosine } from '../../semantic/index.ts'
-import { SETTINGS } from '../state.ts'
+import { SETTINGS } from '../state-settings.ts'
 import { beginningOf } from './text-vectors.ts'
 
 const opened: (() => Promise<unknown>)[] = []
@@ -121,7 +121,8 @@ describe('meanings in the cascade', () => {
 
   it('are of one embedder: a state refuses another by name', async () => {
     const engine = new MemoryEngine()
-    await open(OPTIONS(), engine)
+    const first = await open(OPTIONS(), engine)
+    await first.decide({ id: 'a', text: 'One document is enough.' })
     const other = { ...OPTIONS(), embedder: wordEmbedder('other') }
     await expect(open(other, engine)).rejects.toMatchObject({ code: 'SETTINGS_MISMATCH' })
     await expect(open({ near: { enabled: false } }, engine)).rejects.toMatchObject({

@@ -41,12 +41,14 @@ export function addOwn(
   outputs: ReadonlyMap<string, OutputRow>,
   run: RunRow,
 ): void {
+  // What it redoes was taken back before it began.
+  const gone = new Set([run.id, ...(run.redoes ?? [])])
   const add = (shard: Shard, path: string, file: string, version: OutputVersion) => {
     const input = resolve(file)
     const name = outputName({ ...shard, path })
     const compression = canCompress(shard.compression) ? shard.compression : 'none'
     const known = outputs.get(input)
-    const older = (known?.versions ?? []).filter((one) => one.run !== run.id)
+    const older = (known?.versions ?? []).filter((one) => !gone.has(one.run))
     const versions = [...older, version]
     const kind = { format: shard.format, compression }
     const row = { ...(known ?? { input, path, name, pieces: 0 }), ...kind, versions }
@@ -63,15 +65,15 @@ export function addOwn(
   }
 }
 
-/** Outputs of a run that is taken back. */
+/** Outputs of runs that are taken back. */
 export function addUndone(
   affected: AffectedOutputs,
   outputs: ReadonlyMap<string, OutputRow>,
-  run: string,
+  runs: ReadonlySet<string>,
 ): void {
   for (const [input, row] of outputs) {
-    if (!row.versions.some((version) => version.run === run)) continue
-    const versions = row.versions.filter((version) => version.run !== run)
+    if (!row.versions.some((version) => runs.has(version.run))) continue
+    const versions = row.versions.filter((version) => !runs.has(version.run))
     affected.set(input, { row: { ...row, versions }, touched: [], isChanged: true })
   }
 }

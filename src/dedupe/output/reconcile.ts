@@ -11,7 +11,7 @@ import { stat } from 'node:fs/promises'
 
 import type { Backend } from '../../backends/index.ts'
 import type { Shard } from '../../input/index.ts'
-import type { RunRow } from '../runs.ts'
+import { isTakenBack, listRuns, type RunRow } from '../runs.ts'
 import {
   addAdopted,
   addMissing,
@@ -49,6 +49,8 @@ interface Reconciling {
   readonly guard: Guard
   readonly before: () => Promise<void>
   readonly own?: OwnRun
+  /** Runs that are taken back. */
+  readonly undone?: ReadonlySet<string>
   /** Inputs whose outputs must be there. */
   readonly given?: readonly Shard[]
 }
@@ -85,7 +87,10 @@ export async function undoOutputs(backend: Backend, run: RunRow): Promise<Swappe
   if (pending?.run === id && pending.kind === 'undo') return pending
   await removeStaged(out)
   const before = () => Promise.resolve()
-  return reconcile({ backend, out, run: id, kind: 'undo', guard: unguarded, before })
+  // What it had redone is gone as well, unless it was cut off before that.
+  const redone = (await listRuns(backend)).filter((one) => run.redoes?.includes(one.id))
+  const undone = new Set([id, ...redone.filter(isTakenBack).map((one) => one.id)])
+  return reconcile({ backend, out, run: id, kind: 'undo', guard: unguarded, before, undone })
 }
 
 /**
@@ -126,12 +131,12 @@ export async function restoreOthers(backend: Backend, run: string, out: string):
 }
 
 async function reconcile(options: Reconciling): Promise<Swapped> {
-  const { backend, out, run, kind, guard, before, own, given = [] } = options
+  const { backend, out, run, kind, guard, before, own, undone, given = [] } = options
   const runs = new PublishedRuns(backend, own)
   const outputs = await outputsIn(backend, out)
   const affected: AffectedOutputs = new Map()
   if (own) addOwn(affected, outputs, own.run)
-  if (kind === 'undo') addUndone(affected, outputs, run)
+  if (undone) addUndone(affected, outputs, undone)
   const seen = addTouched(affected, outputs, await touchedDocuments(backend, runs))
   await addMissing(affected, outputs, out, given)
   addAdopted(affected, outputs)

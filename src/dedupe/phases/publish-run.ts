@@ -48,6 +48,15 @@ export interface JobResult {
   readonly skipped: readonly string[]
   /** Set if an input could not be read, or if most of it was rejected: what was, and why. */
   readonly rejection?: string | undefined
+  /** Where there is nothing to do: the runs that have processed the inputs, and where their results are. */
+  readonly earlier?: readonly EarlierRun[] | undefined
+}
+
+export interface EarlierRun {
+  readonly run: string
+  readonly out: string
+  /** What was typed; `undefined` of a run that a program began. */
+  readonly command: string | undefined
 }
 
 export interface Manifest {
@@ -138,7 +147,7 @@ async function publishAs(
   await requireLease(leases, held)
   await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
   await showRecords(run.out, run.id)
-  await keepFiles(backend, finished)
+  await keepFiles(backend, finished, ({ index }) => outcome.rejected.isMostly(index))
   await backend.run(finish, held, finished)
   leases.lose(held)
   await removeStaged(run.out)

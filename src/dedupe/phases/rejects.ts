@@ -96,11 +96,15 @@ export class RejectedShards {
     if (reject) this.#first ??= { shard, reject }
   }
 
+  /** Whether most of a shard was no document, or the rest of it could not be read. */
+  isMostly(shard: number): boolean {
+    const { documents, rejected, isCutShort } = this.#of(shard)
+    return rejected > documents || isCutShort
+  }
+
   /** What to say of them; `undefined` if there are none. */
   message(shards: readonly Shard[]): string | undefined {
-    const bad = [...this.#shards].filter(
-      ([, { documents, rejected, isCutShort }]) => rejected > documents || isCutShort,
-    )
+    const bad = [...this.#shards].filter(([index]) => this.isMostly(index))
     const [worst] = bad
     if (!worst || !this.#first) return undefined
     const [rejected, documents] = [sum(bad, 'rejected'), sum(bad, 'documents')]

@@ -2,13 +2,8 @@
 
 import { resolve } from 'node:path'
 
-import {
-  isReject,
-  type ReadingInput,
-  readLendingTexts,
-  type Reject,
-  type Shard,
-} from '../../input/index.ts'
+import { isReject, type ReadingInput, type Reject, type Shard } from '../../input/index.ts'
+import { shardDocuments } from './again-documents.ts'
 import { BatchSize } from './batch-size.ts'
 import { type Pack, Packer } from '../decision/packs.ts'
 import type { PreparedDocument, Preparer } from '../decision/prepare.ts'
@@ -57,7 +52,7 @@ export async function* batchesOf(
     size.clear()
     return batch
   }
-  for await (const items of readLendingTexts(shard, reading)) {
+  for await (const items of shardDocuments(shard, reading)) {
     for (const item of items) {
       upTo = item.position + 1
       let bytes = 0
