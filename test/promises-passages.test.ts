@@ -12,7 +12,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import { MemoryBackend } from '../src/backends/memory/backend.ts'
 import type { Backend } from '../src/backends/index.ts'
-import { type DedupeOptions, type Job, openDedupe, restoreText } from '../src/index.ts'
+import { restoreText } from '../src/exports/report.ts'
+import { type DedupeOptions, type Job, openDedupe } from '../src/index.ts'
 import { passageCounts, passageCuts, passageFiles } from '../src/dedupe/rows.ts'
 import { jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
 
