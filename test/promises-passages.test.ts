@@ -12,6 +12,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import { MemoryBackend } from '../src/backends/memory/backend.ts'
 import type { Backend } from '../src/backends/index.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { restoreText } from '../src/exports/report.ts'
 import { type DedupeOptions, type Job, openDedupe } from '../src/index.ts'
 import { passageCounts, passageCuts, passageFiles } from '../src/dedupe/rows.ts'
@@ -303,7 +304,7 @@ describe('several runs', () => {
   })
 })
 
-describe('a run that was killed', () => {
+describe('a run that cuts', () => {
   /** Fails for good after so many writes. */
   function dying(backend: Backend, writes: number): Backend {
     let done = 0
@@ -321,7 +322,18 @@ describe('a run that was killed', () => {
     }
   }
 
-  it('at any write goes on to the same bytes', async () => {
+  it('is the same on an engine with small transactions and rows', async () => {
+    const world = new SimulatedWorld(1)
+    world.limits = { ...world.limits, valueBytesMax: 4096 }
+    const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
+    const deduper = await openDedupe(world.open('worker'), CUT)
+    await deduper.run({ inputs: [join(directory, 'in')], out: join(directory, 'out'), run: 'r' })
+    await deduper.close()
+    const written = linesOf(join(directory, 'out/kept/a.jsonl'))
+    expect(written.map(({ text }) => text)).toEqual(left)
+  })
+
+  it('and is killed at any write goes on to the same bytes', async () => {
     const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
     const job = { inputs: [join(directory, 'in')], out: join(directory, 'out'), run: 'r' }
     const backend = new MemoryBackend()
