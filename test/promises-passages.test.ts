@@ -16,6 +16,7 @@ import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { restoreText } from '../src/exports/report.ts'
 import { type DedupeOptions, type Job, openDedupe } from '../src/index.ts'
 import { passageCounts, passageCuts, passageFiles } from '../src/dedupe/rows.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
 
 const made: string[] = []
@@ -378,6 +379,63 @@ describe('settings', () => {
       /cleaning against a state/,
     )
     await deduper.close()
+  })
+})
+
+describe('the command line', () => {
+  it('cuts and says so, with options for all settings', async () => {
+    const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
+    const [inputs, out] = [join(directory, 'in'), join(directory, 'out')]
+    const options = [
+      '--passages',
+      'cut',
+      '--passages-min-documents',
+      String(N),
+      '--passages-min-words',
+      '12',
+    ]
+    const run = await prestige(['dedupe', inputs, '-o', out, ...options, '--passages-by', 'words'])
+    expect([run.code, run.err]).toEqual([0, ''])
+    expect(run.text).toMatch(
+      /passages in 4 documents \([\d,]+ bytes\) were cut, and are listed in runs\//,
+    )
+    expect(linesOf(join(out, 'kept/a.jsonl')).map(({ text }) => text)).toEqual(left)
+    // A state of runs that cut passages is one to clean others against.
+    const against = ['--against', join(out, 'state')]
+    const clean = await prestige([
+      'dedupe',
+      inputs,
+      '-o',
+      join(directory, 'clean'),
+      ...against,
+      '-q',
+    ])
+    expect([clean.code, clean.err]).toEqual([0, ''])
+  })
+
+  it.each([
+    [['--passages-min-words', '9'], /--passages-min-words .*--passages/],
+    [['--passages', 'all'], /--passages .*list, cut/],
+    [
+      ['--passages', 'cut', '--passages-min-words', '3'],
+      /--passages-min-words 3: must be a whole number from 4/,
+    ],
+    [['--passages', 'cut', '--against', 'x'], /--passages .*--against/],
+    [
+      ['--passages', 'cut', '--containment', '0.8', '--containment-action', 'cut'],
+      /cannot be combined/,
+    ],
+  ])('refuses %j', async (options, message) => {
+    const directory = directoryWith({ 'in/a.jsonl': jsonl(plain) })
+    const run = await prestige([
+      'dedupe',
+      join(directory, 'in'),
+      '-o',
+      join(directory, 'out'),
+      ...options,
+    ])
+    expect(run.code).toBe(2)
+    expect(run.err).toMatch(message)
   })
 })
 

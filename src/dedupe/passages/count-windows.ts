@@ -65,7 +65,7 @@ export async function countWindows(
 }
 
 function windowsOf(text: Buffer, by: PassageKind, wordsMin: number): Float64Array {
-  return passageWindows(passageUnits(text, by), wordsMin).hashes.sort()
+  return passageWindows(passageUnits(text, by), wordsMin).hashes.toSorted()
 }
 
 /** Windows of documents of one shard, until they are written. */
@@ -99,7 +99,7 @@ class HeldWindows {
   async flush(): Promise<void> {
     const rows: CountsRow[] = []
     for (const [part, hashes] of this.#parts.entries()) {
-      const sorted = new Float64Array(hashes).sort()
+      const sorted = new Float64Array(hashes).toSorted()
       hashes.length = 0
       for (const value of piecesOf(this.#backend, sorted)) {
         const cellOf = cell(
