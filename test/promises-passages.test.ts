@@ -93,7 +93,7 @@ describe('planted boilerplate', () => {
     })
     const { notes } = await run(directory)
     expect(notes[0]).toMatch(
-      /^\d+ passages in 4 documents \([\d,]+ bytes\) were cut.*passages\.jsonl/,
+      /^Cut \d+ passages from 4 documents \([\d,]+ bytes\)\. What was cut is in runs\/r\/passages\.jsonl\.$/,
     )
     const written = gunzipSync(readFileSync(join(directory, 'out/kept/a.jsonl.gz'))).toString()
     expect(written).toBe(left.map(line).join(''))
@@ -149,7 +149,9 @@ describe('planted boilerplate', () => {
 
   it('is only listed, in bytes of the original text, with action list', async () => {
     const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
-    await run(directory, {}, { passages: { action: 'list', documentsMin: N } })
+    const list: DedupeOptions = { passages: { action: 'list', documentsMin: N } }
+    const { notes } = await run(directory, {}, list)
+    expect(notes).toEqual([expect.stringMatching(/^Found \d+ passages in 4 documents/)])
     expect(readFileSync(join(directory, 'out/kept/a.jsonl'), 'utf8')).toBe(jsonl(docs))
     const { documents, passages } = passagesIn(directory)
     expect(documents).toHaveLength(N)
@@ -261,7 +263,7 @@ describe('several runs', () => {
         expect((await runOf('b.jsonl')).at(-1)).toMatch(
           /^Documents of earlier runs \(a\) still have/,
         )
-        expect(await runOf('c.jsonl')).toEqual([expect.stringContaining('in 1 document')])
+        expect(await runOf('c.jsonl')).toEqual([expect.stringContaining('from 1 document')])
         expect(keptIn(directory, 'a.jsonl')).toEqual(a.map(({ text }) => text))
         expect(keptIn(directory, 'b.jsonl')).toEqual(left.slice(2, 4))
         expect(keptIn(directory, 'c.jsonl')).toEqual(c.map((doc) => doc.left))
@@ -396,9 +398,7 @@ describe('the command line', () => {
     ]
     const run = await prestige(['dedupe', inputs, '-o', out, ...options, '--passages-by', 'words'])
     expect([run.code, run.err]).toEqual([0, ''])
-    expect(run.text).toMatch(
-      /passages in 4 documents \([\d,]+ bytes\) were cut, and are listed in runs\//,
-    )
+    expect(run.text).toMatch(/Cut \d+ passages from 4 documents/)
     expect(linesOf(join(out, 'kept/a.jsonl')).map(({ text }) => text)).toEqual(left)
     // A state of runs that cut passages is one to clean others against.
     const against = ['--against', join(out, 'state')]
