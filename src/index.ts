@@ -45,9 +45,8 @@ export type {
   LedgerOptions,
   LedgerRun,
 } from './ledger/index.ts'
-export { dedupe, openDedupe, restoreText } from './dedupe/index.ts'
+export { dedupe, openDedupe } from './dedupe/index.ts'
 export type {
-  CutSpan,
   Decision,
   DedupeConfig,
   DedupeOptions,

@@ -12,8 +12,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import { MemoryBackend } from '../src/backends/memory/backend.ts'
 import type { Backend } from '../src/backends/index.ts'
-import { type DedupeOptions, type Job, openDedupe, restoreText } from '../src/index.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
+import { restoreText } from '../src/exports/report.ts'
+import { type DedupeOptions, type Job, openDedupe } from '../src/index.ts'
 import { passageCounts, passageCuts, passageFiles } from '../src/dedupe/rows.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
 
 const made: string[] = []
@@ -90,7 +93,7 @@ describe('planted boilerplate', () => {
     })
     const { notes } = await run(directory)
     expect(notes[0]).toMatch(
-      /^\d+ passages in 4 documents \([\d,]+ bytes\) were cut.*passages\.jsonl/,
+      /^Cut \d+ passages from 4 documents \([\d,]+ bytes\)\. What was cut is in runs\/r\/passages\.jsonl\.$/,
     )
     const written = gunzipSync(readFileSync(join(directory, 'out/kept/a.jsonl.gz'))).toString()
     expect(written).toBe(left.map(line).join(''))
@@ -146,7 +149,9 @@ describe('planted boilerplate', () => {
 
   it('is only listed, in bytes of the original text, with action list', async () => {
     const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
-    await run(directory, {}, { passages: { action: 'list', documentsMin: N } })
+    const list: DedupeOptions = { passages: { action: 'list', documentsMin: N } }
+    const { notes } = await run(directory, {}, list)
+    expect(notes).toEqual([expect.stringMatching(/^Found \d+ passages in 4 documents/)])
     expect(readFileSync(join(directory, 'out/kept/a.jsonl'), 'utf8')).toBe(jsonl(docs))
     const { documents, passages } = passagesIn(directory)
     expect(documents).toHaveLength(N)
@@ -258,7 +263,7 @@ describe('several runs', () => {
         expect((await runOf('b.jsonl')).at(-1)).toMatch(
           /^Documents of earlier runs \(a\) still have/,
         )
-        expect(await runOf('c.jsonl')).toEqual([expect.stringContaining('in 1 document')])
+        expect(await runOf('c.jsonl')).toEqual([expect.stringContaining('from 1 document')])
         expect(keptIn(directory, 'a.jsonl')).toEqual(a.map(({ text }) => text))
         expect(keptIn(directory, 'b.jsonl')).toEqual(left.slice(2, 4))
         expect(keptIn(directory, 'c.jsonl')).toEqual(c.map((doc) => doc.left))
@@ -302,7 +307,7 @@ describe('several runs', () => {
   })
 })
 
-describe('a run that was killed', () => {
+describe('a run that cuts', () => {
   /** Fails for good after so many writes. */
   function dying(backend: Backend, writes: number): Backend {
     let done = 0
@@ -320,7 +325,18 @@ describe('a run that was killed', () => {
     }
   }
 
-  it('at any write goes on to the same bytes', async () => {
+  it('is the same on an engine with small transactions and rows', async () => {
+    const world = new SimulatedWorld(1)
+    world.limits = { ...world.limits, valueBytesMax: 4096 }
+    const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
+    const deduper = await openDedupe(world.open('worker'), CUT)
+    await deduper.run({ inputs: [join(directory, 'in')], out: join(directory, 'out'), run: 'r' })
+    await deduper.close()
+    const written = linesOf(join(directory, 'out/kept/a.jsonl'))
+    expect(written.map(({ text }) => text)).toEqual(left)
+  })
+
+  it('and is killed at any write goes on to the same bytes', async () => {
     const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
     const job = { inputs: [join(directory, 'in')], out: join(directory, 'out'), run: 'r' }
     const backend = new MemoryBackend()
@@ -365,6 +381,61 @@ describe('settings', () => {
       /cleaning against a state/,
     )
     await deduper.close()
+  })
+})
+
+describe('the command line', () => {
+  it('cuts and says so, with options for all settings', async () => {
+    const directory = directoryWith({ 'in/a.jsonl': jsonl(docs) })
+    const [inputs, out] = [join(directory, 'in'), join(directory, 'out')]
+    const options = [
+      '--passages',
+      'cut',
+      '--passages-min-documents',
+      String(N),
+      '--passages-min-words',
+      '12',
+    ]
+    const run = await prestige(['dedupe', inputs, '-o', out, ...options, '--passages-by', 'words'])
+    expect([run.code, run.err]).toEqual([0, ''])
+    expect(run.text).toMatch(/Cut \d+ passages from 4 documents/)
+    expect(linesOf(join(out, 'kept/a.jsonl')).map(({ text }) => text)).toEqual(left)
+    // A state of runs that cut passages is one to clean others against.
+    const against = ['--against', join(out, 'state')]
+    const clean = await prestige([
+      'dedupe',
+      inputs,
+      '-o',
+      join(directory, 'clean'),
+      ...against,
+      '-q',
+    ])
+    expect([clean.code, clean.err]).toEqual([0, ''])
+  })
+
+  it.each([
+    [['--passages-min-words', '9'], /--passages-min-words .*--passages/],
+    [['--passages', 'all'], /--passages .*list, cut/],
+    [
+      ['--passages', 'cut', '--passages-min-words', '3'],
+      /--passages-min-words 3: must be a whole number from 4/,
+    ],
+    [['--passages', 'cut', '--against', 'x'], /--passages .*--against/],
+    [
+      ['--passages', 'cut', '--containment', '0.8', '--containment-action', 'cut'],
+      /cannot be combined/,
+    ],
+  ])('refuses %j', async (options, message) => {
+    const directory = directoryWith({ 'in/a.jsonl': jsonl(plain) })
+    const run = await prestige([
+      'dedupe',
+      join(directory, 'in'),
+      '-o',
+      join(directory, 'out'),
+      ...options,
+    ])
+    expect(run.code).toBe(2)
+    expect(run.err).toMatch(message)
   })
 })
 

@@ -13,3 +13,5 @@ export type {
   SourceLine,
   TextOptions,
 } from '../report/index.ts'
+export { restoreText } from '../dedupe/index.ts'
+export type { CutSpan, PassageDocumentLine, PassageLine } from '../dedupe/index.ts'

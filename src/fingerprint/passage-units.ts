@@ -12,6 +12,10 @@ import { mix, SHINGLE_MULTIPLIER, WORD_MULTIPLIER, WORD_SEED } from './mix.ts'
 import { foldOf, isIgnored, isSingle, type TextUnits, textUnits } from './text-units.ts'
 import { decode, UNIT_BITS } from './twin-text.ts'
 
+const ASCII_POINTS = 0x80
+const NONE = -1
+const asciiFolds: number[] = []
+
 export type PassageKind = 'words' | 'lines'
 
 export interface PassageUnits {
@@ -38,18 +42,39 @@ function wordUnits(text: Uint8Array): PassageUnits {
 }
 
 function halfWordsOf(text: Uint8Array, { starts }: TextUnits): Uint32Array {
-  return starts.map((start) => (isSingle(decode(text, start) & UNIT_BITS) ? 1 : 2))
+  const sizes = new Uint32Array(starts.length).fill(2)
+  for (let at = 0; at < sizes.length; at++) {
+    const start = starts[at] ?? 0
+    const isAscii = (text[start] ?? 0) < ASCII_POINTS
+    if (!isAscii && isSingle(decode(text, start) & UNIT_BITS)) sizes[at] = 1
+  }
+  return sizes
 }
 
 /** Of what is left of a word when it is folded, with another multiplier and seed than the first hash. */
 function secondHash(text: Uint8Array, start: number, end: number): number {
   let hash = WORD_SEED
   for (let at = start; at < end;) {
+    const byte = text[at] ?? 0
+    // Most of most texts: a letter is folded to one letter.
+    const folded = byte < ASCII_POINTS ? asciiFold(byte) : NONE
+    if (folded !== NONE) {
+      hash = addPoint(hash, folded)
+      at++
+      continue
+    }
     const found = decode(text, at)
     at += found >>> 24
     for (const point of foldOf(found & UNIT_BITS)) hash = addPoint(hash, point)
   }
   return mix(hash)
+}
+
+function asciiFold(byte: number): number {
+  if (asciiFolds.length === 0) {
+    for (let point = 0; point < ASCII_POINTS; point++) asciiFolds.push(foldOf(point)[0] ?? NONE)
+  }
+  return asciiFolds[byte] ?? NONE
 }
 
 function addPoint(hash: number, point: number): number {

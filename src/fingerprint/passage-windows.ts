@@ -9,7 +9,6 @@
 import { mix, SHINGLE_MULTIPLIER } from './mix.ts'
 import type { PassageUnits } from './passage-units.ts'
 
-const LOW_MULTIPLIER = 0xc2b2ae3d
 /** Hashes are whole numbers below 2^53: all of one half, and so many bits of the other. */
 const LOW_BITS = 21
 
@@ -22,10 +21,7 @@ export interface PassageWindows {
 
 export function passageWindows(units: PassageUnits, wordsMin: number): PassageWindows {
   const { first, last } = windowPlaces(units.halfWords, 2 * wordsMin)
-  const [high, low] = [
-    new Sums(units.high, SHINGLE_MULTIPLIER),
-    new Sums(units.low, LOW_MULTIPLIER),
-  ]
+  const [high, low] = [new Sums(units.high, HIGH_POWERS), new Sums(units.low, LOW_POWERS)]
   const hashes = new Float64Array(first.length)
   for (let at = 0; at < hashes.length; at++) {
     const [from, to] = [first[at] ?? 0, (last[at] ?? 0) + 1]
@@ -39,43 +35,66 @@ export function passageWindows(units: PassageUnits, wordsMin: number): PassageWi
 
 /** Every window once. */
 function windowPlaces(sizes: Uint32Array, sizeMin: number): Omit<PassageWindows, 'hashes'> {
-  const first: number[] = []
-  const last: number[] = []
+  // From every unit on, and up to every unit.
+  const first = new Uint32Array(2 * sizes.length)
+  const last = new Uint32Array(2 * sizes.length)
+  let count = 0
   let from = 0
   let size = 0
   for (let to = 0; to < sizes.length; to++) {
     size += sizes[to] ?? 0
-    let isFound = false
+    const before = count
     // The shortest from each of these on; the last of them is the shortest up to this unit.
     for (; size >= sizeMin; from++) {
-      first.push(from)
-      last.push(to)
+      first[count] = from
+      last[count++] = to
       size -= sizes[from] ?? 0
-      isFound = true
     }
-    if (isFound) continue
-    // No window from a unit on ends here: go back, from where the last one began, to the shortest that does.
-    let back = from
-    let whole = size
-    while (whole < sizeMin && back > 0) whole += sizes[--back] ?? 0
-    if (whole < sizeMin) continue
-    first.push(back)
-    last.push(to)
+    if (count > before || count === 0) continue
+    // No window from a unit on ends here; the shortest that does begins one before what is too short.
+    first[count] = from - 1
+    last[count++] = to
   }
-  return { first: Uint32Array.from(first), last: Uint32Array.from(last) }
+  return { first: first.subarray(0, count), last: last.subarray(0, count) }
 }
+
+/** Powers of a multiplier: as many as the longest text so far has units. */
+class Powers {
+  readonly multiplier: number
+  #values = Int32Array.of(1)
+
+  constructor(multiplier: number) {
+    this.multiplier = multiplier
+  }
+
+  upTo(length: number): Int32Array {
+    const known = this.#values.length
+    if (known > length) return this.#values
+    const values = new Int32Array(Math.max(length + 1, 2 * known))
+    values.set(this.#values)
+    for (let at = known; at < values.length; at++) {
+      values[at] = Math.imul(values[at - 1] ?? 1, this.multiplier)
+    }
+    return (this.#values = values)
+  }
+}
+
+const HIGH_POWERS = new Powers(SHINGLE_MULTIPLIER)
+const LOW_POWERS = new Powers(0xc2b2ae3d)
 
 /** Hash sums of units up to each place, so that any window is one subtraction. */
 class Sums {
   readonly #sums: Int32Array
   readonly #powers: Int32Array
 
-  constructor(hashes: Uint32Array, multiplier: number) {
+  constructor(hashes: Uint32Array, powers: Powers) {
+    const { multiplier } = powers
     this.#sums = new Int32Array(hashes.length + 1)
-    this.#powers = new Int32Array(hashes.length + 1).fill(1)
+    this.#powers = powers.upTo(hashes.length)
+    let sum = 0
     for (let at = 0; at < hashes.length; at++) {
-      this.#sums[at + 1] = Math.imul(this.#sums[at] ?? 0, multiplier) + (hashes[at] ?? 0)
-      this.#powers[at + 1] = Math.imul(this.#powers[at] ?? 1, multiplier)
+      sum = (Math.imul(sum, multiplier) + (hashes[at] ?? 0)) | 0
+      this.#sums[at + 1] = sum
     }
   }
 
@@ -99,8 +118,8 @@ export function sharedRuns(
   documentsOf: (hash: number) => number | undefined,
 ): UnitRun[] {
   const shared: UnitRun[] = []
-  for (const [at, hash] of hashes.entries()) {
-    const documents = documentsOf(hash)
+  for (let at = 0; at < hashes.length; at++) {
+    const documents = documentsOf(hashes[at] ?? 0)
     if (documents !== undefined) {
       shared.push({ first: first[at] ?? 0, last: last[at] ?? 0, documents })
     }

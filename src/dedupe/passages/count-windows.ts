@@ -99,7 +99,7 @@ class HeldWindows {
   async flush(): Promise<void> {
     const rows: CountsRow[] = []
     for (const [part, hashes] of this.#parts.entries()) {
-      const sorted = Float64Array.from(hashes).toSorted()
+      const sorted = new Float64Array(hashes).toSorted()
       hashes.length = 0
       for (const value of piecesOf(this.#backend, sorted)) {
         const cellOf = cell(
@@ -122,7 +122,8 @@ function* piecesOf({ limits }: Backend, hashes: Float64Array): Generator<Buffer>
   for (let from = 0; from < hashes.length; from += length) {
     const piece = hashes.subarray(from, from + length)
     const row = Buffer.allocUnsafe(piece.length * HASH_BYTES)
-    for (const [at, hash] of piece.entries()) row.writeUIntBE(hash, at * HASH_BYTES, HASH_BYTES)
+    let at = 0
+    for (const hash of piece) at = row.writeUIntBE(hash, at, HASH_BYTES)
     yield row
   }
 }

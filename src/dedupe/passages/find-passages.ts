@@ -125,10 +125,14 @@ class PassageSearch {
         `No passage of ${wordsMin} words or more is in ${documentsMin} kept documents or more.`,
       ]
     }
-    const many = `${countOf(this.#passages, 'passage')} in ${countOf(this.#documents, 'document')}`
     const where = `runs/${this.#run.id}/${PASSAGES_FILE}`
-    const done = action === 'cut' ? 'were cut, and are listed' : 'are listed'
-    const notes = [`${many} (${countOf(this.#bytes, 'byte')}) ${done} in ${where}.`]
+    const many = countOf(this.#passages, 'passage')
+    const bytes = countOf(this.#bytes, 'byte')
+    const documents = `${countOf(this.#documents, 'document')} (${bytes})`
+    const notes =
+      action === 'cut'
+        ? [`Cut ${many} from ${documents}. What was cut is in ${where}.`]
+        : [`Found ${many} in ${documents}, listed in ${where}.`]
     if (this.#leftWhole > 0) {
       notes.push(
         `${countOf(this.#leftWhole, 'document')} with nothing but such passages ${this.#leftWhole === 1 ? 'is' : 'are'} kept whole: see "reason" in ${where}.`,

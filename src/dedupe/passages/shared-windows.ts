@@ -1,5 +1,7 @@
 /** Which windows of a run are in enough documents, of this run and all before it. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import type { Backend } from '../../backends/index.ts'
 import { PART_SIZE, PARTS, windowRows, type WindowsRow } from './count-windows.ts'
 
@@ -22,6 +24,8 @@ export async function sharedWindows(
   const shards = new Set<number>()
   const earlier = new Set<string>()
   for (let part = 0; part < PARTS; part++) {
+    // Leases are renewed meanwhile.
+    await nextTurn()
     const own = await Counted.of(backend, run, part)
     if (own.values.length === 0) continue
     const before = new Uint32Array(own.values.length)
