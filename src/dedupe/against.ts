@@ -110,7 +110,10 @@ async function writeKept(
   const notes = new Set<string>()
   const files = new Set<string>()
   for (const group of groupsOf(shards)) {
-    const parts = group.map((shard) => ({ shard, ids: [], ...(kept[shard.index] ?? nothing()) }))
+    const parts = group.map((shard) => {
+      const { positions, cuts } = kept[shard.index] ?? nothing()
+      return { shard, positions, cuts, ids: [] }
+    })
     const copied = await copyParts(join(out, 'kept'), parts, writingOf({ reading }))
     if (copied.path !== undefined) files.add(copied.path)
     for (const note of copied.notes) notes.add(note)

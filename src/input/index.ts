@@ -2,14 +2,7 @@
 
 export { type Cuts, type CutSpans, cutText, NO_CUTS } from './cut-text.ts'
 export { CsvParser } from './csv-parser.ts'
-export type {
-  Compression,
-  Document,
-  InputFile,
-  InputFormat,
-  Reject,
-  Shard,
-} from './document.ts'
+export type { Compression, Document, InputFile, InputFormat, Reject, Shard } from './document.ts'
 export { isReject } from './document.ts'
 export { LEADS_OUTSIDE } from './find-files.ts'
 export { type Listing, listShards } from './list-shards.ts'

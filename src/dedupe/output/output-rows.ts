@@ -73,8 +73,7 @@ function stateCell(name: string) {
 const rootCell = (out: string) => stateCell(`output-root/${hashOf(out)}`)
 const swapCell = (out: string) => stateCell(`output-swap/${hashOf(out)}`)
 const outputPrefix = (out: string) => `output/${hashOf(out)}/`
-const outputCell = (out: string, input: string) =>
-  stateCell(`${outputPrefix(out)}${hashOf(input)}`)
+const outputCell = (out: string, input: string) => stateCell(`${outputPrefix(out)}${hashOf(input)}`)
 const contentCell = (out: string, input: string, piece: number) =>
   stateCell(`output-content/${hashOf(out)}/${hashOf(input)}/${piece}`)
 
@@ -153,7 +152,10 @@ export async function keepOutput(
 export async function keepSmallOutputs(
   backend: Backend,
   out: string,
-  outputs: readonly { readonly row: Omit<OutputRow, 'pieces'>; readonly ids: readonly RecordId[] }[],
+  outputs: readonly {
+    readonly row: Omit<OutputRow, 'pieces'>
+    readonly ids: readonly RecordId[]
+  }[],
   guard: Guard,
 ): Promise<void> {
   const page = Math.max(1, Math.min(256, Math.floor(backend.limits.cellsMax / 4)))

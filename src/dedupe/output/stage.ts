@@ -242,10 +242,9 @@ export class Stage {
     const shard = isOne ? { ...place, start: 0, end: 1, files: [place] } : place
     const folder = recordPath(out, run, savedFolder)
     await copyParts(folder, [{ shard, positions, ids: [] }], writingOf({ reading }))
-    const { size: bytes, mtimeMs: modifiedMs } = await stat(join(folder, name))
+    const { size: bytes } = await stat(join(folder, name))
     const ids = textOf(positions.map((at) => held[at] ?? ''))
-    const saved = { name, folder: savedFolder, format, compression, bytes, modifiedMs, ids }
-    this.saved.push(saved)
+    this.saved.push({ name, folder: savedFolder, format, compression, bytes, ids })
   }
 
   async #write(

@@ -67,11 +67,7 @@ export async function finishPendingSwap(
   return swap && { ...swap, ...(await finishSwap(backend, swap, guard)) }
 }
 
-export async function finishSwap(
-  backend: Backend,
-  swap: SwapRow,
-  guard: Guard,
-): Promise<Swapped> {
+export async function finishSwap(backend: Backend, swap: SwapRow, guard: Guard): Promise<Swapped> {
   const { out, folder } = swap
   const written = new Set<string>()
   const notes = new Set<string>()
@@ -121,11 +117,7 @@ export async function dropTouched(
 }
 
 /** One that was touched again meanwhile stays. */
-function* dropNote(
-  scope: Scope,
-  { touched, value }: TouchedSeen,
-  guard: Guard,
-): Transaction<void> {
+function* dropNote(scope: Scope, { touched, value }: TouchedSeen, guard: Guard): Transaction<void> {
   yield* guard(scope)
   const place = cell(states, Buffer.from(touched))
   const [found] = yield* read(place)
