@@ -51,10 +51,11 @@ async function opened<T>(
 interface Call extends DedupeOptions {
   readonly run?: string
   readonly out?: string
+  readonly formatOut?: 'same' | 'jsonl' | 'jsonl.gz' | 'csv' | 'parquet'
 }
 
-function dedupe(inputs: string[], { run, out = 'out', ...options }: Call = {}) {
-  const job = { inputs: inputs.map((name) => at(name)), out: at(out), run }
+function dedupe(inputs: string[], { run, out = 'out', formatOut, ...options }: Call = {}) {
+  const job = { inputs: inputs.map((name) => at(name)), out: at(out), run, formatOut }
   return opened(options, (state) => state.run(job))
 }
 
@@ -432,6 +433,17 @@ it('two processes on one state publish one batch together', async () => {
   await checkState(at('out/state'), at('out'), originals)
 })
 
+/** Rows of Parquet. */
+async function keptRows(out: string): Promise<Doc[]> {
+  const rows: Doc[] = []
+  for (const name of keptFiles(out)) {
+    const bytes = readFileSync(join(out, 'kept', name))
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
+    for (const row of await parquetReadObjects({ file })) rows.push(row as Doc) // safe: all have an id and a text
+  }
+  return rows
+}
+
 it('Parquet outputs lose superseded rows and get them back, also without their input', async () => {
   const docs = docsOf('one', 4)
   const more = longer(docs.slice(1, 3), 'two')
@@ -448,17 +460,7 @@ it('Parquet outputs lose superseded rows and get them back, also without their i
       }),
     )
   writeFiles(directory, { 'p/1/a.parquet': packed(docs), 'p/2/b.parquet': packed(more) })
-  const read = async (out: string) => {
-    const rows: string[] = []
-    for (const name of keptFiles(out)) {
-      const bytes = readFileSync(join(out, 'kept', name))
-      const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
-      for (const row of await parquetReadObjects({ file })) {
-        rows.push(JSON.stringify({ id: row['id'], text: row['text'] }))
-      }
-    }
-    return rows
-  }
+  const read = async (out: string) => (await keptRows(out)).map(lineOf)
   await dedupe(['p/1'], { ...keep, run: 'one' })
   await check(read)
   renameSync(at('p/1'), at('away'))
@@ -482,4 +484,115 @@ it('an empty input has an empty output, before and after others', async () => {
   await undo('empty')
   await check()
   expect(keptFiles(at('out'))).toEqual(['a.jsonl'])
+})
+
+describe('outputs in another format', () => {
+  const first = docsOf('one', 4).map((doc, n) => ({ id: doc.id, text: doc.text, lang: 'en', n }))
+  const better = longer(first.slice(1, 3), 'two').map((doc) => ({
+    id: doc.id,
+    text: doc.text,
+    n: 9,
+  }))
+  const recordOf = (file: string, { id, text: own, ...others }: Doc) => ({
+    id,
+    source: file,
+    text: own,
+    ...others,
+  })
+
+  const read = {
+    jsonl: keptLines,
+    'jsonl.gz': (out: string) =>
+      keptFiles(out).flatMap((name) =>
+        gunzipSync(readFileSync(join(out, 'kept', name)))
+          .toString()
+          .split('\n')
+          .filter(Boolean),
+      ),
+    csv: (out: string) => keptLines(out).filter((line) => line !== 'id,source,text,fields'),
+    parquet: async (out: string) => (await keptRows(out)).map((row) => JSON.stringify(row)),
+  }
+  const packed = ({ id, source, text: own, ...others }: ReturnType<typeof recordOf>) => ({
+    id,
+    source,
+    text: own,
+    fields: JSON.stringify(others),
+  })
+  const lineOf = (format: keyof typeof read, file: string) => (doc: Doc) => {
+    const record = recordOf(file, doc)
+    if (format === 'parquet') return JSON.stringify(packed(record))
+    if (format !== 'csv') return JSON.stringify(record)
+    const { id, source, text: own, fields } = packed(record)
+    return `${id},${source},${own},"${fields.replaceAll('"', '""')}"`
+  }
+
+  it.each(['jsonl', 'jsonl.gz', 'csv', 'parquet'] as const)(
+    '%s: are brought up to date as others are, with and without their input',
+    async (format) => {
+      originals.add(first, lineOf(format, 'a'))
+      originals.add(better, lineOf(format, 'b'))
+      writeFiles(directory, {
+        'c/1/a.jsonl.gz': gzipSync(jsonl(first)),
+        'c/2/b.jsonl': jsonl(better),
+      })
+      await dedupe(['c/1'], { ...keep, run: 'one', formatOut: format })
+      await check(read[format])
+      expect(keptFiles(at('out'))).toEqual([`a.${format}`])
+      renameSync(at('c/1'), at('away'))
+      await dedupe(['c/2'], { ...keep, run: 'two' })
+      await check(read[format])
+      expect(keptFiles(at('out'))).toEqual(['2/b.' + format, 'a.' + format].toSorted())
+      await undo('two')
+      await check(read[format])
+    },
+  )
+
+  it('carry over what the input has no more, whatever came before it', async () => {
+    originals.add(first, lineOf('parquet', 'a'))
+    writeFiles(directory, { 'in/a.jsonl': jsonl(first) })
+    await dedupe(['in'], { formatOut: 'parquet' })
+    writeFiles(directory, { 'in/a.jsonl': jsonl(first.slice(2)) })
+    await dedupe(['in'])
+    await check(read.parquet)
+    expect(await keptRows(at('out'))).toHaveLength(4)
+  })
+
+  it('are made of files and of CSV as well, and two inputs never share one', async () => {
+    const [one, two, three] = [text(), text(), text()]
+    writeFiles(directory, {
+      'in/a.txt': one,
+      'in/b.txt': one,
+      'in/a.csv': `id,body,note\nx,${two},"a, b"\n`,
+      'in/sub/a.md': three,
+    })
+    await opened({}, (state) =>
+      state.run({
+        inputs: [at('in')],
+        out: at('out'),
+        formatOut: 'jsonl',
+        reading: { fields: { text: 'body' } },
+      }),
+    )
+    expect(keptFiles(at('out'))).toEqual(['a.jsonl', 'a~2.jsonl', 'sub/a.jsonl'])
+    expect(linesOf(at('out/kept/a.jsonl'))).toEqual([
+      { id: 'x', source: 'a', text: two, note: 'a, b' },
+    ])
+    expect(linesOf(at('out/kept/a~2.jsonl'))).toMatchObject([{ text: one }])
+    rmSync(at('out/kept/sub'), { recursive: true })
+    await opened({}, (state) =>
+      state.run({ inputs: [at('in')], out: at('out'), reading: { fields: { text: 'body' } } }),
+    )
+    expect(linesOf(at('out/kept/sub/a.jsonl'))).toMatchObject([{ text: three }])
+  })
+
+  it('stay in it: another one for the same directory is refused', async () => {
+    write({ 'in/a.jsonl': docsOf('one', 2), 'in/b.jsonl': docsOf('two', 2) })
+    await dedupe(['in/a.jsonl'], { formatOut: 'csv' })
+    await expect(dedupe(['in/b.jsonl'], { formatOut: 'jsonl' })).rejects.toMatchObject({
+      code: 'SETTINGS_MISMATCH',
+      message: expect.stringContaining('--format-out csv'),
+    })
+    await dedupe(['in/b.jsonl'])
+    expect(keptFiles(at('out'))).toEqual(['a.csv', 'b.csv'])
+  })
 })

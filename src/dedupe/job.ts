@@ -9,7 +9,7 @@ import { resolve } from 'node:path'
 
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
+import type { ListingInput, OutputFormat, ReadingInput, Shard } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type DecideOptions, decideRun, type JobEvents } from './phases/decide-run.ts'
@@ -19,7 +19,7 @@ import { hasEnded, type JobResult, publishRun, resultOf } from './phases/publish
 import { adoptOutputs } from './output/affected.ts'
 import { nameShards, requireUnused } from './output/name-outputs.ts'
 import { outputNames, requireNoLinks, requireOwnFolder } from './output/output-names.ts'
-import { outputsIn } from './output/output-rows.ts'
+import { keepSettings, outputsIn } from './output/output-rows.ts'
 import { restoreOthers, restoreOutputs } from './output/reconcile.ts'
 import { ClusterCounter } from './phases/cluster-sizes.ts'
 import { Outcome } from './phases/outcome.ts'
@@ -58,6 +58,8 @@ export interface JobOptions {
   readonly run?: string | undefined
   readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
+  /** In which format outputs are written. Default: that of the earlier runs to the directory, or of each input. */
+  readonly formatOut?: OutputFormat | undefined
   /** The first piece of input that is no document stops the run, which is then taken back. */
   readonly strict?: boolean | undefined
   /** How workers share the run: whoever asks for the same while it goes on works along. */
@@ -195,11 +197,18 @@ async function beginRun(backend: Backend, options: JobOptions): Promise<RunRow |
     const runs = await listRuns(backend)
     const open = runs.find(isOpen)
     if (open?.status === 'undoing') throw halfUndone(open.id)
-    const { shards } = await nameShards(backend, resolve(out), options.shards)
+    const { shards, settings } = await nameShards(
+      backend,
+      resolve(out),
+      options.shards,
+      options.formatOut,
+      open !== undefined,
+    )
     const { todo, skipped } = await notDone(backend, shards, runs)
     const fingerprint = fingerprintOf(fingerprintsOnly(config), todo, resolve(out), reading)
     if (!open && todo.length === 0) return undefined
     if (!open) await requireNames(backend, runs, todo, options)
+    if (!open) await backend.run(keepSettings, resolve(out), settings)
     const run = open
       ? await joined(backend, open, fingerprint, options)
       : await newRun(backend, { runs, todo, skipped, fingerprint }, options)

@@ -32,6 +32,8 @@ export interface Part {
   readonly shard: Shard
   readonly positions: readonly number[]
   readonly ids: readonly RecordId[]
+  /** They come from an output, and not from an input. */
+  readonly isOutput: true
 }
 
 export class SavedRecords {
@@ -60,7 +62,7 @@ export class SavedRecords {
       for (const id of ids) left.delete(id)
       const { format, compression, bytes: fileBytes } = file
       const listed = { file: place, path: name, fileBytes, modifiedMs, format, compression }
-      parts.push({ shard: await wholeShard(listed), positions, ids })
+      parts.push({ shard: await wholeShard(listed), positions, ids, isOutput: true })
     }
     return parts
   }
