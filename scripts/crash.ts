@@ -1,6 +1,7 @@
 /**
  * `npm run crash -- --rounds 50 --seed 1 [--dedup near]`: kills a writing process at random moments and checks what
- * is left. With `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode.
+ * is left. With `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
+ * `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,6 +11,7 @@ import { parseArgs } from 'node:util'
 
 import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
+import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
 
 const { values } = parseArgs({
   options: {
@@ -22,7 +24,8 @@ const { values } = parseArgs({
 })
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
-if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
+if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
+else if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
 else await killWriters(Number(values.rounds ?? 50))
 
 async function killWriters(rounds: number): Promise<void> {
@@ -44,5 +47,15 @@ async function killCorpusJobs(rounds: number): Promise<void> {
       console.log(JSON.stringify({ format, orderIndependent, documents, ...report, differing: 0 }))
       await rm(directory, { recursive: true })
     }
+  }
+}
+
+async function killSecondRuns(rounds: number): Promise<void> {
+  for (const format of corpusFormats) {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-second-'))
+    const documents = Math.ceil(Number(values.documents) / (format === 'files' ? 8 : 2))
+    const report = await secondRunRounds(directory, { rounds, seed, format, documents })
+    console.log(JSON.stringify({ format, documents, ...report, differing: 0 }))
+    await rm(directory, { recursive: true })
   }
 }

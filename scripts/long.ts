@@ -16,6 +16,7 @@ import { parseArgs } from 'node:util'
 
 import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
+import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
 import { runCorpusRound } from '../test/crash/worker-rounds.ts'
 import { damageRounds, damages, makeStore } from '../test/damage/damage-rounds.ts'
 import { faultRound, faults } from '../test/native/fault-rounds.ts'
@@ -85,17 +86,21 @@ async function damage(seed: number, kind = pick(damages, seed), rounds = 5): Pro
 
 /** A writer, a corpus job, or workers that share one are killed. */
 async function crash(seed: number): Promise<unknown> {
-  const kind = pick(['exact', 'near', 'corpus', 'workers'] as const, seed)
+  const kind = pick(['exact', 'near', 'corpus', 'workers', 'second-run'] as const, seed)
   const orderIndependent = pick([false, true], seed >> 2)
   if (kind === 'workers') {
     const round = { workers: 4, documents: 6000, killsMax: 10, betweenMs: 1500, orderIndependent }
     return { kind, ...(await runCorpusRound({ seed, ...round })) }
   }
   return inDirectory(tmpdir(), async (directory) => {
+    const format = pick(corpusFormats, seed >> 3)
+    if (kind === 'second-run') {
+      const options = { rounds: 3, seed, format, documents: 600 }
+      return { kind, format, ...(await secondRunRounds(directory, options)) }
+    }
     if (kind !== 'corpus') {
       return { kind, ...(await crashRounds(directory, { rounds: 10, seed, dedup: kind })) }
     }
-    const format = pick(corpusFormats, seed >> 3)
     const options = { rounds: 2, seed, format, orderIndependent, documents: 1500 }
     return { kind, format, ...(await corpusRounds(directory, options)) }
   })

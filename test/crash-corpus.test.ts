@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { type CorpusFormat, corpusRounds } from './crash/corpus-rounds.ts'
+import { secondRunRounds } from './crash/second-run-rounds.ts'
 
 describe('a corpus job that is killed with SIGKILL and goes on', () => {
   const modes: readonly (readonly [CorpusFormat, boolean])[] = [
@@ -27,3 +28,11 @@ describe('a corpus job that is killed with SIGKILL and goes on', () => {
     120_000,
   )
 })
+
+it('a run that changes outputs of an earlier one, and its undo, end as undisturbed ones do when they are killed', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-second-'))
+  const options = { rounds: 2, seed: 20_261_117, format: 'jsonl', documents: 120 } as const
+  const { runKills, undoKills } = await secondRunRounds(directory, options)
+  expect(runKills + undoKills).toBeGreaterThan(2)
+  await rm(directory, { recursive: true })
+}, 120_000)

@@ -10,6 +10,7 @@ import {
   type Listing,
   type ListingInput,
   listShards,
+  type OutputFormat,
   type ReadingInput,
 } from '../input/index.ts'
 import { requireSame } from '../platform/settings.ts'
@@ -38,6 +39,8 @@ export interface Job {
   readonly out: string
   readonly listing?: ListingInput | undefined
   readonly reading?: ReadingInput | undefined
+  /** In which format outputs are written. Default: that of the earlier runs to the directory, or of each input. */
+  readonly formatOut?: OutputFormat | undefined
   /** Names the run; else a name is made of the time. */
   readonly run?: string | undefined
   /** The first piece of input that is no document stops the run, and nothing of it is kept. */
@@ -179,6 +182,7 @@ export class Deduper {
   /** Writes those of the inputs that are no duplicates of what is known. Nothing is added to what is known. */
   async clean(job: Job): Promise<AgainstResult> {
     requireNoPassages(this.config, 'cleaning against a state')
+    if (job.formatOut !== undefined && job.formatOut !== 'same') throw notConverted()
     return withShards(job, async ({ shards, skipped }) => {
       const result = await cleanAgainst(this.#state, { ...job, shards })
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
@@ -253,6 +257,13 @@ function notesOf(skipped: Listing['skipped']): string[] {
   return [
     `${many} that lead outside the inputs were passed over, such as ${first.file}. To read them, add --follow-symlinks.`,
   ]
+}
+
+function notConverted(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'clean writes documents in the format of their input: leave formatOut out, or make a run.',
+  )
 }
 
 function noPlan(): PrestigeError {

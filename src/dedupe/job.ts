@@ -9,7 +9,7 @@ import { resolve } from 'node:path'
 
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
+import type { ListingInput, OutputFormat, ReadingInput, Shard } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type DecideOptions, decideRun, type JobEvents } from './phases/decide-run.ts'
@@ -42,6 +42,8 @@ export interface JobOptions {
   readonly run?: string | undefined
   readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
+  /** In which format outputs are written. Default: that of the earlier runs to the directory, or of each input. */
+  readonly formatOut?: OutputFormat | undefined
   /** The first piece of input that is no document stops the run, which is then taken back. */
   readonly strict?: boolean | undefined
   /** How workers share the run: whoever asks for the same while it goes on works along. */

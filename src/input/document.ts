@@ -60,6 +60,8 @@ export interface InputFile {
   readonly path: string
   readonly fileBytes: number
   readonly modifiedMs: number
+  /** Names its output, where that has another format. */
+  readonly output?: string
 }
 
 /** A piece of input that one worker reads from its beginning to its end. */

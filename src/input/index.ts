@@ -1,6 +1,15 @@
 /** Documents in, and the kept ones out: in the same formats, streaming, whatever the size. */
 
 export { type Cuts, type CutSpans, cutText, NO_CUTS } from './cut-text.ts'
+export {
+  type ConvertedFormat,
+  convertedName,
+  convertKept,
+  kindOfConverted,
+  type OutputFormat,
+  outputFormats,
+  OWN_READING,
+} from './convert.ts'
 export { CsvParser } from './csv-parser.ts'
 export type { Compression, Document, InputFile, InputFormat, Reject, Shard } from './document.ts'
 export { isReject } from './document.ts'

@@ -60,7 +60,9 @@ export function outputName({
   path,
   format,
   compression,
-}: Pick<Shard, 'path' | 'format' | 'compression'>): string {
+  output,
+}: Pick<Shard, 'path' | 'format' | 'compression' | 'output'>): string {
+  if (output !== undefined) return output
   return format === 'files' || canCompress(compression) ? path : withoutCompression(path)
 }
 

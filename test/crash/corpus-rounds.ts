@@ -119,7 +119,7 @@ interface Times {
   readonly publishMs: number
 }
 
-function start(args: readonly string[]) {
+export function start(args: readonly string[]) {
   return spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
@@ -127,16 +127,21 @@ async function undisturbed(args: readonly string[], out: string): Promise<Times>
   const from = performance.now()
   const child = start(args)
   const exited = once(child, 'exit')
-  await seen(join(out, 'kept'), child)
+  await publishingSeen(out, child)
   const publishing = performance.now()
   const [code] = await exited
   if (code !== 0) throw new Error(`The undisturbed run ended with ${code}.`)
   return { allMs: performance.now() - from, publishMs: performance.now() - publishing }
 }
 
-/** Waits until there is such a file, or the job has ended. */
-async function seen(path: string, child: { exitCode: number | null }): Promise<void> {
-  while (!existsSync(path) && child.exitCode === null) await sleep(1)
+/** Waits until outputs are written aside, or the job has ended. */
+export async function publishingSeen(
+  out: string,
+  child: { exitCode: number | null },
+): Promise<void> {
+  const isBegun = () =>
+    existsSync(out) && readdirSync(out).some((name) => name.startsWith('.staged-'))
+  while (!isBegun() && child.exitCode === null) await sleep(1)
 }
 
 interface Moment {
@@ -166,7 +171,7 @@ async function runAndKill(
 ): Promise<void> {
   const child = start(args)
   const exited = once(child, 'exit')
-  if (isPublishing) await seen(join(out, 'kept'), child)
+  if (isPublishing) await publishingSeen(out, child)
   await Promise.race([sleep(ms), exited])
   const isKilled = child.exitCode === null && child.kill('SIGKILL')
   await exited
@@ -189,7 +194,7 @@ async function phaseOf(state: string): Promise<string> {
   }
 }
 
-async function finish(args: readonly string[]): Promise<void> {
+export async function finish(args: readonly string[]): Promise<void> {
   const child = start(args)
   let told = ''
   child.stderr.on('data', (part: Buffer) => (told += String(part)))
@@ -213,7 +218,7 @@ export async function outcomeOf(out: string): Promise<Outcome> {
   }
 }
 
-function filesOf(out: string): Record<string, string> {
+export function filesOf(out: string): Record<string, string> {
   const files: Record<string, string> = {}
   for (const name of readdirSync(out, { recursive: true, encoding: 'utf8' }).toSorted()) {
     if (name.startsWith('state') || statSync(join(out, name)).isDirectory()) continue
@@ -226,7 +231,8 @@ function filesOf(out: string): Record<string, string> {
 
 function digestOf(name: string, bytes: Buffer): string {
   if (basename(name) !== 'manifest.json') return createHash('sha256').update(bytes).digest('hex')
-  const { startedAt: _from, finishedAt: _to, ...rest } = JSON.parse(bytes.toString())
+  const manifest = JSON.parse(bytes.toString())
+  const { startedAt: _from, finishedAt: _to, undoneAt: _undone, ...rest } = manifest
   return JSON.stringify(rest)
 }
 
@@ -237,7 +243,7 @@ async function ledgerOf(backend: Backend): Promise<unknown> {
   return { found, counts: await ledger.counts(), run: await ledger.counts({ run: 'the-run' }) }
 }
 
-async function stateOf(backend: Backend): Promise<unknown> {
+export async function stateOf(backend: Backend): Promise<unknown> {
   const rows: unknown[] = []
   for await (const { key, value } of backend.scan(documents)) {
     const { centre: bytes, at: _at, ...row } = value

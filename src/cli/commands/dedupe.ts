@@ -13,6 +13,7 @@ import { harmless } from '../../platform/harmless.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
 import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
+import { outputFormats } from '../../input/index.ts'
 import { inputBytes } from '../dedupe/dedupe-input.ts'
 import { emptyStateRemover, holdsNothing } from '../dedupe/empty-state.ts'
 import {
@@ -109,6 +110,12 @@ async function requireInputs(inputs: readonly string[]): Promise<void> {
   }
 }
 
+/** The choices of the option are those of the job. */
+function formatOut(invocation: Invocation): Pick<Job, 'formatOut'> {
+  const format = outputFormats.find((one) => one === invocation.text('format-out'))
+  return format === undefined ? {} : { formatOut: format }
+}
+
 const THREADS_FROM_BYTES = 64 * 1024 * 1024
 
 interface Places {
@@ -194,6 +201,7 @@ class Work {
       listing,
       reading,
       strict,
+      ...formatOut(this.#invocation),
       ...(name !== undefined && { run: name }),
       sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),

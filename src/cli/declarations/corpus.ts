@@ -3,6 +3,7 @@
 import type { Command, OptionForm } from './index.ts'
 import { PROGRESS, QUIET, STATE_INSTEAD } from './shared.ts'
 
+const outputFormats = ['same', 'jsonl', 'jsonl.gz', 'csv', 'parquet'] as const
 const formats = ['auto', 'jsonl', 'parquet', 'csv', 'tsv', 'lines', 'files'] as const
 
 export const corpusOptionForms = {
@@ -28,6 +29,7 @@ export const corpusOptionForms = {
   containment: { type: 'string', value: 'MIN' },
   'containment-action': { type: 'string', value: 'A', choices: ['link', 'drop', 'cut'] },
   format: { type: 'string', value: 'NAME', choices: formats },
+  'format-out': { type: 'string', value: 'NAME', choices: outputFormats },
   source: { type: 'string', value: 'NAME' },
   'follow-symlinks': { type: 'boolean' },
   run: { type: 'string', value: 'NAME' },
@@ -101,6 +103,7 @@ export const corpusCommands = {
       'max-cluster': 'Stop if a cluster has this many documents or more.',
       strict: 'Stop at the first input that is not a document.',
       format: 'auto (by extension), jsonl, parquet, csv, tsv, lines, files.',
+      'format-out': 'Write kept documents as jsonl, jsonl.gz, csv or parquet (default same).',
       'text-field': 'Field of the text (default text); a.b is b inside a.',
       'id-field': 'Field of the id (default id).',
       'source-field': 'Field of the source (default: the name of the file).',
@@ -124,6 +127,7 @@ export const corpusCommands = {
       },
       { of: ['again'], without: ['against'] },
       { of: ['lease', 'run'], without: ['plan', 'against'] },
+      { of: ['format-out'], without: ['against'] },
       { of: ['containment-action'], with: 'containment' },
       {
         of: ['passages-min-documents', 'passages-min-words', 'passages-by'],

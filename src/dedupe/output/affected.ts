@@ -4,7 +4,15 @@ import { resolve } from 'node:path'
 
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
-import { canCompress, type Cuts, outputName, type Shard } from '../../input/index.ts'
+import {
+  canCompress,
+  type ConvertedFormat,
+  type Cuts,
+  type InputFile,
+  kindOfConverted,
+  outputName,
+  type Shard,
+} from '../../input/index.ts'
 import { fromHex, hex, named } from '../names.ts'
 import { type DocumentRow, documents, states, TOUCHED } from '../rows.ts'
 import type { RunRow } from '../runs.ts'
@@ -13,11 +21,11 @@ import { passageCutsOf } from '../passages/cuts.ts'
 import { entriesOf } from './lines.ts'
 import { rootOf } from './name-outputs.ts'
 import {
-  keepRoot,
+  keepSettings,
   keepSmallOutputs,
   type OutputRow,
   type OutputVersion,
-  readRoot,
+  readSettings,
 } from './output-rows.ts'
 import { PublishedRuns } from './published-runs.ts'
 import { type Affected, presenceOf } from './stage.ts'
@@ -40,17 +48,21 @@ export function addOwn(
   affected: AffectedOutputs,
   outputs: ReadonlyMap<string, OutputRow>,
   run: RunRow,
+  converted: ConvertedFormat | undefined,
 ): void {
   // What it redoes was taken back before it began.
   const gone = new Set([run.id, ...(run.redoes ?? [])])
-  const add = (shard: Shard, path: string, file: string, version: OutputVersion) => {
-    const input = resolve(file)
-    const name = outputName({ ...shard, path })
+  const add = (shard: Shard, file: InputFile, version: OutputVersion) => {
+    const { path, output } = file
+    const input = resolve(file.file)
+    const name = output ?? outputName({ ...shard, path })
     const compression = canCompress(shard.compression) ? shard.compression : 'none'
     const known = outputs.get(input)
     const older = (known?.versions ?? []).filter((one) => !gone.has(one.run))
     const versions = [...older, version]
-    const kind = { format: shard.format, compression }
+    const kind = converted
+      ? { ...kindOfConverted(converted), converted }
+      : { format: shard.format, compression }
     const row = { ...(known ?? { input, path, name, pieces: 0 }), ...kind, versions }
     affected.set(input, { row, touched: [], isChanged: true })
   }
@@ -58,10 +70,8 @@ export function addOwn(
     const [first] = group
     if (!first) continue
     const version = { run: run.id, from: first.index, to: first.index + group.length }
-    for (const [at, { file, path }] of (first.files ?? []).entries()) {
-      add(first, path, file, { ...version, at })
-    }
-    if (!first.files) add(first, first.path, first.file, version)
+    for (const [at, file] of (first.files ?? []).entries()) add(first, file, { ...version, at })
+    if (!first.files) add(first, first, version)
   }
 }
 
@@ -113,7 +123,7 @@ const ADOPTED = { bytes: -1, modifiedMs: -1 }
  * soon as a run publishes, where their inputs are as they were.
  */
 export async function adoptOutputs(backend: Backend, out: string): Promise<void> {
-  if ((await backend.read(readRoot, out)) !== undefined) return
+  if ((await backend.read(readSettings, out)) !== undefined) return
   const runs = new PublishedRuns(backend, undefined)
   const outputs = new Map<string, OutputRow>()
   let root: string | undefined
@@ -122,13 +132,13 @@ export async function adoptOutputs(backend: Backend, out: string): Promise<void>
     if (!run) continue
     root ??= rootOf(run.shards)
     const affected: AffectedOutputs = new Map()
-    addOwn(affected, outputs, run)
+    addOwn(affected, outputs, run, undefined)
     for (const [input, { row }] of affected) outputs.set(input, { ...row, file: ADOPTED })
   }
   if (root === undefined) return
   const rows = [...outputs.values()].map((row) => ({ row, ids: [] }))
   await keepSmallOutputs(backend, out, rows, unguarded)
-  await backend.run(keepRoot, out, root)
+  await backend.run(keepSettings, out, { root, format: 'same' })
 }
 
 /** Outputs that hold documents whose status has changed. Returns the notes that are taken care of. */

@@ -9,29 +9,52 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type InputFile, outputName, type Shard } from '../../input/index.ts'
-import { outputsIn, type OutputRow, readRoot } from './output-rows.ts'
+import {
+  convertedName,
+  type InputFile,
+  outputName,
+  type OutputFormat,
+  type Shard,
+} from '../../input/index.ts'
+import { outputsIn, type OutputRow, type OutputSettings, readSettings } from './output-rows.ts'
 
-export interface NamedShards {
-  readonly shards: readonly Shard[]
-  readonly root: string
-}
-
-/** The shards under the names that their outputs have in this directory. */
+/**
+ * The shards under the names that their outputs have in this directory. `format`: in which outputs are asked for, if
+ * anything is said about it. `isOpen`: a run is under way, which has set it.
+ */
 export async function nameShards(
   backend: Backend,
   out: string,
   shards: readonly Shard[],
-): Promise<NamedShards> {
+  format: OutputFormat | undefined,
+  isOpen: boolean,
+): Promise<{ readonly shards: readonly Shard[]; readonly settings: OutputSettings }> {
   const outputs = await outputsIn(backend, out)
-  const root = (await backend.read(readRoot, out)) ?? rootOf(shards)
-  const names = new Names(root, outputs.values())
+  const known = await backend.read(readSettings, out)
+  const settings = settingsFor(out, known, shards, format, isOpen || outputs.size > 0)
+  const names = new Names(settings, outputs.values())
   const renamed = shards.map((shard) => {
-    if (!shard.files) return { ...shard, path: names.of(shard, shard) }
-    const files = shard.files.map((file) => ({ ...file, path: names.of(file, shard) }))
-    return { ...shard, path: files[0]?.path ?? shard.path, files }
+    if (!shard.files) return Object.assign({}, shard, names.of(shard, shard))
+    const files = shard.files.map((file) => Object.assign({}, file, names.of(file, shard)))
+    return Object.assign({}, shard, { path: files[0]?.path ?? shard.path, files })
   })
-  return { shards: renamed, root }
+  return { shards: renamed, settings }
+}
+
+/** What the first run has set holds for all, once it has outputs. */
+function settingsFor(
+  out: string,
+  known: OutputSettings | undefined,
+  shards: readonly Shard[],
+  format: OutputFormat | undefined,
+  isUsed: boolean,
+): OutputSettings {
+  if (!known || !isUsed) return { root: rootOf(shards), format: format ?? known?.format ?? 'same' }
+  if (format === undefined || format === known.format) return known
+  throw new PrestigeError(
+    'SETTINGS_MISMATCH',
+    `The outputs in ${shown(out)} are written with --format-out ${known.format}, and this call asks for ${format}. Give --format-out ${known.format}, or leave it out; or write to another directory with a state of its own: -o OTHER.`,
+  )
 }
 
 /** Of the names that the shards have: of stdin there is none. */
@@ -51,40 +74,49 @@ function rootAbove(file: string, path: string): string | undefined {
   return whole.slice(0, -below.length - 1) || sep
 }
 
+interface FileNames {
+  readonly path: string
+  readonly output?: string
+}
+
 /** Names that are taken, and directories that lead to them. */
 class Names {
-  readonly #root: string
-  readonly #paths = new Map<string, string>()
+  readonly #settings: OutputSettings
+  readonly #known = new Map<string, FileNames>()
   readonly #taken = new Set<string>()
   readonly #folders = new Set<string>()
 
-  constructor(root: string, outputs: Iterable<OutputRow>) {
-    this.#root = root
-    for (const { input, path, name } of outputs) {
-      this.#paths.set(input, path)
+  constructor(settings: OutputSettings, outputs: Iterable<OutputRow>) {
+    this.#settings = settings
+    for (const { input, path, name, converted } of outputs) {
+      this.#known.set(input, { path, ...(converted && { output: name }) })
       this.#take(name)
     }
   }
 
-  of({ file, path }: InputFile, kind: Pick<Shard, 'format' | 'compression'>): string {
+  of({ file, path }: InputFile, kind: Pick<Shard, 'format' | 'compression'>): FileNames {
     const input = resolve(file)
-    const known = this.#paths.get(input)
+    const known = this.#known.get(input)
     if (known !== undefined) return known
+    const { format } = this.#settings
     const wanted = this.#wanted(input, path)
     for (let number = 1; ; number++) {
       const next = number === 1 ? wanted : numbered(wanted, number)
-      const name = outputName({ ...kind, path: next })
+      const { format: own, compression } = kind
+      const same = outputName({ format: own, compression, path: next })
+      const name = format === 'same' ? same : convertedName(next, format)
       if (!this.#isFree(name)) continue
       this.#take(name)
-      this.#paths.set(input, next)
-      return next
+      const names = { path: next, ...(format !== 'same' && { output: name }) }
+      this.#known.set(input, names)
+      return names
     }
   }
 
   #wanted(input: string, path: string): string {
     // Stdin is a file of its own, whose place says nothing.
     if (rootAbove(input, path) === undefined) return path
-    let above = this.#root
+    let above = this.#settings.root
     while (!isBelow(above, input)) above = dirname(above)
     return relative(above, input).split(sep).join('/')
   }
@@ -128,9 +160,9 @@ export async function requireUnused(
   outputs: ReadonlyMap<string, OutputRow>,
 ): Promise<void> {
   for (const shard of shards) {
-    for (const { file, path } of shard.files ?? [shard]) {
+    for (const { file, path, output } of shard.files ?? [shard]) {
       if (outputs.has(resolve(file))) continue
-      const target = join(out, 'kept', outputName({ ...shard, path }))
+      const target = join(out, 'kept', output ?? outputName({ ...shard, path }))
       const found = await lstat(target).catch(() => undefined)
       if (!found) continue
       throw new PrestigeError(

@@ -26,8 +26,8 @@ function linesOf(shards: readonly Shard[]): OutputLine[] {
   const lines = new Map<string, OutputLine>()
   for (const shard of shards) {
     const files: readonly InputFile[] = shard.files ?? [shard]
-    for (const { file, path } of files) {
-      const output = `kept/${outputName({ ...shard, path })}`
+    for (const { file, path, output: named } of files) {
+      const output = `kept/${named ?? outputName({ ...shard, path })}`
       const input = resolve(file)
       const other = lines.get(output)
       if (other && other.input !== input) throw sameName(output, other.input, input)

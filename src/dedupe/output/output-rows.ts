@@ -15,7 +15,7 @@ import { createHash } from 'node:crypto'
 
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
-import type { Compression, InputFormat } from '../../input/index.ts'
+import type { Compression, ConvertedFormat, InputFormat, OutputFormat } from '../../input/index.ts'
 import { states } from '../rows.ts'
 
 /** A run that has read the input. */
@@ -36,6 +36,8 @@ export interface OutputRow {
   readonly name: string
   readonly format: InputFormat
   readonly compression: Compression
+  /** Set where the output has another format than the input: which. */
+  readonly converted?: ConvertedFormat
   /** The newest is last. None: all were undone, and only the name is reserved. */
   readonly versions: readonly OutputVersion[]
   /** Of the file as it was written; absent where there is none. */
@@ -77,17 +79,27 @@ const outputCell = (out: string, input: string) => stateCell(`${outputPrefix(out
 const contentCell = (out: string, input: string, piece: number) =>
   stateCell(`output-content/${hashOf(out)}/${hashOf(input)}/${piece}`)
 
-/** The root that names outputs of this directory, fixed by the first who asks. */
-export function* keepRoot(scope: Scope, out: string, root: string): Transaction<string> {
-  const [known] = yield* read(rootCell(out))
-  if (typeof known === 'string') return known
-  scope.write(rootCell(out), root)
-  return root
+/** Of all outputs of a directory: what is set by its first run. */
+export interface OutputSettings {
+  /** The directory that names are below. */
+  readonly root: string
+  readonly format: OutputFormat
 }
 
-export function* readRoot(_scope: unknown, out: string): Transaction<string | undefined> {
-  const [known] = yield* read(rootCell(out))
-  return typeof known === 'string' ? known : undefined
+// oxlint-disable-next-line require-yield -- it only writes
+export function* keepSettings(
+  scope: Scope,
+  out: string,
+  settings: OutputSettings,
+): Transaction<void> {
+  scope.write(rootCell(out), settings)
+}
+
+export function* readSettings(
+  _scope: unknown,
+  out: string,
+): Transaction<OutputSettings | undefined> {
+  return (yield* read(rootCell(out)))[0] as OutputSettings | undefined // safe: only keepSettings writes it
 }
 
 /** All outputs of a directory, by their inputs. */

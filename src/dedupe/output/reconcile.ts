@@ -22,8 +22,7 @@ import {
   touchedDocuments,
 } from './affected.ts'
 import { requireNoLinks } from './output-names.ts'
-import { rootOf } from './name-outputs.ts'
-import { type Guard, keepRoot, keepSwap, outputsIn, type SwapRow } from './output-rows.ts'
+import { type Guard, keepSwap, outputsIn, readSettings, type SwapRow } from './output-rows.ts'
 import { type OwnRun, PublishedRuns } from './published-runs.ts'
 import { writeLines } from './publish.ts'
 import { putUndoneAside, recordPath } from './records.ts'
@@ -74,7 +73,6 @@ export async function publishOutputs(
   const pending = await finishPendingSwap(backend, out, guard)
   if (pending?.run === id && pending.kind === 'publish') return pending
   await removeStaged(out)
-  await backend.run(keepRoot, out, rootOf(run.shards))
   await putUndoneAside(out, id)
   const own = { run, outcome }
   return reconcile({ backend, out, run: id, kind: 'publish', guard, before, own, given })
@@ -135,7 +133,8 @@ async function reconcile(options: Reconciling): Promise<Swapped> {
   const runs = new PublishedRuns(backend, own)
   const outputs = await outputsIn(backend, out)
   const affected: AffectedOutputs = new Map()
-  if (own) addOwn(affected, outputs, own.run)
+  const { format = 'same' } = (await backend.read(readSettings, out)) ?? {}
+  if (own) addOwn(affected, outputs, own.run, format === 'same' ? undefined : format)
   if (undone) addUndone(affected, outputs, undone)
   const seen = addTouched(affected, outputs, await touchedDocuments(backend, runs))
   await addMissing(affected, outputs, out, given)
@@ -177,7 +176,8 @@ async function stageAll(
   const groups = new Map<string, { run: RunRow; shard: number; rows: Affected[] }>()
   for (const one of affected.values()) {
     const last = one.row.versions.at(-1)
-    const run = last?.at === undefined ? undefined : await runs.find(last.run)
+    const isCopied = last?.at !== undefined && one.row.converted === undefined
+    const run = isCopied ? await runs.find(last.run) : undefined
     if (!last || !run) {
       await stage.addFile(one)
       continue

@@ -3,7 +3,7 @@
  * they can be brought back when the input is gone. `runs/RUN/superseded-files.jsonl` says what is in these files.
  */
 
-import { open, readdir } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { outputFailure } from '../../platform/atomic-file.ts'
@@ -24,7 +24,6 @@ export interface SavedFile {
   readonly format: InputFormat
   readonly compression: Compression
   readonly bytes: number
-  readonly modifiedMs: number
   readonly ids: string
 }
 
@@ -33,6 +32,8 @@ export interface Part {
   readonly shard: Shard
   readonly positions: readonly number[]
   readonly ids: readonly RecordId[]
+  /** They come from an output, and not from an input. */
+  readonly isOutput: true
 }
 
 export class SavedRecords {
@@ -53,12 +54,15 @@ export class SavedRecords {
       const all = idsIn(file.ids)
       const positions = [...all.keys()].filter((at) => left.has(all[at] ?? ''))
       if (positions.length === 0) continue
+      const place = join(recordPath(this.#out, run, file.folder), name)
+      const found = await stat(place).catch(() => undefined)
+      if (found?.size !== file.bytes) continue
+      const { mtimeMs: modifiedMs } = found
       const ids = positions.map((at) => all[at] ?? '')
       for (const id of ids) left.delete(id)
-      const { format, compression, bytes: fileBytes, modifiedMs } = file
-      const place = join(recordPath(this.#out, run, file.folder), name)
+      const { format, compression, bytes: fileBytes } = file
       const listed = { file: place, path: name, fileBytes, modifiedMs, format, compression }
-      parts.push({ shard: await wholeShard(listed), positions, ids })
+      parts.push({ shard: await wholeShard(listed), positions, ids, isOutput: true })
     }
     return parts
   }

@@ -21,7 +21,7 @@ import type { PublishedRuns } from './published-runs.ts'
 import { recordPath } from './records.ts'
 import { type Part, type SavedFile, SavedRecords } from './saved-records.ts'
 import { LIST, type OutputChange, type SwapLine } from './swap.ts'
-import { copyParts, type CutPart, writingOf } from './write-kept.ts'
+import { convertParts, copyParts, type CutPart, writingOf } from './write-kept.ts'
 
 /** An output that may have to change. */
 export interface Affected {
@@ -101,6 +101,11 @@ export class Stage {
     const target = await this.#targetOf(row, run, new Set([...held, ...touched.map(recordOf)]))
     const wanted = [...target.shards.flatMap(({ ids }) => ids), ...target.others]
     const isOwn = runs.isOwn(last.run)
+    // One document a file, converted: what is not kept has no output.
+    if (last.at !== undefined && wanted.length === 0) {
+      await this.#save(row, run, held, target.superseded)
+      return this.#remove(row, presence)
+    }
     if (!isOwn && presence === 'intact' && isSame(held, wanted)) {
       if (isChanged) await this.#change('keep', row, held)
       return
@@ -179,11 +184,12 @@ export class Stage {
 
   async #targetOf(row: OutputRow, run: RunRow, maybe: ReadonlySet<RecordId>): Promise<Target> {
     const { runs } = this.#options
-    const { from = 0, to = 0 } = row.versions.at(-1) ?? {}
+    const { from = 0, to = 0, at } = row.versions.at(-1) ?? {}
     const shards: (KeptOfShard & { readonly shard: Shard })[] = []
     for (let index = from; index < to; index++) {
       const shard = run.shards[index]
-      if (shard) shards.push({ ...(await runs.keptOf(run.id, index)), shard })
+      const kept = await runs.keptOf(run.id, index)
+      if (shard) shards.push(at === undefined ? { ...kept, shard } : oneFileOf(kept, shard, at))
     }
     const newest = new Set(shards.flatMap(({ ids }) => ids))
     // Of one document, less may be cut in one version than in another.
@@ -215,7 +221,8 @@ export class Stage {
     const found = new Set(ids)
     const left = new Set([...wanted].filter((id) => !found.has(id)))
     const saved = await this.#records.find(row.name, left)
-    return ids.length > 0 ? [{ shard: await this.#inPlace(row), positions, ids }, ...saved] : saved
+    if (ids.length === 0) return saved
+    return [{ shard: await this.#inPlace(row), positions, ids, isOutput: true }, ...saved]
   }
 
   async #inPlace({ name, format, compression, file }: OutputRow): Promise<Shard> {
@@ -246,10 +253,9 @@ export class Stage {
     const shard = isOne ? { ...place, start: 0, end: 1, files: [place] } : place
     const folder = recordPath(out, run, savedFolder)
     await copyParts(folder, [{ shard, positions, ids: [] }], writingOf({ reading }))
-    const { size: bytes, mtimeMs: modifiedMs } = await stat(join(folder, name))
+    const { size: bytes } = await stat(join(folder, name))
     const ids = textOf(positions.map((at) => held[at] ?? ''))
-    const saved = { name, folder: savedFolder, format, compression, bytes, modifiedMs, ids }
-    this.saved.push(saved)
+    this.saved.push({ name, folder: savedFolder, format, compression, bytes, ids })
   }
 
   async #write(
@@ -259,8 +265,12 @@ export class Stage {
     ids: readonly RecordId[],
   ): Promise<void> {
     const first = parts[0]?.shard ?? (await this.#inPlace(row))
-    const copied = parts.length > 0 ? parts : [{ shard: first, positions: [], ids: [] }]
-    const { notes } = await copyParts(this.#folder(), copied, writingOf(run))
+    const empty = { shard: first, positions: [], ids: [], isOutput: true } as const
+    const copied = parts.length > 0 ? parts : [empty]
+    const { name, converted } = row
+    const { notes } = converted
+      ? await convertParts(this.#folder(), { name, converted }, copied, run.reading)
+      : await copyParts(this.#folder(), copied, writingOf(run))
     this.notes.push(...notes)
     await this.#written(row, ids)
   }
@@ -335,6 +345,22 @@ function recordOf({ record }: { readonly record: RecordId }): RecordId {
 
 function ofInput({ shard, positions, ids, cuts }: Target['shards'][number]): CutPart {
   return { shard, positions, ids, cuts }
+}
+
+/** Of a shard of many files, one file as a shard of its own. */
+function oneFileOf(kept: KeptOfShard, shard: Shard, at: number): Target['shards'][number] {
+  const file = shard.files?.[at]
+  const found = kept.positions.indexOf(at)
+  const isKept = found >= 0
+  const cut = kept.cuts.get(at)
+  return {
+    shard: { ...shard, ...file, start: 0, end: 1, files: file ? [file] : [] },
+    positions: isKept ? [0] : [],
+    ids: isKept ? [kept.ids[found] ?? ''] : [],
+    cuts: cut ? new Map([[0, cut]]) : new Map(),
+    whole: kept.whole,
+    superseded: kept.superseded,
+  }
 }
 
 function isSame(one: readonly RecordId[], other: readonly RecordId[]): boolean {

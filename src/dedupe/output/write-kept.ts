@@ -1,7 +1,19 @@
 /** Writes one output from one or more files of the same format, each record as it is there but for what is cut. */
 
-import type { Cuts, KeptWriter, ReadingInput, Shard, WritingInput } from '../../input/index.ts'
-import { NO_CUTS, openWriter } from '../../input/index.ts'
+import { join } from 'node:path'
+
+import {
+  type ConvertedFormat,
+  convertKept,
+  type Cuts,
+  type KeptWriter,
+  NO_CUTS,
+  openWriter,
+  OWN_READING,
+  type ReadingInput,
+  type Shard,
+  type WritingInput,
+} from '../../input/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 
 /** Records that are copied from a shard, in its order. */
@@ -11,6 +23,8 @@ export interface CutPart {
   readonly positions: readonly number[]
   readonly ids: readonly string[]
   readonly cuts?: Cuts
+  /** They come from an output, which may have another format than the input. */
+  readonly isOutput?: true
 }
 
 export type Writing = Omit<WritingInput, 'directory'>
@@ -30,6 +44,25 @@ export interface Copied {
   readonly path?: string
   /** What to report. */
   readonly notes: readonly string[]
+}
+
+/** The same for an output in another format than its input. What comes from outputs alone is copied. */
+export async function convertParts(
+  directory: string,
+  { name, converted }: { readonly name: string; readonly converted: ConvertedFormat },
+  parts: readonly CutPart[],
+  reading: ReadingInput | undefined,
+): Promise<Copied> {
+  const [first] = parts
+  if (!first || parts.every(({ isOutput }) => isOutput)) {
+    return copyParts(directory, parts, { lineBytesMax: OWN_READING.lineBytesMax })
+  }
+  const read = parts.map(({ shard, positions, cuts = NO_CUTS, isOutput }) => {
+    return { shard, positions, cuts, reading: isOutput ? OWN_READING : (reading ?? {}) }
+  })
+  const path = join(directory, name)
+  await convertKept(path, converted, read, first.shard.file)
+  return { path, notes: [] }
 }
 
 /** Writes what is below `directory` for the first part, from all of them in their order. */

@@ -13,7 +13,7 @@ import type { DedupeConfig } from '../config/config.ts'
 import type { JobOptions } from '../job.ts'
 import { nameShards, requireUnused } from '../output/name-outputs.ts'
 import { outputNames, requireNoLinks, requireOwnFolder } from '../output/output-names.ts'
-import { outputsIn } from '../output/output-rows.ts'
+import { keepSettings, outputsIn, type OutputSettings } from '../output/output-rows.ts'
 import {
   changeRun,
   fingerprintOf,
@@ -55,6 +55,7 @@ export async function beginRun(state: State, options: JobOptions): Promise<RunRo
     if (!open) await requireSettings(state, inputs, options)
     if (!open && todo.length === 0) return inputs
     if (!open) await requireNames(backend, inputs, options)
+    if (!open) await backend.run(keepSettings, resolve(options.out), inputs.settings)
     const run = open
       ? await joined(backend, open, inputs.fingerprint, options)
       : await newRun(backend, inputs, options)
@@ -73,15 +74,23 @@ interface Inputs extends NotDone {
   readonly redoes: readonly RunHead[]
   readonly reading: ReadingInput | undefined
   readonly fingerprint: string
+  /** Of the outputs. */
+  readonly settings: OutputSettings
 }
 
 async function inputsOf(
   backend: Backend,
   runs: readonly RunHead[],
   open: RunHead | undefined,
-  { again = false, said, shards: given, reading, config, out }: JobOptions,
+  { again = false, said, shards: given, reading, config, out, formatOut }: JobOptions,
 ): Promise<Inputs> {
-  const { shards } = await nameShards(backend, resolve(out), given)
+  const { shards, settings } = await nameShards(
+    backend,
+    resolve(out),
+    given,
+    formatOut,
+    open !== undefined,
+  )
   const redoes = again ? redoable(runs, open, resolve(out)) : []
   const identity = (todo: readonly Shard[], as: ReadingInput | undefined) =>
     fingerprintOf(fingerprintsOnly(config), todo, resolve(out), as)
@@ -89,13 +98,15 @@ async function inputsOf(
     const found = await notDone(backend, shards, runs)
     const last = open ?? (said && (await lastDecided(backend, runs, resolve(out))))
     const as = said ? readingAsBefore(reading, last, said) : reading
-    return { ...found, runs, redoes, reading: as, fingerprint: identity(found.todo, as) }
+    const fingerprint = identity(found.todo, as)
+    return { ...found, runs, redoes, settings, reading: as, fingerprint }
   }
   const earlier = await rowsOf(backend, redoes)
   const todo = await shardsAgain(earlier, shards)
   const as = readingAgain(earlier, said)
   const fingerprint = identity(todo, as)
-  return { todo, skipped: [], doneBy: new Set(), runs, redoes, reading: as, fingerprint }
+  const nothing = { skipped: [], doneBy: new Set<string>() }
+  return { todo, ...nothing, runs, redoes, settings, reading: as, fingerprint }
 }
 
 /** Before anything is recorded: other settings than those of earlier runs need a decision of the user. */

@@ -1,0 +1,62 @@
+/** Documents as rows of Parquet: strings in four columns, compressed with Snappy, in row groups of some megabytes. */
+
+import type { SchemaElement } from 'hyparquet'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+
+import type { AtomicFile } from '../platform/atomic-file.ts'
+import { packedOf, type RawFields } from './raw-fields.ts'
+
+const GROUP_CHARACTERS = 8 * 1024 * 1024
+const COLUMNS = ['id', 'source', 'text', 'fields'] as const
+
+type Row = Record<(typeof COLUMNS)[number], string>
+
+export class ParquetSink {
+  readonly #output: AtomicFile
+  readonly #bytes = new ByteWriter()
+  readonly #writer: ParquetWriter
+  #rows: Row[] = []
+  #characters = 0
+
+  constructor(output: AtomicFile) {
+    this.#output = output
+    const columns = COLUMNS.map((name): SchemaElement => ({
+      name,
+      type: 'BYTE_ARRAY',
+      converted_type: 'UTF8',
+      repetition_type: 'REQUIRED',
+    }))
+    const schema = [{ name: 'root', num_children: columns.length }, ...columns]
+    this.#writer = new ParquetWriter({ writer: this.#bytes, schema, statistics: false })
+  }
+
+  async write(record: {
+    readonly id: string
+    readonly source: string
+    readonly text: string
+    readonly others: RawFields
+  }): Promise<void> {
+    const { id, source, text } = record
+    const row = { id, source, text, fields: packedOf(record) }
+    this.#rows.push(row)
+    this.#characters += id.length + text.length + row.fields.length
+    if (this.#characters >= GROUP_CHARACTERS) await this.#flush()
+  }
+
+  async end(): Promise<void> {
+    await this.#flush()
+    await this.#writer.finish()
+    await this.#output.write(this.#bytes.getBytes())
+  }
+
+  async #flush(): Promise<void> {
+    const rows = this.#rows
+    if (rows.length === 0) return
+    const columnData = COLUMNS.map((name) => ({ name, data: rows.map((row) => row[name]) }))
+    void this.#writer.write({ columnData, rowGroupSize: rows.length }) // ByteWriter has nothing to await
+    await this.#output.write(this.#bytes.getBytes())
+    this.#bytes.index = 0
+    this.#rows = []
+    this.#characters = 0
+  }
+}
