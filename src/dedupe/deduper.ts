@@ -51,8 +51,6 @@ export interface Job {
   readonly watcher?: JobEvents | undefined
   /** Of the program, for the manifest. */
   readonly version?: string | undefined
-  /** Called before documents of earlier runs are decided about again. */
-  readonly onAgain?: ((redo: Redo) => void) | undefined
 }
 
 export interface PlanJob extends Job {
@@ -87,6 +85,8 @@ export interface JobMode {
   readonly again?: boolean | undefined
   /** What was typed: it is named where it differs from earlier runs. */
   readonly said?: Said | undefined
+  /** Called before documents of earlier runs are decided about again. */
+  readonly onAgain?: ((redo: Redo) => void) | undefined
 }
 
 const LIVE_RUN = 'live'

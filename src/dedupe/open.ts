@@ -18,7 +18,7 @@ import {
   readConfig,
 } from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
-import { Deduper, type DedupeStreamOptions } from './deduper.ts'
+import { Deduper, type DedupeStreamOptions, type JobMode } from './deduper.ts'
 import type { DocumentLike } from './decision/prepare.ts'
 import type { Prefer } from './decision/rank.ts'
 import { isRaw, mergeRaw, type Raw } from './config/raw.ts'
@@ -94,11 +94,10 @@ export async function openDedupe(
 }
 
 /** How a command opens a state for a job over files. */
-export interface ForJob {
+export interface ForJob extends JobMode {
   readonly said: Said
   /** The directory of all outputs. */
   readonly out: string
-  readonly again: boolean
   readonly durability?: LocationOptions['durability']
 }
 
@@ -108,14 +107,15 @@ export interface ForJob {
  */
 export async function openForJob(
   location: Location,
-  { said, out, again, durability }: ForJob,
+  { out, durability, ...mode }: ForJob,
 ): Promise<Deduper> {
   const where = readOptions(locationSchema, { durability }, 'Dedupe options')
   return openAt(location, dedupeSpaces, where, async (backend) => {
     const before = await configBefore(backend, resolve(out))
+    const { said } = mode
     const config = readConfig(mergeRaw(underneath(before, said), said.settings))
     const state = await State.open(backend, config, { defers: true })
-    return new Deduper(state, () => new OverlayBackend(backend), { again, said })
+    return new Deduper(state, () => new OverlayBackend(backend), mode)
   })
 }
 

@@ -66,7 +66,12 @@ export class OverlayBackend implements Backend {
 
   async *scan<V>(space: Space<V>, range: Range = {}): AsyncGenerator<Row<V>> {
     requireWhole(space, range)
-    if (!space.ordered) return yield* this.#scanWhole(space, range.limit)
+    if (space.kind === 'tallies') throw noTallies(space)
+    if (space.ordered) yield* this.#scanInOrder(space, range)
+    else yield* this.#scanWhole(space, range.limit)
+  }
+
+  async *#scanInOrder<V>(space: Space<V>, range: Range): AsyncGenerator<Row<V>> {
     let left = range.limit ?? Infinity
     let { start } = range
     while (left > 0) {
@@ -201,4 +206,9 @@ export class OverlayBackend implements Backend {
     this.#spaces.set(name, made)
     return made
   }
+}
+
+/** Its sums are kept apart from those underneath, and nobody who plans needs them all. */
+function noTallies({ name }: Space<unknown>): PrestigeError {
+  return new PrestigeError('BODY_MISUSE', `Tally ${name} cannot be scanned in a plan.`)
 }

@@ -154,7 +154,9 @@ class Work {
       if (isAgainst) return await this.#clean(deduper, job)
       return isPlan ? await this.#plan(deduper, job) : await this.#dedupe(deduper, job)
     } catch (error) {
-      isEmpty = !this.#invocation.signal.aborted && (await holdsNothing(deduper))
+      // The first error is the one to report.
+      const isUnused = await holdsNothing(deduper).catch(() => false)
+      isEmpty = isUnused && !this.#invocation.signal.aborted
       throw error
     } finally {
       const failures = await this.#more.end()
@@ -187,8 +189,9 @@ class Work {
     const isUnmade = isPlan && isDirectory(state) && !existsSync(join(state, 'data.mdb'))
     const said = saidOf(this.#invocation, this.#settings)
     const again = this.#invocation.flag('again')
-    if (isUnmade) return openForJob('memory:', { said, out, again })
-    return openForJob(state, { said, out, again, durability })
+    const onAgain = (redo: Redo) => this.#noteRedo(redo)
+    const how = { said, out, again, onAgain }
+    return isUnmade ? openForJob('memory:', how) : openForJob(state, { ...how, durability })
   }
 
   async #job(): Promise<Job> {
@@ -206,7 +209,6 @@ class Work {
       sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),
       version: versionOf(),
-      onAgain: (redo) => this.#noteRedo(redo),
     }
   }
 
