@@ -16,6 +16,8 @@ import { TooLarge, windowTooLarge, ZSTD_WINDOW_LOG_MAX, ZstdBlocks } from './zst
 
 const CHUNK_BYTES = 256 * 1024
 const ZSTD_STEP_BYTES = 64 * 1024
+/** So much may come of any file, however small it is. */
+const EXPANDED_BYTES_FREE = 512 * 1024 * 1024
 
 interface FeedState {
   isOver: boolean
@@ -57,18 +59,39 @@ function damageOf(error: unknown): Damage {
   return { why, isTooLarge: error instanceof TooLarge }
 }
 
+function expandsTooMuch(bytes: number, expansionMax: number): Damage {
+  const why = `the compressed file of ${bytes} bytes expands to more than ${expansionMax} times its size (input.expansionMax), and was not read further. What was read before is good; if the file is sound, raise the limit`
+  return { why, isBeyondLimit: true }
+}
+
 export class Decompressed {
   /** Why it ended early; only known at the end. */
   damage: Damage | undefined
   readonly #input: OpenInput
   readonly #compression: 'gzip' | 'zstd'
+  readonly #expansionMax: number
 
-  constructor(input: OpenInput, compression: 'gzip' | 'zstd') {
+  constructor(input: OpenInput, compression: 'gzip' | 'zstd', expansionMax = Infinity) {
     this.#input = input
     this.#compression = compression
+    this.#expansionMax = expansionMax
   }
 
-  blocks(): AsyncGenerator<Buffer> {
+  /** Ends early, as if it were damaged, where the file expands to more than anybody would keep in it. */
+  async *blocks(): AsyncGenerator<Buffer> {
+    const bytesMax = Math.max(EXPANDED_BYTES_FREE, this.#input.bytes * this.#expansionMax)
+    let bytes = 0
+    for await (const block of this.#allBlocks()) {
+      bytes += block.length
+      if (bytes > bytesMax) {
+        this.damage = expandsTooMuch(this.#input.bytes, this.#expansionMax)
+        return
+      }
+      yield block
+    }
+  }
+
+  #allBlocks(): AsyncGenerator<Buffer> {
     if (this.#input.bytes === 0) return this.#nothing()
     if (this.#compression === 'gzip') {
       return this.#through(zlib.createGunzip({ chunkSize: CHUNK_BYTES }))

@@ -13,10 +13,13 @@ export class ShardLines {
   damage: Damage | undefined
   readonly #shard: Shard
   readonly #lineBytesMax: number
+  readonly #expansionMax: number | undefined
 
-  constructor(shard: Shard, lineBytesMax: number) {
+  /** `expansionMax`: see the options of reading. A writer stops by itself at the last kept document. */
+  constructor(shard: Shard, lineBytesMax: number, expansionMax?: number) {
     this.#shard = shard
     this.#lineBytesMax = lineBytesMax
+    this.#expansionMax = expansionMax
   }
 
   /** The scanner once a block: ask it for `next()` until there is none. */
@@ -38,7 +41,7 @@ export class ShardLines {
         }
         scanner.end()
       } else {
-        const decompressed = new Decompressed(input, compression)
+        const decompressed = new Decompressed(input, compression, this.#expansionMax)
         for await (const block of decompressed.blocks()) {
           scanner.feed(block)
           yield scanner

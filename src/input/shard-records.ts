@@ -105,13 +105,19 @@ export function delimiterOf({ format }: Shard): string {
   return format === 'tsv' ? '\t' : ','
 }
 
+interface RecordOptions {
+  readonly lineBytesMax: number
+  readonly hasQuotes: boolean
+  readonly expansionMax?: number
+}
+
 export class ShardRecords {
   readonly #lines: ShardLines
   readonly #scanner: RecordScanner
 
-  constructor(shard: Shard, options: { lineBytesMax: number; hasQuotes: boolean }) {
+  constructor(shard: Shard, options: RecordOptions) {
     const delimiter = delimiterOf(shard)
-    this.#lines = new ShardLines(shard, options.lineBytesMax)
+    this.#lines = new ShardLines(shard, options.lineBytesMax, options.expansionMax)
     this.#scanner = new RecordScanner(delimiter, options.hasQuotes, options.lineBytesMax)
   }
 
