@@ -9,11 +9,11 @@ import { resolve } from 'node:path'
 
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { ListingInput, ReadingInput, Shard } from '../input/index.ts'
+import type { ListingInput, ReadingInput, Shard, Skipped } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type DecideOptions, decideRun, type JobEvents } from './phases/decide-run.ts'
-import { violations } from './phases/guards.ts'
+import { violationsIn } from './phases/guards.ts'
 import { Leases, requireSameRun, type WorkerOptions } from './phases/leases.ts'
 import { hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
 import { requireNoLinks, requireOwnFolder, requireOwnNames } from './output/output-names.ts'
@@ -53,6 +53,8 @@ export interface JobOptions {
   readonly run?: string | undefined
   readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
+  /** Below the inputs, and not read. */
+  readonly passedOver?: readonly Skipped[] | undefined
   /** The first piece of input that is no document stops the run, which is then taken back. */
   readonly strict?: boolean | undefined
   /** How workers share the run: whoever asks for the same while it goes on works along. */
@@ -155,7 +157,7 @@ async function planOn(
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
   if (file !== undefined) await writeLines(file, duplicatesOf(backend, run, outcome))
   const rejection = outcome.rejected.message(run.shards)
-  const found = violations(summary, options.config, options.reading?.fields)
+  const found = await violationsIn(backend, run, summary)
   return { status: 'planned', summary, violations: found, rejection }
 }
 
@@ -222,7 +224,7 @@ interface Inputs {
 async function newRun(
   backend: Backend,
   { runs, todo, skipped, fingerprint }: Inputs,
-  { config, out, run, reading }: JobOptions,
+  { config, out, run, reading, listing }: JobOptions,
 ): Promise<RunRow | undefined> {
   const id = run ?? newRunName(backend.now())
   requireRunName(id)
@@ -235,6 +237,7 @@ async function newRun(
     config,
     fingerprint,
     out: resolve(out),
+    sources: listing?.sources ?? 'arguments',
     shards: todo.map(withWholePath),
     skipped,
     reading,

@@ -10,9 +10,12 @@ import { endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { runCell, type RunRow as LedgerRun, runs as ledgerRuns } from '../ledger/index.ts'
-import type { InputFile, ReadingInput, Shard } from '../input/index.ts'
+import type { InputFile, ListingInput, ReadingInput, Shard } from '../input/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { states } from './rows.ts'
+
+/** See `ListingInput.sources`. */
+export type SourceRule = NonNullable<ListingInput['sources']>
 
 export type RunStatus = 'deciding' | 'publishing' | 'stopped' | 'finished' | 'undoing' | 'undone'
 
@@ -32,6 +35,8 @@ export interface RunHead {
   readonly refused?: string
   /** Input files. */
   readonly files: number
+  /** How documents got their source. Absent in runs from before there was a choice: by files. */
+  readonly sources?: SourceRule | undefined
   /** Rows that its inputs are kept in: a row has a limit, and inputs have none. */
   readonly pieces: number
 }
@@ -93,6 +98,12 @@ export async function listRuns(backend: Backend): Promise<RunHead[]> {
     if (head) runs.push(head)
   }
   return runs.toSorted((one, other) => one.number - other.number)
+}
+
+/** How the runs of a state name sources; `undefined` in a state without any. */
+export function sourceRuleOf(runs: readonly RunHead[]): SourceRule | undefined {
+  const first = runs.find(({ status, fingerprint }) => status !== 'undone' && fingerprint !== '')
+  return first && (first.sources ?? 'files')
 }
 
 export async function findRun(backend: Backend, id: string): Promise<RunRow> {
@@ -185,7 +196,8 @@ export function rowOf(head: RunHead, leased: number): LedgerRun {
   const { id, number, status, startedAt, finishedAt, config, fingerprint, out, files, pieces } =
     head
   const refused = head.refused !== undefined && { refused: head.refused }
-  const job = { number, status, config, fingerprint, out, ...refused, files, pieces }
+  const sources = head.sources !== undefined && { sources: head.sources }
+  const job = { number, status, config, fingerprint, out, ...refused, ...sources, files, pieces }
   return {
     id,
     status: ledgerStatusOf(head),
