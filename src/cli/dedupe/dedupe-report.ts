@@ -3,6 +3,7 @@
 import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import type { Summary } from '../../index.ts'
+import { HIDDEN, LEADS_OUTSIDE, type Listing, UNKNOWN_EXTENSION } from '../../input/index.ts'
 import { paint } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { count, countOf, size } from '../print/units.ts'
@@ -40,6 +41,30 @@ export function summaryText(summary: Summary, published: Published): string {
     ...sources(summary),
     ...places(summary, published),
   ].join('\n')
+}
+
+export function nothingText({ skipped }: { skipped?: readonly string[] }, where: string): string {
+  return `Nothing to do: earlier runs processed ${countOf(skipped?.length ?? 0, 'file')}.${where}\n`
+}
+
+const NAMES_SHOWN = 3
+
+/** What lay below the inputs and was not read, by reason; links that lead outside have a note of their own. */
+export function passedOverText(skipped: Listing['skipped']): string {
+  const byReason = new Map<string, { count: number; names: string[] }>()
+  for (const { file, why } of skipped) {
+    if (why === HIDDEN || why === LEADS_OUTSIDE) continue
+    const reason = why === UNKNOWN_EXTENSION ? 'unknown extension; --format reads them' : why
+    const found = byReason.get(reason) ?? { count: 0, names: [] }
+    if (++found.count <= NAMES_SHOWN) found.names.push(file)
+    byReason.set(reason, found)
+  }
+  const lines = [...byReason].map(([reason, { count: files, names }]) => {
+    const more = files > names.length ? ', …' : ''
+    const shown = harmless(names.join(', '))
+    return `${countOf(files, 'file')} passed over: ${shown}${more} (${reason})\n`
+  })
+  return lines.join('')
 }
 
 function extras({
