@@ -14,7 +14,7 @@ import {
 import type { OptionName } from '../declarations/index.ts'
 import { fileFailure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
-import { judgementInput } from '../call/judgement.ts'
+import { judgementInput, judgeNamed } from '../call/judgement.ts'
 import { isDirectory } from '../../platform/location.ts'
 import { stateWithin } from '../call/location.ts'
 import { readFileWhole } from '../files/read-input.ts'
@@ -126,7 +126,18 @@ export async function fileLayer(path: string, signal: AbortSignal): Promise<Laye
   if (typeof values !== 'object' || values === null || Array.isArray(values)) {
     throw usageFailure(`${path} contains no settings. See prestige config init.`)
   }
-  return { from: path, values: { ...values }, directory: dirname(path) }
+  const directory = dirname(path)
+  return { from: path, values: await withJudge({ ...values }, directory), directory }
+}
+
+/** A judge may be named by its file, as in an option. */
+async function withJudge(values: Layer['values'], directory: string): Promise<Layer['values']> {
+  const near = Object(values['near'])
+  const name: unknown = Reflect.get(near, 'judge')
+  if (typeof name !== 'string') return values
+  const isBuiltIn = name === 'default' || name === 'default-semantic'
+  const judge = await judgeNamed(isBuiltIn ? name : resolve(directory, name))
+  return { ...values, near: { ...near, judge } }
 }
 
 const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]]>>> = {

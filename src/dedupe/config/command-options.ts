@@ -1,12 +1,13 @@
 /** Settings of the command itself: what it reads, where it writes, and how it runs. The job does not know them. */
 
+import { isAbsolute, join } from 'node:path'
+
 import * as v from 'valibot'
 
-import { flag, given, oneOf } from '../../platform/options.ts'
+import { flag, oneOf } from '../../platform/options.ts'
 import { isDirectory } from '../../platform/location.ts'
 import { type NamedInput, sourceOfInput } from '../../input/index.ts'
 import { isRaw, mergeRaw, type Raw } from './raw.ts'
-import { join, isAbsolute } from 'node:path'
 
 const text = (help: string) =>
   v.optional(
@@ -32,7 +33,12 @@ export const commandEntries = {
   output: text('Directory for the outputs, or - for stdout.'),
   state: text('State of the runs: a directory or a server. Default: OUTPUT/state.'),
   against: text('Remove duplicates of documents in this state, and do not change it.'),
-  plan: v.optional(given<boolean | string>(isPlan, 'true, or a file that lists duplicates')),
+  plan: v.optional(
+    v.pipe(
+      v.custom<boolean | string>(isPlan, 'must be true, false or a file'),
+      v.description('Print what a run would do, without doing it: true, or a file for duplicates.'),
+    ),
+  ),
   duplicates: text('With output -: a file that lists dropped and linked documents.'),
   run: text('Name of the run. Default: the time.'),
   workers: whole(1, 'Processes that share the run. Default: 1.'),
