@@ -11,13 +11,17 @@ import * as zlib from 'node:zlib'
 
 import { PrestigeError } from '../platform/errors.ts'
 import type { OpenInput } from './open-input.ts'
+import type { ReadingOptions } from './options.ts'
 import type { Damage } from './unfit.ts'
 import { TooLarge, windowTooLarge, ZSTD_WINDOW_LOG_MAX, ZstdBlocks } from './zstd-blocks.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const ZSTD_STEP_BYTES = 64 * 1024
-/** So much may come of any file, however small it is. */
-const EXPANDED_BYTES_FREE = 512 * 1024 * 1024
+
+/** See the options of reading. */
+export type ExpansionLimits = Pick<ReadingOptions, 'expansionMax' | 'expandedBytesFree'>
+
+const UNLIMITED: ExpansionLimits = { expansionMax: Infinity, expandedBytesFree: 0 }
 
 interface FeedState {
   isOver: boolean
@@ -69,22 +73,23 @@ export class Decompressed {
   damage: Damage | undefined
   readonly #input: OpenInput
   readonly #compression: 'gzip' | 'zstd'
-  readonly #expansionMax: number
+  readonly #limits: ExpansionLimits
 
-  constructor(input: OpenInput, compression: 'gzip' | 'zstd', expansionMax = Infinity) {
+  constructor(input: OpenInput, compression: 'gzip' | 'zstd', limits = UNLIMITED) {
     this.#input = input
     this.#compression = compression
-    this.#expansionMax = expansionMax
+    this.#limits = limits
   }
 
   /** Ends early, as if it were damaged, where the file expands to more than anybody would keep in it. */
   async *blocks(): AsyncGenerator<Buffer> {
-    const bytesMax = Math.max(EXPANDED_BYTES_FREE, this.#input.bytes * this.#expansionMax)
+    const { expansionMax, expandedBytesFree } = this.#limits
+    const bytesMax = Math.max(expandedBytesFree, this.#input.bytes * expansionMax)
     let bytes = 0
     for await (const block of this.#allBlocks()) {
       bytes += block.length
       if (bytes > bytesMax) {
-        this.damage = expandsTooMuch(this.#input.bytes, this.#expansionMax)
+        this.damage = expandsTooMuch(this.#input.bytes, expansionMax)
         return
       }
       yield block

@@ -122,15 +122,16 @@ async function walk(root: string, found: Search): Promise<void> {
       const path = join(directory, entry.name)
       if (entry.name.startsWith('.')) found.skipped.push({ file: path, why: HIDDEN })
       else if (entry.isDirectory()) pending.push(path)
-      else await addEntry(path, root, found)
+      else await addEntry(path, root, entry.isSymbolicLink(), found)
     }
   }
 }
 
-async function addEntry(path: string, root: string, found: Search): Promise<void> {
+async function addEntry(path: string, root: string, isLink: boolean, found: Search): Promise<void> {
   const stats = await statOf(path)
   if (!stats) found.skipped.push({ file: path, why: 'a link to nothing' })
   else if (stats.isDirectory()) found.skipped.push({ file: path, why: 'a link to a directory' })
+  else if (!isLink) addFile(path, stats, false, found)
   else await addInside(path, stats, root, found)
 }
 

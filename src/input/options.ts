@@ -85,8 +85,10 @@ export interface ReadingInput {
   readonly resume?: number | undefined
   /** Longer lines, rows and files, in bytes, are rejected, and never held in memory. Default: 64 MiB. */
   readonly lineBytesMax?: number | undefined
-  /** A compressed file that expands to more than this many times its size (and 512 MiB) is not read on. Default: 200. */
+  /** A compressed file is not read further once it has expanded to this many times its size. Default: 200. */
   readonly expansionMax?: number | undefined
+  /** So many bytes may come of any compressed file, however small it is. Default: 512 MiB. */
+  readonly expandedBytesFree?: number | undefined
   /** Documents and rejects in one batch, at most. Default: 512. */
   readonly batchDocuments?: number | undefined
   /** Bytes in one batch, about. Default: 4 MiB. */
@@ -161,6 +163,10 @@ export const readingOptions = v.strictObject({
       'A compressed file is not read further once it has expanded to this many times its size and to 512 MiB.',
     ),
     200,
+  ),
+  expandedBytesFree: v.optional(
+    whole(0, 2 ** 40, 'So many bytes may come of any compressed file, however small it is.'),
+    512 * MEBIBYTE,
   ),
   batchDocuments: v.optional(
     whole(1, 1_000_000, 'Documents and rejects in one batch, at most.'),

@@ -18,7 +18,7 @@ export async function* readJson(
 ): AsyncGenerator<Items> {
   const maker = new DocumentMaker(shard, options)
   const strings = new JsonStrings(isLending)
-  const values = new ShardValues(shard, options.lineBytesMax, options.expansionMax)
+  const values = new ShardValues(shard, options.lineBytesMax, options)
   const batch = new Batch(options)
   let position = 0
   let problem: string | undefined

@@ -20,7 +20,7 @@ export async function* readLines(
 ): AsyncGenerator<Items> {
   const maker = new DocumentMaker(shard, options)
   const strings = shard.format === 'jsonl' ? new JsonStrings(isLending) : undefined
-  const lines = new ShardLines(shard, options.lineBytesMax, options.expansionMax)
+  const lines = new ShardLines(shard, options.lineBytesMax, options)
   const batch = new Batch(options)
   let position = 0
   let lineCount = 0

@@ -1,6 +1,6 @@
 /** The JSON values of a shard, as reader and writer both see them: each is a position. */
 
-import { Decompressed } from './decompress.ts'
+import { Decompressed, type ExpansionLimits } from './decompress.ts'
 import type { Shard } from './document.ts'
 import { OpenInput } from './open-input.ts'
 import type { Damage } from './unfit.ts'
@@ -11,12 +11,12 @@ export class ShardValues {
   damage: Damage | undefined
   readonly #shard: Shard
   readonly #bytesMax: number
-  readonly #expansionMax: number | undefined
+  readonly #limits: ExpansionLimits | undefined
 
-  constructor(shard: Shard, bytesMax: number, expansionMax?: number) {
+  constructor(shard: Shard, bytesMax: number, limits?: ExpansionLimits) {
     this.#shard = shard
     this.#bytesMax = bytesMax
-    this.#expansionMax = expansionMax
+    this.#limits = limits
   }
 
   /** The scanner once a block: ask it for `next()` until there is none. */
@@ -43,7 +43,7 @@ export class ShardValues {
       yield* input.blocks(0, input.bytes)
       return
     }
-    const decompressed = new Decompressed(input, compression, this.#expansionMax)
+    const decompressed = new Decompressed(input, compression, this.#limits)
     yield* decompressed.blocks()
     this.damage = decompressed.damage
   }
