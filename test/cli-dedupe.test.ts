@@ -238,7 +238,7 @@ describe('what programs read', () => {
     const args = [at('in'), '-o', at('out'), '--keep', 'longest']
     expect((await dedupe(...args)).text).toMatch(/superseded +1/)
     const [line] = linesOf(at('out/duplicates.jsonl'))
-    const of = { id: 'long', source: 'a' }
+    const of = { id: 'long', source: at('in') }
     expect(line).toMatchObject({ id: 'short', method: 'near', of, representative: of })
     expect(line.similarity).toBeGreaterThan(0.8)
     const again = (await dedupe(...args, '--json')).json
@@ -273,7 +273,7 @@ describe('ceilings', () => {
     const [one] = corpus(1)
     const copies = Array.from({ length: 10 }, (_, n) => ({ ...one, id: `copy-${n}` }))
     writeFiles(at('in'), { 'web.jsonl': jsonl(copies) })
-    const args = [at('in'), '-o', at('out')]
+    const args = [at('in'), '-o', at('out'), '--source', 'web']
     const plan = await dedupe(...args, '--plan', '--max-drop', '60%')
     expect([plan.code, plan.err]).toEqual([1, expect.stringContaining('would be stopped')])
     const share = await dedupe(...args, '--max-drop', '60%')
@@ -323,10 +323,15 @@ describe('options that would have no effect', () => {
     expect((await dedupe(...keep, '--time-field', 'time')).code).toBe(0)
   })
 
-  it('are refused where - would be a directory for the outputs', async () => {
+  it.each([
+    [['-o', '-', '--plan'], '-o - has no effect with --plan'],
+    [['-o', '-', '--json'], 'both write to stdout'],
+    [['-o', '-', '--workers', '2'], 'Several workers cannot write to stdout'],
+    [['-o', 'x', '--duplicates', 'd'], '--duplicates has no effect without -o -'],
+  ])('are refused of a filter: %j', async (options, message) => {
     writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(2)) })
-    const { code, err } = await dedupe(at('in'), '-o', '-')
-    expect([code, err]).toEqual([2, expect.stringContaining('./-')])
+    const { code, err } = await prestige(['dedupe', 'in', ...options], { cwd: directory })
+    expect([code, err]).toEqual([2, expect.stringContaining(message)])
   })
 })
 

@@ -39,7 +39,8 @@ describe('two files with the same id', () => {
       ]),
     })
     const deduper = await openDedupe(at('state'))
-    await deduper.run({ inputs: [at('in')], out: at('out'), run: 'r' })
+    const inputs = ['a', 'b'].map((source) => ({ path: at(`in/${source}.jsonl`), source }))
+    await deduper.run({ inputs, out: at('out'), run: 'r' })
     await deduper.close()
   })
 

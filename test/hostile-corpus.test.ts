@@ -287,7 +287,7 @@ describe('names', () => {
       [`${long}2.jsonl`]: `{"text": "${text()}"}\n`,
       [`${Array.from({ length: 6 }, () => 'd'.repeat(200)).join('/')}/x.txt`]: text(),
     })
-    const { summary } = await run()
+    const { summary } = await run({}, { listing: { sources: 'files' } })
     expect(summary).toMatchObject({ documents: 3, kept: 3, rejected: 0 })
     const sources = Object.keys(summary.bySource)
     expect(sources).toHaveLength(3)

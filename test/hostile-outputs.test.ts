@@ -154,10 +154,10 @@ it('a run that supersedes documents of earlier runs lists them and says how many
   expect(lines).toHaveLength(3)
   expect(lines[0]).toMatchObject({
     id: 'jan-0',
-    source: 'a',
+    source: 'b/1',
     file: 'a.jsonl',
     run: 'one',
-    of: { id: 'longest-0', source: 'b' },
+    of: { id: 'longest-0', source: 'b/2' },
     representative: { id: 'jan-0' },
   })
   expect(lines[0].similarity).toBeGreaterThan(0.8)

@@ -61,7 +61,7 @@ export async function readAll(
   listing?: ListingInput,
   reading?: ReadingInput,
 ): Promise<Everything> {
-  const { shards } = await listShards([pattern], listing)
+  const { shards } = await listShards([pattern], { sources: 'files', ...listing })
   const items: (Document | Reject)[] = []
   for (const shard of shards) items.push(...(await itemsOf(shard, reading)))
   return {

@@ -5,11 +5,13 @@ import { randomBytes } from 'node:crypto'
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
+  HIDDEN,
   type InputFile,
   LEADS_OUTSIDE,
   type Listing,
   type ListingInput,
   listShards,
+  type NamedInput,
   type OutputFormat,
   type ReadingInput,
 } from '../input/index.ts'
@@ -28,13 +30,14 @@ import type { Said } from './phases/again-settings.ts'
 import type { WorkerOptions } from './phases/leases.ts'
 import { undoJob, type Undone } from './phases/take-back.ts'
 import type { DocumentLike } from './decision/prepare.ts'
-import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
+import { requireSources } from './phases/priorities.ts'
+import { doneFiles, listRuns, type RunHead, type RunStatus, sourceRuleOf } from './runs.ts'
 import type { State } from './state.ts'
 import { beginStream, keepStreamed } from './streams.ts'
 
 export interface Job {
-  /** Files, directories, globs, or `-` for stdin. */
-  readonly inputs: readonly string[]
+  /** Files, directories, globs, or `-` for stdin. Each is a source, by its name as given here or by one of its own. */
+  readonly inputs: readonly (string | NamedInput)[]
   /** The directory of all outputs. */
   readonly out: string
   readonly listing?: ListingInput | undefined
@@ -47,6 +50,8 @@ export interface Job {
   readonly strict?: boolean | undefined
   /** How workers share a run: whoever asks for the same while it goes on works along. */
   readonly sharing?: WorkerOptions | undefined
+  /** Called when all inputs were found, before anything is recorded. Throws what it throws. */
+  readonly onListed?: ((listing: Pick<Listing, 'shards' | 'skipped'>) => void) | undefined
   /** Is notified of progress. */
   readonly watcher?: JobEvents | undefined
   /** Of the program, for the manifest. */
@@ -156,27 +161,34 @@ export class Deduper {
     const { embedder } = meaning ?? {}
     // What is open already need not be loaded again; but a job goes by the rules of its config alone.
     const opened = prefer ? undefined : this.#state
-    const runOf = await doneFiles(backend, await listRuns(backend))
+    const runs = await listRuns(backend)
+    const runOf = await doneFiles(backend, runs)
     const isDone = (file: InputFile) => !this.#mode.again && runOf(file) !== undefined
+    const listing = listingOf(job, runs)
     const run = async ({ shards, skipped }: Listing) => {
-      const options = { ...job, ...this.#mode, config, shards, embedder }
+      await requireSources(backend, config, shards, job.reading)
+      const passedOver = passedOverIn(skipped)
+      const options = { ...job, ...this.#mode, listing, config, shards, embedder, passedOver }
       const result = await runJob(backend, options, opened)
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
     }
-    return withShards(job, run, isDone)
+    return withShards({ ...job, listing }, run, isDone)
   }
 
   /** What a run would come to. Nothing is kept and, but for `file`, nothing is written. */
   async plan(job: PlanJob): Promise<PlanResult> {
     const { backend, config } = this.#state
     if (!backend.serial) throw noPlan()
-    return withShards(job, ({ shards }) =>
-      planJob(
+    const listing = listingOf(job, await listRuns(backend))
+    const { embedder } = this.#state.engine.meaning ?? {}
+    return withShards({ ...job, listing }, async ({ shards }) => {
+      await requireSources(backend, config, shards, job.reading)
+      return planJob(
         this.#overlay(),
-        { ...job, ...this.#mode, config, shards, embedder: this.#state.engine.meaning?.embedder },
+        { ...job, ...this.#mode, listing, config, shards, embedder },
         job.file,
-      ),
-    )
+      )
+    })
   }
 
   /** Writes those of the inputs that are no duplicates of what is known. Nothing is added to what is known. */
@@ -243,10 +255,27 @@ async function withShards<T>(
     job.watcher?.signal,
   )
   try {
+    job.onListed?.(listing)
     return await use(listing)
   } finally {
     await listing.close()
   }
+}
+
+/** A state goes on naming sources as it began: else documents of one source would be counted as two. */
+function listingOf({ listing = {} }: Job, runs: readonly RunHead[]): ListingInput {
+  const known = sourceRuleOf(runs)
+  const { sources = known ?? 'arguments' } = listing
+  if (known === undefined || sources === known) return { ...listing, sources }
+  throw new PrestigeError(
+    'SETTINGS_MISMATCH',
+    `The earlier runs of this state have input.sources: ${known}, and this one ${sources}. Leave it out, or use another state: --state OTHER.`,
+  )
+}
+
+/** What nobody has hidden. */
+function passedOverIn(skipped: Listing['skipped']): Listing['skipped'] {
+  return skipped.filter(({ why }) => why !== HIDDEN)
 }
 
 function notesOf(skipped: Listing['skipped']): string[] {

@@ -1,5 +1,7 @@
 /** The corpus job: documents in; kept, dropped and linked documents out. */
 
+export type { AgainstResult } from './against.ts'
+export { type CommandConfig, commandNames } from './config/command-options.ts'
 export { configYaml } from './config/config-text.ts'
 export { type DedupeConfig, type KeepRule, nearThreshold } from './config/config.ts'
 export { type JobConfig, type Layer, environmentLayer, readJobConfig } from './config/job-config.ts'

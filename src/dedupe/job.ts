@@ -9,11 +9,11 @@ import { resolve } from 'node:path'
 
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import type { ListingInput, OutputFormat, ReadingInput, Shard } from '../input/index.ts'
+import type { ListingInput, OutputFormat, ReadingInput, Shard, Skipped } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type DecideOptions, decideRun, type JobEvents } from './phases/decide-run.ts'
-import { violations } from './phases/guards.ts'
+import { violationsIn } from './phases/guards.ts'
 import { Leases, requireSameRun, type WorkerOptions } from './phases/leases.ts'
 import { hasEnded, type JobResult, publishRun, resultOf } from './phases/publish-run.ts'
 import { beginRun } from './phases/begin-run.ts'
@@ -44,6 +44,8 @@ export interface JobOptions {
   readonly version?: string | undefined
   /** In which format outputs are written. Default: that of the earlier runs to the directory, or of each input. */
   readonly formatOut?: OutputFormat | undefined
+  /** Below the inputs, and not read. */
+  readonly passedOver?: readonly Skipped[] | undefined
   /** The first piece of input that is no document stops the run, which is then taken back. */
   readonly strict?: boolean | undefined
   /** How workers share the run: whoever asks for the same while it goes on works along. */
@@ -174,7 +176,7 @@ async function planOn(
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
   if (file !== undefined) await writeLines(file, duplicatesOf(backend, run, outcome))
   const rejection = outcome.rejected.message(run.shards)
-  const found = violations(summary, options.config, run.reading?.fields)
+  const found = await violationsIn(backend, run, summary)
   return { status: 'planned', summary, violations: found, rejection }
 }
 

@@ -10,9 +10,12 @@ import { endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { runCell, type RunRow as LedgerRun, runs as ledgerRuns } from '../ledger/index.ts'
-import type { InputFile, ReadingInput, Shard } from '../input/index.ts'
+import type { InputFile, ListingInput, ReadingInput, Shard } from '../input/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { states } from './rows.ts'
+
+/** See `ListingInput.sources`. */
+export type SourceRule = NonNullable<ListingInput['sources']>
 
 /** `superseded`: a later run has decided about its inputs again. */
 export type RunStatus =
@@ -50,6 +53,8 @@ export interface RunHead {
   readonly redoneBy?: string
   /** Input files. */
   readonly files: number
+  /** How documents got their source. Absent in runs from before there was a choice: by files. */
+  readonly sources?: SourceRule | undefined
   /** Rows that its inputs are kept in: a row has a limit, and inputs have none. */
   readonly pieces: number
 }
@@ -111,6 +116,12 @@ export async function listRuns(backend: Backend): Promise<RunHead[]> {
     if (head) runs.push(head)
   }
   return runs.toSorted((one, other) => one.number - other.number)
+}
+
+/** How the runs of a state name sources; `undefined` in a state without any. */
+export function sourceRuleOf(runs: readonly RunHead[]): SourceRule | undefined {
+  const first = runs.find(({ status, fingerprint }) => status !== 'undone' && fingerprint !== '')
+  return first && (first.sources ?? 'files')
 }
 
 export async function findRun(backend: Backend, id: string): Promise<RunRow> {
@@ -205,9 +216,9 @@ export function editionOf({ number }: { readonly number: number }): string {
 export function rowOf(head: RunHead, leased: number): LedgerRun {
   const { id, startedAt, finishedAt } = head
   const { number, status, config, fingerprint, out, refused, files, pieces } = head
-  const { command, fields, redoes, hasReplaced, redoneBy } = head
+  const { command, fields, redoes, hasReplaced, redoneBy, sources } = head
   // What is undefined is left out of JSON.
-  const again = { command, fields, redoes, hasReplaced, redoneBy }
+  const again = { command, fields, redoes, hasReplaced, redoneBy, sources }
   const job = { number, status, config, fingerprint, out, refused, ...again, files, pieces }
   return {
     id,

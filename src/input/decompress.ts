@@ -11,11 +11,17 @@ import * as zlib from 'node:zlib'
 
 import { PrestigeError } from '../platform/errors.ts'
 import type { OpenInput } from './open-input.ts'
+import type { ReadingOptions } from './options.ts'
 import type { Damage } from './unfit.ts'
 import { TooLarge, windowTooLarge, ZSTD_WINDOW_LOG_MAX, ZstdBlocks } from './zstd-blocks.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const ZSTD_STEP_BYTES = 64 * 1024
+
+/** See the options of reading. */
+export type ExpansionLimits = Pick<ReadingOptions, 'expansionMax' | 'expandedBytesFree'>
+
+const UNLIMITED: ExpansionLimits = { expansionMax: Infinity, expandedBytesFree: 0 }
 
 interface FeedState {
   isOver: boolean
@@ -57,18 +63,40 @@ function damageOf(error: unknown): Damage {
   return { why, isTooLarge: error instanceof TooLarge }
 }
 
+function expandsTooMuch(bytes: number, expansionMax: number): Damage {
+  const why = `the compressed file of ${bytes} bytes expands to more than ${expansionMax} times its size (input.expansionMax), and was not read further. What was read before is good; if the file is sound, raise the limit`
+  return { why, isBeyondLimit: true }
+}
+
 export class Decompressed {
   /** Why it ended early; only known at the end. */
   damage: Damage | undefined
   readonly #input: OpenInput
   readonly #compression: 'gzip' | 'zstd'
+  readonly #limits: ExpansionLimits
 
-  constructor(input: OpenInput, compression: 'gzip' | 'zstd') {
+  constructor(input: OpenInput, compression: 'gzip' | 'zstd', limits = UNLIMITED) {
     this.#input = input
     this.#compression = compression
+    this.#limits = limits
   }
 
-  blocks(): AsyncGenerator<Buffer> {
+  /** Ends early, as if it were damaged, where the file expands to more than anybody would keep in it. */
+  async *blocks(): AsyncGenerator<Buffer> {
+    const { expansionMax, expandedBytesFree } = this.#limits
+    const bytesMax = Math.max(expandedBytesFree, this.#input.bytes * expansionMax)
+    let bytes = 0
+    for await (const block of this.#allBlocks()) {
+      bytes += block.length
+      if (bytes > bytesMax) {
+        this.damage = expandsTooMuch(this.#input.bytes, expansionMax)
+        return
+      }
+      yield block
+    }
+  }
+
+  #allBlocks(): AsyncGenerator<Buffer> {
     if (this.#input.bytes === 0) return this.#nothing()
     if (this.#compression === 'gzip') {
       return this.#through(zlib.createGunzip({ chunkSize: CHUNK_BYTES }))

@@ -11,7 +11,7 @@ export interface Document {
    * the line that begins at that byte where lines were not counted.
    */
   readonly id: string
-  /** From its field, from the option, or the name of the input file without its extensions. */
+  /** From its field, from the option, or of its shard: the input it was found under. */
   readonly source: string
   readonly text: string
   readonly language?: string
@@ -49,7 +49,8 @@ export interface Reject {
   readonly path?: string
 }
 
-export type InputFormat = 'jsonl' | 'parquet' | 'csv' | 'tsv' | 'lines' | 'files'
+/** `json`: an array of documents, or documents one after another; `files`: one document per file. */
+export type InputFormat = 'jsonl' | 'json' | 'parquet' | 'csv' | 'tsv' | 'lines' | 'files'
 export type Compression = 'none' | 'gzip' | 'zstd'
 
 /** A file as it was when it was listed. */
@@ -79,6 +80,10 @@ export interface Shard extends InputFile {
   readonly firstLine?: number
   /** The files of a `files` shard; the rest of `InputFile` is then of the first. */
   readonly files?: readonly InputFile[]
+  /** Source of documents that name none. Without it, the name of their file. */
+  readonly source?: string
+  /** The files of a `files` shard are JSON: each is one document with fields. */
+  readonly isJson?: true
 }
 
 export function isReject(item: Document | Reject): item is Reject {

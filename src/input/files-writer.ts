@@ -2,10 +2,11 @@
 
 import { join } from 'node:path'
 
-import { type Cuts, type CutSpans, cutText, NO_CUTS } from './cut-text.ts'
+import { cutJson, type Cuts, type CutSpans, cutText, NO_CUTS } from './cut-text.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { Compression, InputFile, Shard } from './document.ts'
 import { KeptPositions } from './kept-positions.ts'
+import { type Field, fieldNamed } from './make-document.ts'
 import { OpenInput } from './open-input.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
@@ -21,10 +22,12 @@ export class FilesWriter implements KeptWriter {
   readonly note = undefined
   readonly #shard: Shard
   readonly #bytesMax: number
+  readonly #text: Field
 
   constructor(shard: Shard, options: WritingOptions) {
     this.path = options.directory
     this.#bytesMax = options.lineBytesMax
+    this.#text = fieldNamed(options.fields.text)
     this.#shard = shard
   }
 
@@ -53,13 +56,14 @@ export class FilesWriter implements KeptWriter {
 
   async abort(): Promise<void> {}
 
-  async #cut(file: InputFile, { compression }: Shard, spans: CutSpans): Promise<number> {
+  async #cut(file: InputFile, shard: Shard, spans: CutSpans): Promise<number> {
+    const { compression, isJson } = shard
     const path = join(this.path, file.path)
     await requireOther(file.file, path)
     requireCompressor(file, compression)
     const bytes = await wholeFile(file, compression, this.#bytesMax)
     const text = withoutMark(bytes)
-    const left = cutText(text, spans)
+    const left = isJson ? cutJson(text, this.#text, spans) : cutText(text, spans)
     const output = await openOutput(path, compression, file.file)
     try {
       await output.write(bytes.subarray(0, bytes.length - text.length))

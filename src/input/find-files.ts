@@ -5,7 +5,7 @@
  * directories, so that no loop can be entered. Hidden names are skipped. What is skipped is reported.
  */
 
-import type { Dirent, Stats } from 'node:fs'
+import { type Dirent, existsSync, type Stats } from 'node:fs'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
@@ -47,6 +47,8 @@ interface Search extends Found {
   readonly followSymlinks: boolean
 }
 
+/** Why a name was passed over that begins with a dot. */
+export const HIDDEN = 'hidden'
 /** Why a link was passed over that leads to a file outside. */
 export const LEADS_OUTSIDE = 'a link that leads outside the input'
 
@@ -94,13 +96,23 @@ function requireFewStars(pattern: string): void {
   )
 }
 
-/** The directories before the first part that is a pattern. */
 function staticBase(pattern: string): string {
+  return resolve(fixedPart(pattern) || (pattern.startsWith('/') ? '/' : '.'))
+}
+
+/** The directories before the first part that is a pattern. */
+function fixedPart(pattern: string): string {
   const parts = pattern.split('/')
   const first = parts.findIndex((part) => isDynamicPattern(part))
-  return resolve(
-    parts.slice(0, Math.max(0, first)).join('/') || (pattern.startsWith('/') ? '/' : '.'),
-  )
+  return parts.slice(0, Math.max(0, first)).join('/')
+}
+
+/** What an input is called that was typed so: `books` for `books`, `./books/` and `books/*.jsonl`. */
+export function sourceOfInput(typed: string): string {
+  if (typed === '-') return 'stdin'
+  const isGlob = isDynamicPattern(typed) && !existsSync(typed)
+  const path = (isGlob && fixedPart(typed)) || typed
+  return path.replace(/^(?:\.\/+)+(?=.)/, '').replace(/(?<=.)\/+$/, '')
 }
 
 async function walk(root: string, found: Search): Promise<void> {
@@ -108,17 +120,18 @@ async function walk(root: string, found: Search): Promise<void> {
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
     for (const entry of await entriesOf(directory)) {
       const path = join(directory, entry.name)
-      if (entry.name.startsWith('.')) found.skipped.push({ file: path, why: 'hidden' })
+      if (entry.name.startsWith('.')) found.skipped.push({ file: path, why: HIDDEN })
       else if (entry.isDirectory()) pending.push(path)
-      else await addEntry(path, root, found)
+      else await addEntry(path, root, entry.isSymbolicLink(), found)
     }
   }
 }
 
-async function addEntry(path: string, root: string, found: Search): Promise<void> {
+async function addEntry(path: string, root: string, isLink: boolean, found: Search): Promise<void> {
   const stats = await statOf(path)
   if (!stats) found.skipped.push({ file: path, why: 'a link to nothing' })
   else if (stats.isDirectory()) found.skipped.push({ file: path, why: 'a link to a directory' })
+  else if (!isLink) addFile(path, stats, false, found)
   else await addInside(path, stats, root, found)
 }
 

@@ -13,8 +13,8 @@ export {
 export { CsvParser } from './csv-parser.ts'
 export type { Compression, Document, InputFile, InputFormat, Reject, Shard } from './document.ts'
 export { isReject } from './document.ts'
-export { LEADS_OUTSIDE } from './find-files.ts'
-export { type Listing, listShards } from './list-shards.ts'
+export { HIDDEN, LEADS_OUTSIDE, type Skipped, sourceOfInput } from './find-files.ts'
+export { type Listing, listShards, type NamedInput, UNKNOWN_EXTENSION } from './list-shards.ts'
 export { type KeptWriter, openWriter, outputName } from './open-writer.ts'
 export { canCompress, requireOther } from './output-file.ts'
 export {
@@ -25,5 +25,7 @@ export {
   type WritingInput,
 } from './options.ts'
 export { wholeShard } from './ranges.ts'
+export { plainBlocks } from './plain-blocks.ts'
+export { sourcesIn } from './make-document.ts'
 export { readLendingTexts, readShard } from './read-shard.ts'
 export { utf8Of } from './document.ts'

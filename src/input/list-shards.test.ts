@@ -7,10 +7,10 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 
 import { directoryWith, itemsOf, readAll } from '../../test/input-kit.ts'
-import { listShards } from './index.ts'
+import { listShards, sourceOfInput } from './index.ts'
 
 describe('listing', () => {
-  it('finds files, directories and globs, in byte order of their paths, each once', async () => {
+  it('finds files, directories and globs, in byte order of their paths within each, each once', async () => {
     const directory = directoryWith({
       'b/x.jsonl': '',
       'b.jsonl': '',
@@ -22,6 +22,16 @@ describe('listing', () => {
     const patterns = [`${directory}/**/*.jsonl`, directory, `${directory}/b/x.jsonl`]
     const { shards } = await listShards(patterns)
     expect(shards.map(({ path }) => path)).toEqual([
+      'b.jsonl',
+      'b/x.jsonl',
+      'B/y.ndjson',
+      'a/deep/er/q.txt',
+      'a/z.tsv',
+      'é.csv',
+    ])
+    expect(shards.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
+    const byFile = await listShards(patterns.toReversed(), { sources: 'files' })
+    expect(byFile.shards.map(({ path }) => path)).toEqual([
       'B/y.ndjson',
       'a/deep/er/q.txt',
       'a/z.tsv',
@@ -29,8 +39,56 @@ describe('listing', () => {
       'b/x.jsonl',
       'é.csv',
     ])
-    expect(shards.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
+    expect(byFile.shards.every(({ source }) => source === undefined)).toBe(true)
   })
+
+  it('takes inputs in the order given, and a file that two of them name for the first', async () => {
+    const directory = directoryWith({
+      'wiki/a.jsonl': '{"text":"w"}',
+      'books/b.jsonl': '{"text":"b"}',
+      'books/a.txt': 'a',
+      'new/a.txt': 'n',
+    })
+    const before = process.cwd()
+    process.chdir(directory)
+    try {
+      const { shards } = await listShards(
+        ['wiki', './books/', 'new/*.txt', '-', 'books/b.jsonl', { path: 'wiki', source: 'again' }],
+        {},
+        Readable.from(['{"text":"s"}']),
+      )
+      expect(shards.map(({ path, source }) => `${source}: ${path}`)).toEqual([
+        'wiki: wiki/a.jsonl',
+        'books: books/a.txt',
+        'books: books/b.jsonl',
+        'new: new/a.txt',
+        'stdin: stdin.jsonl',
+      ])
+      const items = await Promise.all(shards.map((shard) => itemsOf(shard)))
+      expect(items.flat().map((item) => 'source' in item && item.source)).toEqual([
+        'wiki',
+        'books',
+        'books',
+        'new',
+        'stdin',
+      ])
+    } finally {
+      process.chdir(before)
+    }
+  })
+
+  it.each([
+    ['books', 'books'],
+    ['./books//', 'books'],
+    ['/data/books/', '/data/books'],
+    ['books/**/*.jsonl', 'books'],
+    ['*.jsonl', '*.jsonl'],
+    ['.', '.'],
+    ['./', '.'],
+    ['/', '/'],
+    ['../books', '../books'],
+    ['-', 'stdin'],
+  ])('calls the source of %s %s', (typed, source) => expect(sourceOfInput(typed)).toBe(source))
 
   it('names files below what all inputs have in common, or below the root that is given', async () => {
     const directory = directoryWith({ 'a/x.jsonl': '', 'b/x.jsonl': '', 'b/c/y.jsonl': '' })

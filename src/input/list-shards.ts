@@ -1,8 +1,9 @@
 /**
  * Names all input, cut into shards: the same inputs give the same shards in the same order.
  *
- * The order is the byte order of paths. A file that several patterns name is listed once. Names are below the
- * root: the nearest directory that all inputs have in common, unless the caller says another.
+ * The order is that of the inputs, and below each the byte order of paths. A file that several inputs name is listed
+ * once, under the first. Names are below the root: the nearest directory that all inputs have in common, unless the
+ * caller says another.
  */
 
 import { createHash } from 'node:crypto'
@@ -14,11 +15,23 @@ import type { Readable } from 'node:stream'
 import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
 import type { Compression, InputFile, InputFormat, Shard } from './document.ts'
-import { findFiles, type FoundFile, type Skipped } from './find-files.ts'
+import { findFiles, type Found, type FoundFile, type Skipped, sourceOfInput } from './find-files.ts'
 import { type FileKind, kindOfFile } from './formats.ts'
+import { jsonKindOf } from './json-kind.ts'
 import { listingOptions, type ListingInput, type ListingOptions } from './options.ts'
 import { spool, type Spooled } from './spool.ts'
 import { rangesOf, wholeFile } from './ranges.ts'
+
+/** An input under a name of its own. */
+export interface NamedInput {
+  /** A file, a directory, a glob, or `-` for stdin. */
+  readonly path: string
+  /** Source of the documents that name none. */
+  readonly source: string
+}
+
+/** Why a file was passed over that a format would make readable. */
+export const UNKNOWN_EXTENSION = 'its extension is that of no known format'
 
 export interface Listing {
   readonly shards: readonly Shard[]
@@ -31,54 +44,75 @@ export interface Listing {
 }
 
 /** An input with its name and its kind. */
-interface Named extends InputFile, FileKind {}
+interface Named extends InputFile, FileKind {
+  readonly source?: string
+}
 type Draft = Omit<Shard, 'index'>
 
 /** `isDone` returns whether nobody is going to read a file: such files are one shard each, whatever their size. */
 export async function listShards(
-  patterns: readonly string[],
+  inputs: readonly (string | NamedInput)[],
   options: ListingInput = {},
   stdin: Readable = process.stdin,
   isDone: (file: InputFile) => boolean = () => false,
   signal?: AbortSignal,
 ): Promise<Listing> {
   const read = readOptions(listingOptions, options, 'listing')
-  if (patterns.length === 0) {
+  if (inputs.length === 0) {
     throw new PrestigeError(
       'INVALID_OPTIONS',
       'No inputs. Name files, directories or globs, or - for stdin.',
     )
   }
-  const paths = patterns.filter((pattern) => pattern !== '-')
-  const found = await findFiles(paths, read.followSymlinks)
-  const spooled = patterns.includes('-') ? await spool(stdin, signal) : undefined
+  const found = await findAll(inputs, read.followSymlinks)
+  const spooled = found.some(({ isStdin }) => isStdin) ? await spool(stdin, signal) : undefined
   try {
-    const { named, skipped } = nameAll(found.files, rootOf(found.bases, read.root), read)
-    if (spooled) named.push(await nameSpooled(spooled, read))
-    requireInput(named, patterns, [...found.skipped, ...skipped])
-    named.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)))
+    const { named, skipped } = await nameAll(found, read, spooled, isDone)
+    requireInput(named, inputs, skipped)
     const shards: Shard[] = []
     for await (const draft of cut(named, read, isDone))
       shards.push({ index: shards.length, ...draft })
-    const all = [...found.skipped, ...skipped]
-    return { shards, skipped: all, digest: digestOf(named), close: async () => spooled?.close() }
+    return { shards, skipped, digest: digestOf(named), close: async () => spooled?.close() }
   } catch (error) {
     await spooled?.close()
     throw error
   }
 }
 
+/** An input, and what was found under it. */
+interface FoundInput extends Found {
+  readonly source: string
+  readonly isStdin: boolean
+}
+
+async function findAll(
+  inputs: readonly (string | NamedInput)[],
+  followSymlinks: boolean,
+): Promise<FoundInput[]> {
+  const found: FoundInput[] = []
+  for (const input of inputs) {
+    const path = typeof input === 'string' ? input : input.path
+    const isStdin = path === '-'
+    if (isStdin && found.some((other) => other.isStdin)) continue
+    const source = typeof input === 'string' ? sourceOfInput(input) : input.source
+    const files = await findFiles(isStdin ? [] : [path], followSymlinks)
+    found.push({ ...files, source, isStdin })
+  }
+  return found
+}
+
 function requireInput(
   named: readonly Named[],
-  patterns: readonly string[],
-  skipped: Skipped[],
+  inputs: readonly (string | NamedInput)[],
+  skipped: readonly Skipped[],
 ): void {
   if (named.length > 0) return
   const [first] = skipped
   const example = first
     ? ` ${skipped.length} were passed over, such as ${first.file}: ${first.why}.`
     : ''
-  const message = `There is no input in ${patterns.join(', ')}.${example} A format can be given for all files.`
+  const paths = inputs.map((input) => (typeof input === 'string' ? input : input.path))
+  const message = `There is no input in ${paths.join(', ')}.${example} A format can be given for all files.`
   throw new PrestigeError('FILE_NOT_FOUND', message)
 }
 
@@ -94,22 +128,73 @@ function rootOf(bases: readonly string[], asked: string | undefined): string {
   return parts.join(sep) || sep
 }
 
-function nameAll(
-  files: readonly FoundFile[],
-  root: string,
+/** Inputs in the order given, and what is below each in the byte order of paths. */
+async function nameAll(
+  found: readonly FoundInput[],
   options: ListingOptions,
-): { named: Named[]; skipped: Skipped[] } {
-  const named = new Map<string, Named>()
-  const skipped: Skipped[] = []
-  for (const { file, bytes, modifiedMs, isNamed } of files) {
-    const path = relative(root, resolve(file)).split(sep).join('/')
-    const kind = kindOfFile(path, options.format)
-    if (path.startsWith('../')) throw outsideRoot(file, root)
-    if (kind) named.set(path, { file, path, fileBytes: bytes, modifiedMs, ...kind })
-    else if (isNamed) throw unknownKind(file)
-    else skipped.push({ file, why: 'its extension is that of no known format' })
+  spooled: Spooled | undefined,
+  isDone: (file: InputFile) => boolean,
+): Promise<{ named: Named[]; skipped: Skipped[] }> {
+  const bases = found.flatMap((one) => one.bases)
+  const naming = new Naming(rootOf(bases, options.root), options, isDone)
+  const isByArgument = options.sources === 'arguments'
+  let named: Named[] = []
+  for (const { files, source, isStdin, skipped } of found) {
+    naming.skip(skipped)
+    const own =
+      isStdin && spooled ? [await nameSpooled(spooled, options)] : await naming.name(files)
+    for (const one of own.toSorted(byPath)) named.push(isByArgument ? { ...one, source } : one)
   }
-  return { named: [...named.values()], skipped }
+  if (!isByArgument) named = named.toSorted(byPath)
+  return { named, skipped: [...naming.skipped.values()] }
+}
+
+function byPath(one: InputFile, other: InputFile): number {
+  return Buffer.compare(Buffer.from(one.path), Buffer.from(other.path))
+}
+
+/** Names files below the root. A file that several inputs name belongs to the first. */
+class Naming {
+  readonly skipped = new Map<string, Skipped>()
+  readonly #named = new Set<string>()
+  readonly #root: string
+  readonly #format: ListingOptions['format']
+  readonly #isDone: (file: InputFile) => boolean
+
+  constructor(root: string, { format }: ListingOptions, isDone: (file: InputFile) => boolean) {
+    this.#root = root
+    this.#format = format
+    this.#isDone = isDone
+  }
+
+  skip(skipped: readonly Skipped[]): void {
+    for (const one of skipped) this.skipped.set(resolve(one.file), one)
+  }
+
+  async name(files: readonly FoundFile[]): Promise<Named[]> {
+    const named: Named[] = []
+    for (const found of files) {
+      const path = relative(this.#root, resolve(found.file)).split(sep).join('/')
+      if (path.startsWith('../')) throw outsideRoot(found.file, this.#root)
+      if (this.#named.has(path)) continue
+      const kind = await this.#kindOf(found, path)
+      if (!kind) continue
+      this.#named.add(path)
+      const { file, bytes, modifiedMs } = found
+      named.push({ file, path, fileBytes: bytes, modifiedMs, ...kind })
+    }
+    return named
+  }
+
+  async #kindOf(found: FoundFile, path: string): Promise<FileKind | undefined> {
+    const { file, bytes, modifiedMs, isNamed } = found
+    const kind = kindOfFile(path, this.#format)
+    if (!kind && isNamed) throw unknownKind(file)
+    if (!kind) this.skip([{ file, why: UNKNOWN_EXTENSION }])
+    if (kind?.format !== 'json') return kind
+    const input = { file, path, fileBytes: bytes, modifiedMs }
+    return this.#isDone(input) ? kind : jsonKindOf(input, kind.compression)
+  }
 }
 
 function outsideRoot(file: string, root: string): PrestigeError {
@@ -120,12 +205,13 @@ function outsideRoot(file: string, root: string): PrestigeError {
 }
 
 function unknownKind(file: string): PrestigeError {
-  const message = `The format of ${file} is not known from its extension. Give --format jsonl, csv, tsv, parquet, lines or files.`
+  const message = `The format of ${file} is not known from its extension. Give --format jsonl, json, csv, tsv, parquet, lines or files.`
   return new PrestigeError('INVALID_OPTIONS', message)
 }
 
 const EXTENSION_OF: Readonly<Record<InputFormat, string>> = {
   jsonl: 'jsonl',
+  json: 'json',
   parquet: 'parquet',
   csv: 'csv',
   tsv: 'tsv',
@@ -136,14 +222,17 @@ const ENDING_OF: Readonly<Record<Compression, string>> = { none: '', gzip: '.gz'
 
 async function nameSpooled({ file }: Spooled, options: ListingOptions): Promise<Named> {
   const { size, mtimeMs } = await stat(file)
-  const format = options.format === 'auto' ? 'jsonl' : options.format
-  const compression = format === 'parquet' ? 'none' : compressionOf(file)
+  const asked = options.format === 'auto' ? 'json' : options.format
+  const compression = asked === 'parquet' ? 'none' : compressionIn(file)
+  const input = { file, path: 'stdin', fileBytes: size, modifiedMs: mtimeMs }
+  const { format } =
+    asked === 'json' ? await jsonKindOf(input, compression, true) : { format: asked }
   const path = `stdin.${EXTENSION_OF[format]}${ENDING_OF[compression]}`
-  return { file, path, fileBytes: size, modifiedMs: mtimeMs, format, compression }
+  return { ...input, path, format, compression }
 }
 
 /** Stdin has no extension, so its first bytes determine the format. */
-function compressionOf(file: string): Compression {
+function compressionIn(file: string): Compression {
   const first = Buffer.alloc(4)
   const fd = openSync(file, 'r')
   try {
@@ -169,7 +258,9 @@ async function* cut(
       group.length < options.shardFiles &&
       groupBytes + one.fileBytes <= options.shardBytes &&
       one.format === 'files' &&
-      one.compression === first?.compression
+      one.compression === first?.compression &&
+      one.source === first.source &&
+      one.isJson === first.isJson
     if (first && !fits) {
       yield groupShard(first, group, groupBytes)
       group = []

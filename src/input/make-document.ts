@@ -64,7 +64,7 @@ export class DocumentMaker {
     this.#shard = shard
     const elsewhere = [this.id, ...this.extras.values()]
     this.#isTextElsewhere = elsewhere.some(({ parts }) => parts[0] === this.text.name)
-    this.#source = shortened(options.source ?? sourceOf(shard.path), NAME_BYTES_MAX)
+    this.#source = sourceIn(shard, shard.path, options.source)
   }
 
   /** Of a JSON value or a row: an object with fields, or the text itself. Throws `Unfit`. */
@@ -175,8 +175,18 @@ export function shortened(text: string, bytesMax: number): string {
   return `${begins.toString('utf8').replace(/\uFFFD+$/, '')}~${hash}`
 }
 
+/** Sources of the documents of a shard that name none; `given`: by an option. */
+export function sourcesIn(shard: Shard, given: string | undefined): string[] {
+  const files = shard.files ?? [shard]
+  return [...new Set(files.map(({ path }) => sourceIn(shard, path, given)))]
+}
+
+function sourceIn(shard: Shard, path: string, given: string | undefined): string {
+  return shortened(given ?? shard.source ?? sourceOf(path), NAME_BYTES_MAX)
+}
+
 /** `data/web/part-1.jsonl.gz` → `part-1`. */
-export function sourceOf(path: string): string {
+function sourceOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const dot = name.indexOf('.', 1)
   return dot < 0 ? name : name.slice(0, dot)

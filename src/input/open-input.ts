@@ -5,7 +5,7 @@
  * else to do. What is given out is good until the next block is asked for.
  */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 import type { InputFile } from './document.ts'
 import { inputChanged, inputFailure } from './failure.ts'
@@ -21,7 +21,8 @@ export class OpenInput {
   constructor(file: InputFile) {
     this.#file = file
     try {
-      this.#fd = openSync(file.file, 'r')
+      // A pipe that has taken the place of the file is not waited for: it is then found to have changed.
+      this.#fd = openSync(file.file, constants.O_RDONLY | constants.O_NONBLOCK)
     } catch (error) {
       throw inputFailure(file.file, error)
     }

@@ -19,6 +19,7 @@ import { linesCopier } from './lines-writer.ts'
 import { writingOptions, type WritingInput, type WritingOptions } from './options.ts'
 import { canCompress, openOutput, requireOther } from './output-file.ts'
 import { recordsCopier } from './records-writer.ts'
+import { valuesCopier } from './values-writer.ts'
 
 export interface Written {
   readonly documents: number
@@ -78,9 +79,12 @@ async function openFormat(
     const { RowsWriter } = await import('./parquet-writer.ts')
     return RowsWriter.open(shard, output, options)
   }
-  const isCsv = shard.format === 'csv' || shard.format === 'tsv'
-  const copy = isCsv ? recordsCopier(options) : linesCopier(options)
-  return new CopyWriter(shard, output, note, copy)
+  return new CopyWriter(shard, output, note, copierOf(shard, options))
+}
+
+function copierOf({ format }: Shard, options: WritingOptions): CopyKept {
+  if (format === 'json') return valuesCopier(options)
+  return format === 'csv' || format === 'tsv' ? recordsCopier(options) : linesCopier(options)
 }
 
 /** Copies the kept documents of one shard of a file to its output. */

@@ -21,7 +21,19 @@ const text = (help: string): v.GenericSchema<string> =>
   v.pipe(v.string('must be a string'), v.minLength(1, 'must not be empty'), v.description(help))
 
 /** What can be asked for; `auto` goes by the extension of each file. */
-export const inputFormats = ['auto', 'jsonl', 'parquet', 'csv', 'tsv', 'lines', 'files'] as const
+export const inputFormats = [
+  'auto',
+  'jsonl',
+  'json',
+  'parquet',
+  'csv',
+  'tsv',
+  'lines',
+  'files',
+] as const
+
+/** Where the source of a document comes from that names none. */
+export const sourceRules = ['arguments', 'files'] as const
 
 /** How inputs are found, and split into shards. */
 export interface ListingInput {
@@ -31,6 +43,12 @@ export interface ListingInput {
   readonly root?: string | undefined
   /** Follow symbolic links to files outside the directory they are found in. Default: `false`. */
   readonly followSymlinks?: boolean | undefined
+  /**
+   * `arguments`: the source of a document is the input it was found under, and inputs are read in the order given.
+   * `files`: it is the name of its file without extensions, and files are read in the order of their paths. Default:
+   * `arguments`.
+   */
+  readonly sources?: (typeof sourceRules)[number] | undefined
   /** Large files of lines are split into ranges of about this many bytes. Default: 16 MiB. */
   readonly shardBytes?: number | undefined
   /** Files in one shard of small files, at most. Default: 1024. */
@@ -61,12 +79,16 @@ export interface FieldOptions {
 export interface ReadingInput {
   /** Names of the fields of a record. */
   readonly fields?: FieldOptions | undefined
-  /** The source of documents that name none. Default: the name of their file. */
+  /** The source of documents that name none. Default: the input they were found under. */
   readonly source?: string | undefined
   /** Positions to pass over. Default: 0. */
   readonly resume?: number | undefined
   /** Longer lines, rows and files, in bytes, are rejected, and never held in memory. Default: 64 MiB. */
   readonly lineBytesMax?: number | undefined
+  /** A compressed file is not read further once it has expanded to this many times its size. Default: 200. */
+  readonly expansionMax?: number | undefined
+  /** So many bytes may come of any compressed file, however small it is. Default: 512 MiB. */
+  readonly expandedBytesFree?: number | undefined
   /** Documents and rejects in one batch, at most. Default: 512. */
   readonly batchDocuments?: number | undefined
   /** Bytes in one batch, about. Default: 4 MiB. */
@@ -79,7 +101,7 @@ export const listingOptions = v.strictObject({
   format: v.optional(
     oneOf(
       inputFormats,
-      'Format of the files. auto: by extension. lines: one document per line. files: one per file.',
+      'Format of the files. auto: by extension. json: an array, lines, or one document. lines: one document per line. files: one per file.',
     ),
     'auto',
   ),
@@ -87,6 +109,13 @@ export const listingOptions = v.strictObject({
     text('Directory that ids and outputs are relative to. Default: the nearest common directory.'),
   ),
   followSymlinks: v.optional(flag('Follow symbolic links that lead out of the inputs.'), false),
+  sources: v.optional(
+    oneOf(
+      sourceRules,
+      'Source of documents that have none: the input they were found under (arguments), or the name of their file (files; files are then read in the order of their paths).',
+    ),
+    'arguments',
+  ),
   shardBytes: v.optional(
     whole(1, 2 ** 40, 'Files of lines are split into ranges of about this many bytes.'),
     16 * MEBIBYTE,
@@ -115,7 +144,9 @@ const fields = v.strictObject({
 
 export const readingOptions = v.strictObject({
   fields: v.optional(fields, {}),
-  source: v.optional(text('Source of documents that have none. Default: the name of their file.')),
+  source: v.optional(
+    text('Source of documents that have none. Default: the input they were found under.'),
+  ),
   resume: v.optional(whole(0, Number.MAX_SAFE_INTEGER, 'Positions to pass over.'), 0),
   lineBytesMax: v.optional(
     whole(
@@ -124,6 +155,18 @@ export const readingOptions = v.strictObject({
       'Longer lines, rows and files are rejected without being read into memory.',
     ),
     64 * MEBIBYTE,
+  ),
+  expansionMax: v.optional(
+    whole(
+      1,
+      1_000_000,
+      'A compressed file is not read further once it has expanded to this many times its size and to 512 MiB.',
+    ),
+    200,
+  ),
+  expandedBytesFree: v.optional(
+    whole(0, 2 ** 40, 'So many bytes may come of any compressed file, however small it is.'),
+    512 * MEBIBYTE,
   ),
   batchDocuments: v.optional(
     whole(1, 1_000_000, 'Documents and rejects in one batch, at most.'),

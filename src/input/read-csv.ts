@@ -13,7 +13,7 @@ import { type RecordScanner, ShardRecords } from './shard-records.ts'
 type Items = readonly (Document | Reject)[]
 
 export async function* readCsv(shard: Shard, options: ReadingOptions): AsyncGenerator<Items> {
-  const records = new ShardRecords(shard, options)
+  const records = new ShardRecords(shard, options, options)
   const rows = new Rows(new DocumentMaker(shard, options), options.resume)
   const batch = new Batch(options)
   let last: RecordScanner | undefined

@@ -4,9 +4,11 @@ import { Batch } from './batch.ts'
 import { Decompressed } from './decompress.ts'
 import type { Document, InputFile, Reject, Shard } from './document.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { JsonStrings } from './json-string.ts'
 import { DocumentMaker, ID_BYTES_MAX, shortened } from './make-document.ts'
 import { OpenInput } from './open-input.ts'
 import type { ReadingOptions } from './options.ts'
+import { ofJson } from './read-lines.ts'
 import { requireNoNul, requireUtf8, tooLong, truncated, Unfit } from './unfit.ts'
 import { withoutMark } from './shard-lines.ts'
 
@@ -14,9 +16,10 @@ type Items = readonly (Document | Reject)[]
 
 export async function* readFiles(shard: Shard, options: ReadingOptions): AsyncGenerator<Items> {
   const batch = new Batch(options)
+  const strings = new JsonStrings(false)
   for (const [position, file] of (shard.files ?? []).entries()) {
     if (position < options.resume) continue
-    const item = await readFile(shard, file, position, options)
+    const item = await readFile(shard, file, position, options, strings)
     const bytes = 'text' in item ? item.text.length : 0
     if (batch.add(item, bytes)) yield batch.take()
   }
@@ -28,6 +31,7 @@ async function readFile(
   file: InputFile,
   position: number,
   options: ReadingOptions,
+  strings: JsonStrings,
 ): Promise<Document | Reject> {
   const maker = new DocumentMaker({ ...shard, path: file.path }, options)
   const place = { position, line: 1, offset: 0 }
@@ -35,6 +39,7 @@ async function readFile(
   try {
     bytes = await wholeFile(file, shard.compression, options.lineBytesMax)
     requireUtf8(bytes)
+    if (shard.isJson) return ofJson(maker, withoutMark(bytes), place, strings)
     requireNoNul(bytes)
     const text = withoutMark(bytes).toString('utf8')
     return { ...maker.ofText(text, place), id: shortened(file.path, ID_BYTES_MAX) }

@@ -20,7 +20,7 @@ export async function* readLines(
 ): AsyncGenerator<Items> {
   const maker = new DocumentMaker(shard, options)
   const strings = shard.format === 'jsonl' ? new JsonStrings(isLending) : undefined
-  const lines = new ShardLines(shard, options.lineBytesMax)
+  const lines = new ShardLines(shard, options.lineBytesMax, options)
   const batch = new Batch(options)
   let position = 0
   let lineCount = 0
@@ -33,7 +33,7 @@ export async function* readLines(
       const at = position++
       if (at < options.resume) continue
       const place = placeOf(shard, scanner, at)
-      if (batch.add(readLine(maker, scanner, bytes, place, strings), bytes.length)) {
+      if (batch.add(readPiece(maker, scanner, bytes, place, strings), bytes.length)) {
         yield batch.take()
         if (isLending) strings?.takeBack()
       }
@@ -51,9 +51,13 @@ function placeOf(shard: Shard, scanner: LineScanner, position: number): Place {
   return { position, line: (shard.firstLine ?? 1) + scanner.number, offset: scanner.offset }
 }
 
-function readLine(
+/** A line or a JSON value, as its scanner found it. */
+type Piece = Pick<LineScanner, 'isTooLong' | 'length' | 'bytesMax' | 'beginning'>
+
+/** `strings`: of JSON; without them it is plain text. */
+export function readPiece(
   maker: DocumentMaker,
-  scanner: LineScanner,
+  scanner: Piece,
   bytes: Buffer,
   place: Place,
   strings: JsonStrings | undefined,
@@ -68,7 +72,13 @@ function readLine(
   }
 }
 
-function ofJson(maker: DocumentMaker, bytes: Buffer, place: Place, strings: JsonStrings): Document {
+/** Throws `Unfit`. */
+export function ofJson(
+  maker: DocumentMaker,
+  bytes: Buffer,
+  place: Place,
+  strings: JsonStrings,
+): Document {
   if (bytes.length >= APART_BYTES_MIN) {
     const document = ofJsonApart(maker, bytes, place, strings)
     if (document) return document

@@ -5,6 +5,7 @@ import type { Document, InputFormat, Reject, Shard } from './document.ts'
 import { readingOptions, type ReadingInput, type ReadingOptions } from './options.ts'
 import { readCsv } from './read-csv.ts'
 import { readFiles } from './read-files.ts'
+import { readJson } from './read-json.ts'
 import { readLines } from './read-lines.ts'
 
 export function readShard(
@@ -32,6 +33,7 @@ type Reader = (
 
 const readerOf: Readonly<Record<InputFormat, Reader>> = {
   jsonl: readLines,
+  json: readJson,
   lines: readLines,
   csv: readCsv,
   tsv: readCsv,

@@ -3,7 +3,8 @@
 import { cutRecord } from './cut-text.ts'
 import { notThere } from './kept-positions.ts'
 import type { CopyKept } from './open-writer.ts'
-import type { WritingOptions } from './options.ts'
+import { readingOptions, type WritingOptions } from './options.ts'
+import { readOptions } from '../platform/options.ts'
 import { delimiterOf, ShardRecords } from './shard-records.ts'
 
 const NEWLINE = Buffer.from('\n')
@@ -16,12 +17,17 @@ export function recordsCopier(options: WritingOptions): CopyKept {
     let column = -1
     const written = { documents: 0, bytes: 0 }
     let position = -1
-    for await (const scanner of new ShardRecords(shard, options).scan()) {
+    // Where only the header is wanted, it is not looked for in all that a file may expand to.
+    const limits = kept.isDone ? readOptions(readingOptions, {}, 'reading') : undefined
+    for await (const scanner of new ShardRecords(shard, options, limits).scan()) {
       while (scanner.next()) {
         const at = position++
         if (at < 0) column = scanner.parser.fields.indexOf(fields.text)
         if (at < 0 ? hasHeader : !kept.has(at)) continue
-        if (scanner.parser.problem?.reason === 'too-long') throw notThere(at, shard.path)
+        const isTooLong = scanner.parser.problem?.reason === 'too-long'
+        // Without a header, no record was read.
+        if (isTooLong && at < 0) return written
+        if (isTooLong) throw notThere(at, shard.path)
         const spans = cuts.get(at)
         const bytes = spans
           ? withReturn(

@@ -3,7 +3,7 @@
  */
 
 import type { InputFormat, Shard } from './document.ts'
-import { Decompressed } from './decompress.ts'
+import { Decompressed, type ExpansionLimits } from './decompress.ts'
 import { firstByteOf, LineScanner } from './line-scanner.ts'
 import { OpenInput } from './open-input.ts'
 import type { Damage } from './unfit.ts'
@@ -13,10 +13,13 @@ export class ShardLines {
   damage: Damage | undefined
   readonly #shard: Shard
   readonly #lineBytesMax: number
+  readonly #limits: ExpansionLimits | undefined
 
-  constructor(shard: Shard, lineBytesMax: number) {
+  /** `limits`: of what a compressed file may expand to. A writer stops by itself at the last kept document. */
+  constructor(shard: Shard, lineBytesMax: number, limits?: ExpansionLimits) {
     this.#shard = shard
     this.#lineBytesMax = lineBytesMax
+    this.#limits = limits
   }
 
   /** The scanner once a block: ask it for `next()` until there is none. */
@@ -38,7 +41,7 @@ export class ShardLines {
         }
         scanner.end()
       } else {
-        const decompressed = new Decompressed(input, compression)
+        const decompressed = new Decompressed(input, compression, this.#limits)
         for await (const block of decompressed.blocks()) {
           scanner.feed(block)
           yield scanner

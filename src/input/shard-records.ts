@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 
 import { CsvParser } from './csv-parser.ts'
+import type { ExpansionLimits } from './decompress.ts'
 import type { Shard } from './document.ts'
 import type { LineScanner } from './line-scanner.ts'
 import { type Damage, requireNoNul, requireUtf8, tooLong, Unfit } from './unfit.ts'
@@ -109,9 +110,13 @@ export class ShardRecords {
   readonly #lines: ShardLines
   readonly #scanner: RecordScanner
 
-  constructor(shard: Shard, options: { lineBytesMax: number; hasQuotes: boolean }) {
+  constructor(
+    shard: Shard,
+    options: { lineBytesMax: number; hasQuotes: boolean },
+    limits?: ExpansionLimits,
+  ) {
     const delimiter = delimiterOf(shard)
-    this.#lines = new ShardLines(shard, options.lineBytesMax)
+    this.#lines = new ShardLines(shard, options.lineBytesMax, limits)
     this.#scanner = new RecordScanner(delimiter, options.hasQuotes, options.lineBytesMax)
   }
 

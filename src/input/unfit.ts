@@ -21,9 +21,12 @@ export interface Damage {
   readonly why: string
   /** It is refused, and may be sound. */
   readonly isTooLarge?: boolean
+  /** It may be sound, and was not read to its end. */
+  readonly isBeyondLimit?: boolean
 }
 
-export function truncated({ why, isTooLarge }: Damage, heldBytes: number): Unfit {
+export function truncated({ why, isTooLarge, isBeyondLimit }: Damage, heldBytes: number): Unfit {
+  if (isBeyondLimit) return new Unfit('truncated', why)
   if (isTooLarge) return new Unfit('too-long', why)
   const lost = heldBytes > 0 ? `; ${heldBytes} bytes of an unfinished line were dropped` : ''
   const message = `the compressed file is damaged or ends too early (${why})${lost}`

@@ -12,8 +12,8 @@ export {
 } from './document-row.ts'
 export { countDocument, ID_BYTES, putDocument, removeDocument } from './documents.ts'
 export { type LedgerLine, lookLine } from './lines.ts'
-export type { LineCounts, LedgerRun, RunLine } from './listing.ts'
-export { NAME_BYTES_MAX, documentKey, runName } from './names.ts'
+export { countsOf, type LineCounts, type LedgerRun, type RunLine } from './listing.ts'
+export { NAME_BYTES_MAX, documentKey, runName, sourceName } from './names.ts'
 export { openLedger } from './open.ts'
 export type { LedgerOptions } from './options.ts'
 export {

@@ -19,6 +19,17 @@ describe('arguments', () => {
     ])
   })
 
+  it('may have the names of other tools', () => {
+    const found = read('dedupe', 'in', '--output', 'out', '-n', '--jaccard=0.9', '--num_perm', '64')
+    expect(found.operands).toEqual(['in'])
+    expect([found.text('out'), found.flag('plan')]).toEqual(['out', true])
+    expect([found.text('threshold'), found.text('slots')]).toEqual(['0.9', '64'])
+    expect([found.typedName('threshold'), found.typedName('keep')]).toEqual(['--jaccard', '--keep'])
+    expect(read('dedupe', 'in', '--dry-run').flag('plan')).toBe(true)
+    expect(read('dedupe', 'in', '-q', '-q').flag('quiet')).toBe(true)
+    expect(read('put', 'k', '--', '--num_perm').operands).toEqual(['k', '--num_perm'])
+  })
+
   it('may be a lone dash, which is no option', () => {
     expect(read('put', 'k', '-').operands).toEqual(['k', '-'])
     expect(read('tune', '--pairs', '-').text('pairs')).toBe('-')
@@ -63,6 +74,18 @@ describe('arguments', () => {
     [['dedupe', 'in', '-o', 'out', '--against', 's', '--lease', '9'], '--lease has no effect'],
     [['dedupe', 'in', '-o', 'out', '--plan', '--run', 'x'], '--run has no effect'],
     [['dedupe', 'in', '--plan', 'plan.jsonl', '-o', 'out'], 'Write --plan=plan.jsonl'],
+    [['dedupe', '--input', 'in', '-o', 'out'], 'Inputs are arguments: prestige dedupe INPUT...'],
+    [['dedupe', 'in', '--column', 'body', '-o', 'out'], '--text-field'],
+    [['dedupe', 'in', '--bands', '9', '-o', 'out'], 'near.bands'],
+    [
+      ['dedupe', 'in', '--jaccard', '0.9', '--threshold', '0.8'],
+      '--jaccard and --threshold are the same option: --jaccard 0.9, --threshold 0.8.',
+    ],
+    [['dedupe', 'in', '-o', 'a', '-o', 'b'], '-o is given twice: -o a, -o b. Give only one'],
+    [['dedupe', 'in', '--output=a', '-o', 'b'], '--output and -o are the same option'],
+    [['dedupe', 'in', '--plan=a', '-n'], '--plan and -n are the same option'],
+    [['get', 'k', '--store', 'a', '--store', 'b'], '--store is given twice'],
+    [['get', 'k', '--jaccard', '1'], 'get has no option --jaccard'],
     [['resolve', '--dedup', 'semantic'], 'resolve has no option --dedup'],
     [['resolve', '--similarity-min', '0.6'], '--threshold'],
     [['resolve', '--fidelity', 'own'], 'resolve has no option --fidelity'],

@@ -32,7 +32,7 @@ interface OptionToken {
 export function readInvocation(args: readonly string[], signal: AbortSignal): Invocation {
   refuseReplaced(args)
   const given = parseArgs({
-    args: [...args],
+    args: withHyphens(args),
     options: optionForms,
     allowPositionals: true,
     strict: false,
@@ -42,15 +42,47 @@ export function readInvocation(args: readonly string[], signal: AbortSignal): In
   const name = commandName(typed)
   const command: Command = commands[name]
   const values: Partial<Record<OptionName, string | true>> = {}
+  const names: Partial<Record<OptionName, string>> = {}
   for (const [at, token] of given.tokens.entries()) {
     if (token.kind !== 'option') continue
-    const option = optionName(token, name, command)
-    values[option] = optionValue(token, option)
-    if (values[option] === true) refuseDetachedValue(option, given.tokens[at + 1])
+    const called = optionName(token, name, command)
+    const option = command.aliases?.[called] ?? called
+    const value = optionValue(token, called)
+    refuseTwice(token.rawName, value, names[option], values[option])
+    values[option] = value
+    names[option] = token.rawName
+    if (value === true) refuseDetachedValue(called, given.tokens[at + 1])
   }
   checkOperands(name, command, operands)
   for (const condition of command.only ?? []) requireEffect(name, operands, values, condition)
-  return new Invocation(name, operands, values, signal)
+  return new Invocation(name, operands, values, signal, names)
+}
+
+/** `--num_perm` is `--num-perm`, as in tools whose options are names of variables. */
+function withHyphens(args: readonly string[]): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  return args.map((arg, at) => {
+    const name = at < end ? /^--([a-z]+(?:_[a-z]+)+)(?==|$)/.exec(arg)?.[1] : undefined
+    const meant = name?.replaceAll('_', '-')
+    return meant !== undefined && isOptionName(meant) ? arg.replace(name ?? '', meant) : arg
+  })
+}
+
+function refuseTwice(
+  typed: string,
+  value: string | true,
+  typedBefore: string | undefined,
+  before: string | true | undefined,
+): void {
+  if (before === undefined || (before === true && value === true)) return
+  const [one, other] = [shownOption(typedBefore ?? typed, before), shownOption(typed, value)]
+  const same = typedBefore === typed ? 'is given twice' : 'are the same option'
+  const which = typedBefore === typed ? typed : `${typedBefore} and ${typed}`
+  throw usageFailure(`${which} ${same}: ${one}, ${other}. Give only one; a list has commas.`)
+}
+
+function shownOption(name: string, value: string | true): string {
+  return value === true ? name : `${name} ${value}`
 }
 
 /**
@@ -76,9 +108,10 @@ function commandName(typed: string | undefined): CommandName {
 
 function optionName({ name, rawName }: OptionToken, of: CommandName, command: Command): OptionName {
   const { shared = [], options, instead } = command
-  const allowed = [...Object.keys(globalOptions), ...shared, ...Object.keys(options)]
+  const own = [...Object.keys(options), ...Object.keys(command.aliases ?? {})]
+  const allowed = [...Object.keys(globalOptions), ...shared, ...own]
   if (isOptionName(name) && allowed.includes(name)) return name
-  const better = isOptionName(name) ? instead?.[name] : undefined
+  const better = instead && Object.hasOwn(instead, name) ? instead[name] : undefined
   if (better !== undefined) throw usageFailure(`${of} has no option ${rawName}. ${better}`)
   const isShort = !rawName.startsWith('--')
   const meant = isShort ? undefined : nearest(name, allowed)
@@ -88,23 +121,27 @@ function optionName({ name, rawName }: OptionToken, of: CommandName, command: Co
   )
 }
 
-function optionValue({ value, inlineValue }: OptionToken, name: OptionName): string | true {
+function optionValue(
+  { value, inlineValue, rawName }: OptionToken,
+  name: OptionName,
+): string | true {
   const { type, value: placeholder = '', choices, isValueOptional }: OptionForm = optionForms[name]
   if (isValueOptional) return value ?? true
   if (type === 'boolean') {
-    if (value !== undefined) throw usageFailure(`--${name} takes no value.`)
+    if (value !== undefined) throw usageFailure(`${rawName} takes no value.`)
     return true
   }
-  if (value === undefined) throw usageFailure(`--${name} needs a value: --${name} ${placeholder}.`)
+  if (value === undefined)
+    throw usageFailure(`${rawName} needs a value: ${rawName} ${placeholder}.`)
   // A lone dash is not an option: it means stdin.
   if (inlineValue === false && value.startsWith('-') && value !== '-') {
     throw usageFailure(
-      `--${name} needs a value. If "${value}" is the value, write --${name}=${value}.`,
+      `${rawName} needs a value. If "${value}" is the value, write --${name}=${value}.`,
     )
   }
   if (choices && !choices.includes(value)) {
     const meant = didYouMean(nearest(value, choices))
-    throw usageFailure(`--${name} must be one of ${choices.join(', ')}, not "${value}".${meant}`)
+    throw usageFailure(`${rawName} must be one of ${choices.join(', ')}, not "${value}".${meant}`)
   }
   return value
 }

@@ -5,26 +5,50 @@ import { usageFailure } from './failure.ts'
 import { bytesOfNotation } from '../print/key-notation.ts'
 
 export type OptionValues = Readonly<Partial<Record<OptionName, string | true>>>
+export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
 
 export class Invocation {
   readonly command: CommandName
-  readonly operands: readonly string[]
   /** Aborted when the user wants to stop. */
   readonly signal: AbortSignal
   /** All was done before a signal could stop it, so its exit code counts. */
   isComplete = false
-  readonly #values: OptionValues
+  #operands: readonly string[]
+  #values: OptionValues
+  readonly #typed: TypedNames
 
+  /** `typed`: what options were called that have several names. */
   constructor(
     command: CommandName,
     operands: readonly string[],
     values: OptionValues,
     signal: AbortSignal,
+    typed: TypedNames = {},
   ) {
     this.command = command
-    this.operands = operands
+    this.#operands = operands
     this.signal = signal
     this.#values = values
+    this.#typed = typed
+  }
+
+  get operands(): readonly string[] {
+    return this.#operands
+  }
+
+  /** Takes from elsewhere, such as a config file, what was not typed. */
+  complete(operands: readonly string[], values: OptionValues): void {
+    if (this.#operands.length === 0) this.#operands = operands
+    this.#values = { ...values, ...this.#values }
+  }
+
+  /** `--threshold`, or what was typed in its place. */
+  typedName(name: OptionName): string {
+    return this.#typed[name] ?? `--${name}`
+  }
+
+  isTyped(name: OptionName): boolean {
+    return this.#typed[name] !== undefined
   }
 
   /** All that were given, in the order in which they were. */
@@ -62,7 +86,9 @@ export class Invocation {
     if (text === undefined) return undefined
     const number = Number(text)
     if (/^\d*\.?\d+$/.test(text) && number > 0 && number <= 1) return number
-    throw usageFailure(`--${name} ${text}: must be a number greater than 0 and at most 1.`)
+    throw usageFailure(
+      `${this.typedName(name)} ${text}: must be a number greater than 0 and at most 1.`,
+    )
   }
 
   wholeNumber(name: OptionName): number | undefined {
@@ -70,6 +96,6 @@ export class Invocation {
     if (text === undefined) return undefined
     const number = Number(text)
     if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number
-    throw usageFailure(`--${name} ${text}: must be a whole number.`)
+    throw usageFailure(`${this.typedName(name)} ${text}: must be a whole number.`)
   }
 }

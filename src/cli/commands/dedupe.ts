@@ -4,61 +4,90 @@
  * Pieces of input that are no documents are no failure: they are reported and counted. With --strict the first one is.
  */
 
-import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
+import { writeWhole } from '../../platform/atomic-file.ts'
 import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
-import { outputFormats } from '../../input/index.ts'
 import { inputBytes } from '../dedupe/dedupe-input.ts'
 import { emptyStateRemover, holdsNothing } from '../dedupe/empty-state.ts'
+import { completeCall } from '../dedupe/command-settings.ts'
 import {
   nothingText,
+  passedOverText,
   redoText,
   summaryText,
   undoCommand,
   wouldChangeText,
 } from '../dedupe/dedupe-report.ts'
 import {
+  type AgainstResult,
   isShown,
-  type JobConfig,
   recordPath,
   type Redo,
   REPORTS,
   showRecords,
 } from '../../dedupe/index.ts'
-import { isAnythingSaid, placesOf, saidOf, settingsOf } from '../dedupe/dedupe-settings.ts'
-import { EXIT_FAILED, fileFailure, kindOf, usageFailure } from '../call/failure.ts'
+import {
+  type CallSettings,
+  type JobPlaces,
+  placesOf,
+  saidOf,
+  settingsOf,
+} from '../dedupe/dedupe-settings.ts'
+import { Filter, requireFilterable, requireOneStream } from '../dedupe/filter.ts'
+import { type NamedInput, outputFormats } from '../../input/index.ts'
+import { EXIT_FAILED, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { isDirectory } from '../../platform/location.ts'
 import { stateWithin, unsaidDurability } from '../call/location.ts'
 import { isHelper, MoreWorkers } from '../dedupe/more-workers.ts'
 import { paint, print, printJson, tell } from '../print/output.ts'
 import { Progress } from '../print/progress.ts'
+import { requireInputs, requireMakeableAll, requireSharable } from '../dedupe/require-call.ts'
 import { reportOfRun, writePage } from '../dedupe/run-report.ts'
 import { versionOf } from '../call/version.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const settings = await settingsOf(invocation)
-  const { out, state } = placesOf(invocation)
-  for (const warning of settings.warnings)
-    tell(`${paint('yellow', harmless(warning), process.stderr)}\n`)
+  const inputs = completeCall(invocation, settings.command)
+  if (!invocation.flag('quiet')) {
+    for (const warning of settings.warnings)
+      tell(`${paint('yellow', harmless(warning), process.stderr)}\n`)
+  }
+  if (invocation.text('out') !== '-') return runInto(invocation, settings, inputs)
+  requireFilterable(invocation)
+  const filter = await Filter.open()
+  try {
+    return await runInto(invocation, settings, inputs, filter)
+  } finally {
+    await filter.close()
+  }
+}
+
+async function runInto(
+  invocation: Invocation,
+  settings: CallSettings,
+  inputs: readonly NamedInput[],
+  filter?: Filter,
+): Promise<number> {
+  const { out, state } = placesOf(invocation, filter)
   const against = invocation.text('against')
   if (against !== undefined && invocation.flag('plan')) {
     throw usageFailure('--plan and --against cannot be combined: --against changes no state.')
+  }
+  if (!filter && invocation.text('duplicates') !== undefined) {
+    throw usageFailure('--duplicates has no effect without -o -: DIR/duplicates.jsonl lists them.')
   }
   requireSharable(invocation)
   await requireMakeableAll(against === undefined ? [out, state] : [out])
   await requireInputs(invocation.operands)
   const progress = Progress.of(invocation, 'document')
-  const work = new Work(invocation, settings, progress, {
-    out,
-    state: against === undefined ? state : stateWithin(against),
-  })
+  const places = { out, state: against === undefined ? state : stateWithin(against) }
+  const work = new Work(invocation, settings, progress, { ...places, inputs, filter })
   try {
     return await work.do()
   } catch (error) {
@@ -78,61 +107,32 @@ function withState(error: unknown, state: string): unknown {
     : new PrestigeError(error.code, message, { cause: error })
 }
 
-/** Before a state is opened, which makes its directory. */
-async function requireMakeableAll(places: readonly string[]): Promise<void> {
-  for (const place of places.filter(isDirectory)) {
-    await requireMakeable(place).catch((error: unknown) => {
-      // All other errors are reported by whoever opens the state or writes the outputs.
-      if (kindOf(error)) throw error
-    })
-  }
-}
-
-function requireSharable(invocation: Invocation): void {
-  const workers = invocation.wholeNumber('workers') ?? 1
-  if (workers === 0) throw usageFailure('--workers takes a whole number, 1 or more.')
-  if (invocation.wholeNumber('lease') === 0)
-    throw usageFailure('--lease takes whole seconds, 1 or more.')
-  if (workers === 1) return
-  const isRun = !invocation.flag('plan') && !invocation.text('plan') && !invocation.text('against')
-  if (!isRun) throw usageFailure('--workers has no effect with --plan or --against.')
-  if (!invocation.operands.includes('-')) return
-  throw usageFailure('Several workers cannot read stdin. Write it to a file first.')
-}
-
-/** A mistyped name makes no state. */
-async function requireInputs(inputs: readonly string[]): Promise<void> {
-  for (const input of inputs) {
-    if (input === '-' || /[*?[{!(]/.test(input)) continue
-    await stat(input).catch((error: unknown) => {
-      throw fileFailure(input, error)
-    })
-  }
-}
-
 /** The choices of the option are those of the job. */
 function formatOut(invocation: Invocation): Pick<Job, 'formatOut'> {
   const format = outputFormats.find((one) => one === invocation.text('format-out'))
   return format === undefined ? {} : { formatOut: format }
 }
 
+const NOTHING_NEW = 'Nothing to do: earlier runs have processed all of the input.\n'
 const THREADS_FROM_BYTES = 64 * 1024 * 1024
 
-interface Places {
-  readonly out: string
-  readonly state: string
+interface Places extends JobPlaces {
+  readonly inputs: readonly NamedInput[]
+  /** Of a call that writes to stdout. */
+  readonly filter: Filter | undefined
 }
 
 class Work {
   readonly #invocation: Invocation
-  readonly #settings: JobConfig
+  readonly #settings: CallSettings
   readonly #progress: Progress
   readonly #places: Places
   readonly #more: MoreWorkers
   #run: string | undefined
+  #isFinished = false
   #redo: Redo | undefined
 
-  constructor(invocation: Invocation, settings: JobConfig, progress: Progress, places: Places) {
+  constructor(invocation: Invocation, settings: CallSettings, progress: Progress, places: Places) {
     this.#invocation = invocation
     this.#settings = settings
     this.#progress = progress
@@ -154,16 +154,27 @@ class Work {
       if (isAgainst) return await this.#clean(deduper, job)
       return isPlan ? await this.#plan(deduper, job) : await this.#dedupe(deduper, job)
     } catch (error) {
+      const reported = await this.#takenBack(deduper, error)
       // The first error is the one to report.
       const isUnused = await holdsNothing(deduper).catch(() => false)
       isEmpty = isUnused && !this.#invocation.signal.aborted
-      throw error
+      throw reported
     } finally {
       const failures = await this.#more.end()
       for (const failure of failures) tell(`${paint('yellow', failure, process.stderr)}\n`)
       await deduper.close()
       if (isEmpty) await removeIfEmpty()
     }
+  }
+
+  /** A filter cannot be resumed, so nothing is remembered of what it did not write. */
+  async #takenBack(deduper: Deduper, error: unknown): Promise<unknown> {
+    if (!this.#places.filter || this.#run === undefined || this.#isFinished) return error
+    await deduper.undo(this.#run)
+    const isStopped = error instanceof PrestigeError && error.code === 'GUARD_STOPPED'
+    if (!isStopped) return error
+    const [why] = error.message.split('. To see its clusters')
+    return new PrestigeError(error.code, `${why}. Nothing was written or remembered.`)
   }
 
   #planFile(): string | undefined {
@@ -179,7 +190,7 @@ class Work {
     const { config } = this.#settings
     const { maxDrop, maxCluster, passages } = config
     if (isAgainst) {
-      const isSaid = await isAnythingSaid(this.#invocation)
+      const isSaid = this.#settings.isMethodSaid
       const limits = { maxDrop, ...(maxCluster !== undefined && { maxCluster }) }
       // Passages are of the runs of the state, not of what is held against it.
       const own = isSaid ? config : { ...limits, passages }
@@ -194,12 +205,18 @@ class Work {
     return isUnmade ? openForJob('memory:', how) : openForJob(state, { ...how, durability })
   }
 
+  #noteRedo(redo: Redo): void {
+    this.#redo = redo
+    const isQuiet = this.#invocation.flag('quiet') || this.#invocation.flag('json') || isHelper()
+    if (!isQuiet) this.#progress.notice(redoText(redo))
+  }
+
   async #job(): Promise<Job> {
     const { listing, reading, strict } = this.#settings
     const name = this.#invocation.text('run')
     const lease = this.#invocation.wholeNumber('lease')
     return {
-      inputs: this.#invocation.operands,
+      inputs: this.#places.inputs,
       out: this.#places.out,
       listing,
       reading,
@@ -208,14 +225,12 @@ class Work {
       ...(name !== undefined && { run: name }),
       sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),
+      onListed: ({ shards, skipped }) => {
+        if (this.#places.filter) requireOneStream(shards)
+        if (!isHelper() && !this.#invocation.flag('quiet')) tell(passedOverText(skipped))
+      },
       version: versionOf(),
     }
-  }
-
-  #noteRedo(redo: Redo): void {
-    this.#redo = redo
-    const isQuiet = this.#invocation.flag('quiet') || this.#invocation.flag('json') || isHelper()
-    if (!isQuiet) this.#progress.notice(redoText(redo))
   }
 
   /** Bytes of texts are not those of files, so what is done is corrected at the end of every shard. */
@@ -265,7 +280,9 @@ class Work {
 
   async #dedupe(deduper: Deduper, job: Job): Promise<number> {
     const result = await deduper.run(job)
-    const { out, state } = this.#places
+    this.#isFinished = true
+    const { out, state, filter } = this.#places
+    if (filter) return this.#write(filter, result)
     const isLeft = !isHelper() && (await this.#lacksReport(deduper, result.run))
     if (result.isPublisher || isLeft) await this.#report(deduper, result)
     this.#invocation.isComplete = true
@@ -284,6 +301,23 @@ class Work {
       await print(text)
     }
     return this.#exitCode(result)
+  }
+
+  /** Results of a filter: documents to stdout, all else to stderr. */
+  async #write(filter: Filter, result: JobResult | AgainstResult): Promise<number> {
+    const file = this.#invocation.text('duplicates')
+    const nothing = 'status' in result && result.status === 'nothing' ? result : undefined
+    if (file !== undefined && !nothing) await filter.keepDuplicates(file)
+    await filter.printKept(result.files)
+    this.#invocation.isComplete = true
+    this.#progress.end()
+    const { state } = this.#places
+    const run = 'run' in result && state !== filter.state ? { run: result.run, state } : {}
+    if (!this.#invocation.flag('quiet')) {
+      const { notes, summary } = result
+      tell(nothing ? NOTHING_NEW : summaryText(summary, { ...run, notes }))
+    }
+    return this.#exitCode({ rejection: result.rejection, ...run })
   }
 
   /** The last thing a run does is to write its report, and it may have been killed before that. */
@@ -323,7 +357,8 @@ class Work {
   async #clean(deduper: Deduper, job: Job): Promise<number> {
     const result = await deduper.clean(job)
     this.#progress.end()
-    const { out } = this.#places
+    const { out, filter } = this.#places
+    if (filter) return this.#write(filter, result)
     if (this.#invocation.flag('json')) await printJson({ ...result, out })
     else if (!this.#invocation.flag('quiet')) await print(summaryText(result.summary, { out }))
     return this.#exitCode(result)
@@ -342,7 +377,8 @@ class Work {
   tellStopped(): void {
     this.#progress.end()
     const isKept = this.#run !== undefined && !this.#invocation.flag('plan')
-    if (!isKept || this.#planFile() !== undefined || this.#invocation.text('against')) {
+    const { filter } = this.#places
+    if (!isKept || filter || this.#planFile() !== undefined || this.#invocation.text('against')) {
       return tell('Stopped. Nothing was written.\n')
     }
     const undo = undoCommand(this.#run ?? '', this.#places.state)

@@ -2,18 +2,24 @@
 
 import type { Command, OptionForm } from './index.ts'
 import { PROGRESS, QUIET, STATE_INSTEAD } from './shared.ts'
+import { PROFILE, SLOTS } from './tune.ts'
 
 const outputFormats = ['same', 'jsonl', 'jsonl.gz', 'csv', 'parquet'] as const
-const formats = ['auto', 'jsonl', 'parquet', 'csv', 'tsv', 'lines', 'files'] as const
+const formats = ['auto', 'jsonl', 'json', 'parquet', 'csv', 'tsv', 'lines', 'files'] as const
 
 export const corpusOptionForms = {
   out: { type: 'string', short: 'o', value: 'DIR' },
+  output: { type: 'string', value: 'DIR' },
   state: { type: 'string', value: 'LOCATION' },
   backend: { type: 'string', value: 'LOCATION' },
   config: { type: 'string', value: 'FILE' },
   plan: { type: 'boolean', value: 'FILE', isValueOptional: true },
   against: { type: 'string', value: 'STATE' },
   again: { type: 'boolean' },
+  duplicates: { type: 'string', value: 'FILE' },
+  jaccard: { type: 'string', value: 'T' },
+  'num-perm': { type: 'string', value: 'N' },
+  ngram: { type: 'string', value: 'N' },
   'order-independent': { type: 'boolean' },
   strict: { type: 'boolean' },
   'max-drop': { type: 'string', value: 'SHARE' },
@@ -49,17 +55,28 @@ export const corpusOptionForms = {
 
 const STATE = 'State of the runs: a directory, or the URL of a server.'
 const BACKEND = 'Another name for --state.'
+const INPUTS = 'Inputs are arguments: prestige dedupe INPUT... -o DIR.'
 const CONFIG = 'prestige config init dedupe.yaml, then --config dedupe.yaml.'
 
 export const corpusCommands = {
   dedupe: {
     operands: 'INPUT...',
-    operandsMin: 1,
+    operandsMin: 0,
     operandsMax: Infinity,
     summary: 'Deduplicate the documents of files; write those that are kept.',
     details: [
-      'Inputs are files, directories, quoted globs, or - for stdin. Formats: JSONL (.jsonl, .ndjson),',
-      'Parquet, CSV, TSV, lines of text, or one document per file; .gz and .zst are decompressed.',
+      'Inputs are files, directories, quoted globs, or - for stdin, in the order that counts for',
+      '--keep first; each is the source of its documents, by its name as typed. Formats, by extension:',
+      '  .jsonl .ndjson    a JSON document per line',
+      '  .json             an array of documents, lines, or one document',
+      '  .parquet          a document per row',
+      '  .csv .tsv         a document per record, with a header',
+      '  .txt .md          a document per file',
+      'All but Parquet may be .gz or .zst. Other names are passed over and listed; --format reads them',
+      '(lines: a text per line). Stdin is JSON, unless --format is given.',
+      '',
+      'With -o - it is a filter: documents that are kept go to stdout, in the order and in the very',
+      'bytes of the input, and everything else to stderr. Without --state nothing is remembered.',
       '',
       'Below DIR it writes kept/ (in the format of the input), duplicates.jsonl (every dropped or',
       'linked document, what it duplicates, and why), rejects.jsonl (input that is not a document),',
@@ -72,19 +89,28 @@ export const corpusCommands = {
       '',
       'Settings come from --config, then the environment (PRESTIGE_DEDUPE_NEAR_THRESHOLD=0.9),',
       'then options; the last one wins. What none of them has is as in the last run of the state.',
+      'A config file may have inputs, output, state and all else. The default durability is os.',
+      '',
       'Other settings than those of earlier runs are refused: --again decides again about all of',
-      'their inputs, -o OTHER keeps both results. The default durability is os.',
+      'their inputs, -o OTHER keeps both results.',
+      '',
+      'Other names: --output (-o), --dry-run and -n (--plan), --jaccard (--threshold), --num-perm',
+      '(--slots).',
     ],
     shared: ['durability'],
     options: {
-      out: 'Directory for the outputs.',
+      out: 'Directory for the outputs, or - for stdout.',
       state: 'State of the runs: a directory or a server (default: DIR/state).',
       backend: BACKEND,
       config: 'Read settings from a file; prestige config init writes one.',
       plan: 'Print what a run would do, and stop; list duplicates in FILE.',
       against: 'Remove duplicates of documents in this state; do not change it.',
       again: 'Decide again about all that earlier runs processed.',
+      duplicates: 'With -o -: list dropped and linked documents in this file.',
       threshold: 'Minimum Jaccard similarity of near duplicates (default 0.8).',
+      profile: PROFILE,
+      ngram: 'Shingles of N words: --profile words-N.',
+      slots: SLOTS,
       precision: 'A judge decides, and this share of what it drops is right.',
       judge: 'With --precision: a judge made by tune; default: the built-in one.',
       'no-guards': 'Drop documents even if numbers, names or denials differ.',
@@ -102,11 +128,11 @@ export const corpusCommands = {
       'max-drop': 'Stop if more than this share of a source would be dropped: 60%.',
       'max-cluster': 'Stop if a cluster has this many documents or more.',
       strict: 'Stop at the first input that is not a document.',
-      format: 'auto (by extension), jsonl, parquet, csv, tsv, lines, files.',
+      format: 'auto (by extension), jsonl, json, parquet, csv, tsv, lines, files.',
       'format-out': 'Write kept documents as jsonl, jsonl.gz, csv or parquet (default same).',
       'text-field': 'Field of the text (default text); a.b is b inside a.',
       'id-field': 'Field of the id (default id).',
-      'source-field': 'Field of the source (default: the name of the file).',
+      'source-field': 'Field of the source (default: the input as typed).',
       'time-field': 'Field of the time, for --keep newest.',
       'quality-field': 'Field of the quality (a number), for --keep quality.',
       'type-field': 'Field of the document type, for --keep type.',
@@ -135,15 +161,24 @@ export const corpusCommands = {
       },
       { of: ['passages'], without: ['against'] },
     ],
+    aliases: { output: 'out', 'dry-run': 'plan', jaccard: 'threshold', 'num-perm': 'slots' },
     instead: {
       ...STATE_INSTEAD,
+      input: INPUTS,
+      inputs: INPUTS,
+      column: 'The field of the text is given with --text-field NAME.',
+      'text-column': 'The field of the text is given with --text-field NAME.',
+      bands: `Set near.bands in a config file: ${CONFIG}`,
+      rows: `Set near.rows in a config file: ${CONFIG}`,
       dedup: `Enable methods in a config file: ${CONFIG}`,
       canonical: `Set canonical.profile in a config file: ${CONFIG}`,
       model: `Set semantic.enabled and semantic.model in a config file: ${CONFIG}`,
       'semantic-threshold': `Set semantic.enabled and semantic.threshold in a config file: ${CONFIG}`,
     },
     examples: [
-      'prestige dedupe crawl/*.jsonl -o clean',
+      'prestige dedupe crawl -o clean',
+      'zcat crawl.jsonl.gz | prestige dedupe - -o - --state seen > kept.jsonl',
+      'prestige dedupe --config job.yaml',
       'prestige dedupe crawl -o clean --plan=plan.jsonl --max-drop 60%',
       'prestige dedupe books wiki web -o clean --keep source,longest --source-priority books,wiki',
       'prestige dedupe crawl -o clean --threshold 0.9 --again',

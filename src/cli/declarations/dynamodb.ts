@@ -4,7 +4,7 @@ import type { Command, OptionForm } from './index.ts'
 import { QUIET } from './shared.ts'
 
 export const dynamoOptionForms = {
-  'dry-run': { type: 'boolean' },
+  'dry-run': { type: 'boolean', short: 'n' },
   shards: { type: 'string', value: 'N' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 

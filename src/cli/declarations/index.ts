@@ -109,8 +109,10 @@ export interface Command {
   readonly placeholders?: OptionHelp
   /** Options that have an effect in some calls only. In others they are refused. */
   readonly only?: readonly Condition[]
-  /** What to use in place of options that it does not take. */
-  readonly instead?: OptionHelp
+  /** Other names of its options, as other tools have them. */
+  readonly aliases?: Readonly<Partial<Record<OptionName, OptionName>>>
+  /** What to use in place of options that it does not take, whether or not other commands do. */
+  readonly instead?: Readonly<Record<string, string>>
   readonly examples: readonly string[]
 }
 

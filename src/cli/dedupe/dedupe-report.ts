@@ -6,6 +6,7 @@ import { withoutSecrets } from '../../backends/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import type { JobResult, Summary } from '../../index.ts'
 import type { Redo } from '../../dedupe/index.ts'
+import { HIDDEN, LEADS_OUTSIDE, type Listing, UNKNOWN_EXTENSION } from '../../input/index.ts'
 import { paint } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { count, countOf, size } from '../print/units.ts'
@@ -44,6 +45,26 @@ export function summaryText(summary: Summary, published: Published): string {
     ...sources(summary),
     ...places(summary, published),
   ].join('\n')
+}
+
+const NAMES_SHOWN = 3
+
+/** What lay below the inputs and was not read, by reason; links that lead outside have a note of their own. */
+export function passedOverText(skipped: Listing['skipped']): string {
+  const byReason = new Map<string, { count: number; names: string[] }>()
+  for (const { file, why } of skipped) {
+    if (why === HIDDEN || why === LEADS_OUTSIDE) continue
+    const reason = why === UNKNOWN_EXTENSION ? 'unknown extension; --format reads them' : why
+    const found = byReason.get(reason) ?? { count: 0, names: [] }
+    if (++found.count <= NAMES_SHOWN) found.names.push(file)
+    byReason.set(reason, found)
+  }
+  const lines = [...byReason].map(([reason, { count: files, names }]) => {
+    const more = files > names.length ? ', …' : ''
+    const shown = harmless(names.join(', '))
+    return `${countOf(files, 'file')} passed over: ${shown}${more} (${reason})\n`
+  })
+  return lines.join('')
 }
 
 function extras({
@@ -126,7 +147,10 @@ function places(
 }
 
 /** Where there is nothing to do: where the results are, and what was typed for them. */
-export function nothingText({ skipped, files, earlier = [] }: JobResult, out: string): string {
+export function nothingText(
+  { skipped, files, earlier = [] }: Pick<JobResult, 'skipped' | 'files' | 'earlier'>,
+  out: string,
+): string {
   const places = [...new Set(earlier.map((run) => run.out))]
   const here = places.includes(resolve(out))
   const where = here || places.length === 0 ? out : `${places.join(' and ')}, and none in ${out}`

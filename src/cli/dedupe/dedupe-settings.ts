@@ -1,9 +1,10 @@
 /** Settings of `dedupe`: a config file, then the environment, then options; the last one wins. */
 
 import { stat } from 'node:fs/promises'
-import { isAbsolute, join, relative, resolve } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 
 import {
+  commandNames,
   environmentLayer,
   type JobConfig,
   type KeepRule,
@@ -15,23 +16,24 @@ import { withoutSecrets } from '../../backends/index.ts'
 import type { OptionName } from '../declarations/index.ts'
 import { fileFailure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
-import { judgementInput } from '../call/judgement.ts'
+import { judgementInput, judgeNamed } from '../call/judgement.ts'
 import { isDirectory } from '../../platform/location.ts'
 import { stateWithin } from '../call/location.ts'
 import { readFileWhole } from '../files/read-input.ts'
+import type { Filter } from './filter.ts'
 
 export interface JobPlaces {
   readonly out: string
   readonly state: string
 }
 
-export function placesOf(invocation: Invocation): JobPlaces {
+/** `filter`: of a call that writes to stdout. */
+export function placesOf(invocation: Invocation, filter?: Filter): JobPlaces {
+  const said = saidState(invocation)
+  if (filter) return { out: filter.out, state: said ?? filter.state }
   const out = invocation.text('out')
-  if (!out) throw usageFailure('dedupe needs -o DIR, a directory for the outputs.')
-  if (out === '-') {
-    throw usageFailure(
-      '-o takes a directory; outputs cannot go to stdout. For a directory named -, write -o ./-',
-    )
+  if (!out) {
+    throw usageFailure('dedupe needs -o DIR, a directory for the outputs, or -o - for stdout.')
   }
   if (!isDirectory(out)) {
     throw usageFailure(
@@ -39,7 +41,7 @@ export function placesOf(invocation: Invocation): JobPlaces {
     )
   }
   for (const input of invocation.operands) refuseWithin(out, input)
-  return { out, state: saidState(invocation) ?? join(out, 'state') }
+  return { out, state: said ?? join(out, 'state') }
 }
 
 /** Outputs below an input would be the inputs of the next run. */
@@ -69,16 +71,23 @@ export function stateOf(invocation: Invocation): string {
   )
 }
 
-export async function settingsOf(invocation: Invocation): Promise<JobConfig> {
+export interface CallSettings extends JobConfig {
+  /** Whether anything was said about how duplicates are found. */
+  readonly isMethodSaid: boolean
+}
+
+export async function settingsOf(invocation: Invocation): Promise<CallSettings> {
   const path = invocation.text('config')
-  const layers = path === undefined ? [] : [await fileLayer(path, invocation.signal)]
-  const settings = readJobConfig([
-    ...layers,
+  const layers = [
+    ...(path === undefined ? [] : [await fileLayer(path, invocation.signal)]),
     environmentLayer(process.env),
     await optionLayer(invocation),
-  ])
+  ]
+  const settings = readJobConfig(layers)
   requireRules(invocation, settings.config.keep)
-  return settings
+  const others = new Set([...commandNames, 'input', 'strict'])
+  const said = layers.flatMap(({ values }) => Object.keys(values))
+  return { ...settings, isMethodSaid: said.some((name) => !others.has(name)) }
 }
 
 const RULE_OF = {
@@ -97,16 +106,6 @@ function requireRules(invocation: Invocation, keep: readonly KeepRule[]): void {
     if (invocation.text(option) === undefined || keep.includes(rule)) continue
     throw usageFailure(`--${option} has no effect without --keep ${rule}. Add it.`)
   }
-}
-
-/** Whether anything was said about how duplicates are found. */
-export async function isAnythingSaid(invocation: Invocation): Promise<boolean> {
-  if (invocation.text('config') !== undefined) return true
-  const said = {
-    ...environmentLayer(process.env).values,
-    ...(await optionLayer(invocation)).values,
-  }
-  return Object.keys(said).some((name) => name !== 'input' && name !== 'strict')
 }
 
 const CONFIG_BYTES_MAX = 1024 * 1024
@@ -129,7 +128,18 @@ export async function fileLayer(path: string, signal: AbortSignal): Promise<Laye
   if (typeof values !== 'object' || values === null || Array.isArray(values)) {
     throw usageFailure(`${path} contains no settings. See prestige config init.`)
   }
-  return { from: path, values: { ...values } }
+  const directory = dirname(path)
+  return { from: path, values: await withJudge({ ...values }, directory), directory }
+}
+
+/** A judge may be named by its file, as in an option. */
+async function withJudge(values: Layer['values'], directory: string): Promise<Layer['values']> {
+  const near = Object(values['near'])
+  const name: unknown = Reflect.get(near, 'judge')
+  if (typeof name !== 'string') return values
+  const isBuiltIn = name === 'default' || name === 'default-semantic'
+  const judge = await judgeNamed(isBuiltIn ? name : resolve(directory, name))
+  return { ...values, near: { ...near, judge } }
 }
 
 const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]]>>> = {
@@ -137,6 +147,8 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   'source-priority': ['sourcePriority'],
   'type-priority': ['typePriority'],
   threshold: ['near', 'threshold'],
+  profile: ['near', 'profile'],
+  slots: ['near', 'slots'],
   precision: ['near', 'precision'],
   'semantic-threshold': ['semantic', 'threshold'],
   'max-drop': ['maxDrop'],
@@ -173,11 +185,11 @@ async function optionLayer(invocation: Invocation): Promise<Layer> {
     const field = invocation.text(`${name}-field`)
     if (field !== undefined) fields[name] = field
   }
-  const { precision, judge, guards } = await judgementInput(invocation)
+  const { judge, guards } = await judgementInput(invocation)
   const near = {
-    ...(precision !== undefined && { precision }),
     ...(judge && { judge }),
     ...(guards === false && { guards }),
+    ...profileOf(invocation),
   }
   if (Object.keys(near).length > 0) values['near'] = { ...Object(values['near']), ...near }
   if (invocation.text('containment') !== undefined)
@@ -187,13 +199,24 @@ async function optionLayer(invocation: Invocation): Promise<Layer> {
   return { from: 'The options', values, typed: (path) => typedOption(invocation, path) }
 }
 
+/** `--ngram 5` is `--profile words-5`. */
+function profileOf(invocation: Invocation): { profile?: string } {
+  const words = invocation.wholeNumber('ngram')
+  if (words === undefined) return {}
+  if (invocation.text('profile') !== undefined) {
+    throw usageFailure('--ngram N is --profile words-N: give only one of them.')
+  }
+  return { profile: `words-${words}` }
+}
+
 /** `--threshold 90`, for the setting `near.threshold`. */
 function typedOption(invocation: Invocation, path: string): string | undefined {
   const [name] = Object.entries(OPTION_AT).find(([at]) => at === path) ?? []
   const field = /^input\.fields\.(\w+)$/.exec(path)?.[1]
   // safe: the names are those of options
   const option = (field ? `${field}-field` : name && OPTION_AT[name]) as OptionName | undefined
-  return option && `--${option} ${invocation.text(option) ?? ''}`.trimEnd()
+  const given = option === 'profile' && invocation.text('ngram') ? 'ngram' : option
+  return given && `${invocation.typedName(given)} ${invocation.text(given) ?? ''}`.trimEnd()
 }
 
 const OPTION_AT: Readonly<Record<string, string>> = {

@@ -15,9 +15,11 @@ import type { DedupeConfig, DedupeSettings } from './options.ts'
 
 export type { DedupeConfig, DedupeSettings, KeepRule } from './options.ts'
 
+const PROFILE = /^(?:adaptive|auto|(?:chars|words|codepoints)(?:-(?:[1-9]|[12]\d|3[0-2]))?)$/
+
 const profile = v.optional(
   given<ShingleProfile>(
-    (value) => typeof value === 'string',
+    (value) => typeof value === 'string' && PROFILE.test(value),
     'adaptive, auto, or chars, words or codepoints with an optional -1 to -32',
   ),
 )
@@ -79,13 +81,22 @@ const simhash = v.strictObject({
   action,
 })
 
+const SLOTS = 'must be a multiple of 16 from 64 to 512'
+const slots = v.pipe(
+  v.number(SLOTS),
+  v.multipleOf(16, SLOTS),
+  v.minValue(64, SLOTS),
+  v.maxValue(512, SLOTS),
+  v.description('Slots of a sketch, a multiple of 16 up to 512.'),
+)
+
 const near = v.strictObject({
   enabled: v.optional(flag('Texts that share most of their shingles are duplicates.'), true),
   threshold: v.optional(
     share('Minimum Jaccard similarity of their shingles: 0.8, or 0.5 with precision.'),
   ),
   profile,
-  slots: v.optional(count(64, 'Slots of a sketch, a multiple of 16 up to 512.')),
+  slots: v.optional(slots),
   bands: v.optional(count(1, 'Bands of a sketch; derived from threshold by default.')),
   rows: v.optional(count(1, 'Slots in a band.')),
   evidence: v.optional(

@@ -73,18 +73,16 @@ describe('names', () => {
     expect(messageOf({ threshold: 1 })).toContain('Did you mean near.threshold?')
   })
 
-  it('of the other spelling are understood, and what has no counterpart gives a warning', () => {
-    const { config, warnings } = read({
+  it('of the other spelling are understood', () => {
+    const { config, command, warnings } = read({
       global_fingerprints: {
         enabled: true,
         root_path: 'fingerprints_global',
-        backend: 'dynamodb',
         simhash: { enabled: true, max_hamming: 2 },
         minhash: { threshold: 0.9, num_perm: 128, ngram: 5 },
         chunk_hash: { enabled: true, chunk_size: 500, overlap: 0 },
         source_priority: ['books', 'wiki'],
         document_type_priority: ['article'],
-        surprise: 1,
       },
       maxDrop: 0.5,
     })
@@ -97,14 +95,87 @@ describe('names', () => {
       keep: ['type', 'source', 'first'],
       maxDrop: 0.5,
     })
-    const named = warnings.map((warning) => /global_fingerprints\.([\w.]+):/.exec(warning)?.[1])
-    expect(named).toEqual([
-      'root_path',
-      'backend',
-      'chunk_hash.chunk_size',
-      'chunk_hash.overlap',
-      'surprise',
+    expect(command.state).toBe('fingerprints_global')
+    expect(warnings).toEqual([expect.stringContaining('the mean length is 512 bytes')])
+  })
+
+  it.each([
+    [{ enabled: false }, 'enabled: false cannot be used'],
+    [{ surprise: 1 }, 'surprise: 1 cannot be used: there is no such setting'],
+    [{ minhash: { treshold: 1 } }, 'did you mean minhash.threshold?'],
+    [{ chunk_hash: { overlap: 50 } }, 'chunk_hash.overlap: 50 cannot be used'],
+    [{ simhash: { max_tokens: 9 } }, 'texts are always used whole'],
+    [{ backend: 'redis' }, 'backend must be one of dynamodb, local, s3'],
+    [{ backend: 's3' }, 'fingerprints are not kept on S3'],
+    [{ storage: { type: 's3' } }, 'fingerprints are not kept on S3'],
+    [{ backend: 'local' }, 'root_path must name a directory'],
+    [{ backend: 'local', root_path: 'x', storage: { type: 's3' } }, 'Make them agree'],
+    [{ dynamodb: {} }, 'without backend: dynamodb'],
+    [{ backend: 'dynamodb' }, 'needs region and prefix'],
+    [{ backend: 'dynamodb', dynamodb: { prefix: 'x' } }, 'dynamodb.region is missing'],
+    [{ backend: 'dynamodb', dynamodb: { region: 'r' } }, 'dynamodb.prefix is missing'],
+    [
+      { backend: 'dynamodb', dynamodb: { region: 'r', tabel: 'x' } },
+      'dynamodb.tabel is not an option',
+    ],
+    [
+      { backend: 'dynamodb', dynamodb: { region: 'r', chunk_table: 'pieces' } },
+      'dynamodb.chunk_table cannot be "pieces"',
+    ],
+    [
+      {
+        backend: 'dynamodb',
+        dynamodb: { region: 'r', chunk_table: 'a-chunk', simhash_table: 'b-simhash' },
+      },
+      'several prefixes (b, a)',
+    ],
+  ])('of the other spelling that cannot be expressed are refused: %j', (said, message) => {
+    expect(messageOf({ global_fingerprints: said })).toContain(message)
+  })
+
+  it('of the other spelling select a table, and the methods it is for', () => {
+    const dynamodb = { region: 'eu-central-1', simhash_table: 'c-simhash', endpoint: 'http://h:1' }
+    const said = { backend: 'dynamodb', root_path: 'r', dynamodb }
+    const { config, command, warnings } = read({ global_fingerprints: said })
+    expect(command.state).toBe('dynamodb://eu-central-1/c?endpoint=http://h:1')
+    expect([config.simhash.enabled, config.chunks.enabled]).toEqual([true, false])
+    expect(warnings).toEqual([expect.stringContaining('in the table c-rows. root_path')])
+    const off = read({ global_fingerprints: { ...said, simhash: { enabled: false } } })
+    expect(off.config.simhash.enabled).toBe(false)
+    expect(messageOf({ global_fingerprints: said, state: 's' })).toContain('remove one of them')
+  })
+})
+
+describe('settings of the command', () => {
+  it('have paths relative to their file, and inputs keep the names they were given', () => {
+    const values = {
+      inputs: ['books', './wiki/', '/data/web', 's3://bucket/x', '-', 'more/*.jsonl'],
+      output: 'out',
+      state: 'redis://host:1',
+      against: '../other',
+      plan: true,
+      threads: '2',
+      input: { root: '.' },
+      semantic: { model: './model' },
+    }
+    const { command, listing, config } = readJobConfig([{ ...layer(values), directory: 'jobs' }])
+    expect(command.inputs).toEqual([
+      { path: 'jobs/books', source: 'books' },
+      { path: 'jobs/wiki/', source: 'wiki' },
+      { path: '/data/web', source: '/data/web' },
+      { path: 's3://bucket/x', source: 's3://bucket/x' },
+      { path: '-', source: 'stdin' },
+      { path: 'jobs/more/*.jsonl', source: 'more' },
     ])
+    expect(command).toMatchObject({
+      output: 'jobs/out',
+      state: 'redis://host:1',
+      against: 'other',
+      plan: true,
+      threads: 2,
+    })
+    expect([listing.root, config.semantic.model]).toEqual(['jobs', 'jobs/model'])
+    expect(messageOf({ workers: 0 })).toContain('workers: must be a whole number from 1')
   })
 })
 

@@ -15,6 +15,13 @@ import {
 } from '../../input/index.ts'
 import { nearest } from '../../platform/did-you-mean.ts'
 import { flag, readOptions } from '../../platform/options.ts'
+import {
+  type CommandConfig,
+  commandEntries,
+  commandOf,
+  type InputNames,
+  withPaths,
+} from './command-options.ts'
 import { type DedupeConfig, dedupeSchema, readConfig } from './config.ts'
 import { isRaw, mergeRaw, nested, type Raw } from './raw.ts'
 import { fieldsOf, type SchemaField } from './schema-fields.ts'
@@ -22,12 +29,15 @@ import { seedNames } from './seed-names.ts'
 import { readValue } from './values.ts'
 
 const { format, root, followSymlinks, shardBytes } = listingOptions.entries
-const { source, lineBytesMax } = readingOptions.entries
+const { source, lineBytesMax, expansionMax } = readingOptions.entries
+// Without a default: a state goes on as it began.
+const sources = v.optional(listingOptions.entries.sources.wrapped)
 // The job has no use for the language of a document.
 const { language: _, ...fieldEntries } = readingOptions.entries.fields.wrapped.entries
 const fields = v.optional(v.strictObject(fieldEntries), {})
 
 export const jobSchema = v.strictObject({
+  ...commandEntries,
   ...dedupeSchema.entries,
   strict: v.optional(flag('Stop the run at the first input that is not a document.'), false),
   input: v.optional(
@@ -36,8 +46,10 @@ export const jobSchema = v.strictObject({
       root,
       followSymlinks,
       source,
+      sources,
       fields,
       lineBytesMax,
+      expansionMax,
       shardBytes,
     }),
     {},
@@ -49,7 +61,9 @@ export interface JobConfig {
   readonly listing: ListingInput
   readonly reading: ReadingInput
   readonly strict: boolean
-  /** Settings without a counterpart here. */
+  /** What the command reads and writes, where the config says so. */
+  readonly command: CommandConfig
+  /** How settings of another spelling were understood. */
   readonly warnings: readonly string[]
   /** What was given, without defaults. */
   readonly given: Raw
@@ -61,6 +75,8 @@ export interface JobConfig {
 export interface Layer {
   readonly from: string
   readonly values: Raw
+  /** Of a file: where it is. */
+  readonly directory?: string | undefined
   /** What was typed here for the setting `near.threshold`: `--threshold 90`. */
   readonly typed?: ((path: string) => string | undefined) | undefined
 }
@@ -69,9 +85,11 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const warnings: string[] = []
   const words: JobConfig['typed'][] = []
   let merged: Raw = {}
-  for (const { from, values, typed } of layers) {
+  const names: InputNames = new Map()
+  for (const { from, values, directory, typed } of layers) {
     const understood = seedNames(values, (warning) => warnings.push(`${from}: ${warning}`))
-    const read = withUnits(understood, from, typed)
+    const united = withUnits(understood, from, typed)
+    const read = directory === undefined ? united : withPaths(united, directory, names)
     // Each layer alone, so that a mistake is reported under the name by which it was made.
     readSettings(read, from, typed)
     merged = mergeRaw(merged, read)
@@ -80,20 +98,32 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const typed = (path: string) =>
     words.reduceRight<string | undefined>((found, of) => found ?? of(path), undefined)
   const read = readSettings(merged, 'The config')
-  const { strict, input, ...dedupe } = read
+  const { strict, input, ...others } = read
+  const dedupe = dedupeOnly(others)
   const listing = {
     format: input.format,
     root: input.root,
     followSymlinks: input.followSymlinks,
     shardBytes: input.shardBytes,
+    ...(input.sources !== undefined && { sources: input.sources }),
   }
   const reading = {
     source: input.source,
     fields: input.fields,
     lineBytesMax: input.lineBytesMax,
+    // Only where it is another than before it could be set: it is part of what identifies a run.
+    ...(input.expansionMax !== v.getDefault(expansionMax) && { expansionMax: input.expansionMax }),
   }
   requireKeepable(dedupe, input.fields)
-  return { config: readConfig(dedupe), listing, reading, strict, warnings, given: merged, typed }
+  const command = commandOf(read, names)
+  const said = { given: merged, typed }
+  return { config: readConfig(dedupe), listing, reading, strict, command, warnings, ...said }
+}
+
+function dedupeOnly(read: DedupeConfig): DedupeConfig {
+  const own = Object.keys(dedupeSchema.entries).map((name) => [name, Reflect.get(read, name)])
+  // safe: what is left out are the settings of the command
+  return Object.fromEntries(own) as DedupeConfig
 }
 
 /** `undefined` if the layer says nothing about it. */

@@ -151,7 +151,7 @@ async function requireNames(
 async function newRun(
   backend: Backend,
   { runs, redoes, todo, skipped, reading, fingerprint }: Inputs,
-  { config, out, run, said }: JobOptions,
+  { config, out, run, said, listing }: JobOptions,
 ): Promise<RunRow | undefined> {
   const id = run ?? newRunName(backend.now())
   requireRunName(id)
@@ -164,6 +164,7 @@ async function newRun(
     config,
     fingerprint,
     out: resolve(out),
+    sources: listing?.sources ?? 'arguments',
     shards: todo.map(withWholePath),
     skipped,
     reading,

@@ -1,11 +1,24 @@
 /** Limits on what may be lost. A run that exceeds one stops before anything is published. */
 
 import { PrestigeError } from '../../platform/errors.ts'
+import type { Backend } from '../../backends/index.ts'
 import type { ReadingInput } from '../../input/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
+import type { RunRow } from '../runs.ts'
+import { unknownPriorities } from './priorities.ts'
 import type { Summary } from './summary.ts'
 
 const VALUE_OF = { newest: 'time', quality: 'quality' } as const
+
+/** What stops this run: limits that are exceeded, and priorities that have no effect. */
+export async function violationsIn(
+  backend: Backend,
+  run: RunRow,
+  summary: Summary,
+): Promise<string[]> {
+  const unknown = await unknownPriorities(backend, run, summary)
+  return [...unknown, ...violations(summary, run.config, run.reading?.fields)]
+}
 
 /** Which limits are exceeded, by what, in sentences without a full stop. */
 export function violations(

@@ -10,11 +10,11 @@ import { join, resolve } from 'node:path'
 
 import type { Backend, Scope, Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type { Shard } from '../../input/index.ts'
+import type { Shard, Skipped } from '../../input/index.ts'
 import { finishShard, noteProgress } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { ClusterCounter } from './cluster-sizes.ts'
-import { stopped, violations } from './guards.ts'
+import { stopped, violations, violationsIn } from './guards.ts'
 import type { JobEvents } from './decide-run.ts'
 import { type Held, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { Outcome } from './outcome.ts'
@@ -68,15 +68,21 @@ export interface Manifest {
   readonly config: DedupeConfig
   readonly inputs: readonly { path: string; bytes: number; format: string }[]
   readonly skipped: readonly string[]
+  /** Below the inputs, and not read: how many, and the first of them. */
+  readonly passedOver: { readonly count: number; readonly files: readonly Skipped[] }
   readonly outputs: readonly string[]
   readonly notes: readonly string[]
   readonly rejection?: string | undefined
   readonly summary: Summary
 }
 
+/** Files below the inputs that are not read: so many of them are listed. */
+const PASSED_OVER_MAX = 1000
+
 export interface PublishOptions {
   /** All inputs of the call: outputs of those that earlier runs have processed must be there too. */
   readonly given?: readonly Shard[] | undefined
+  readonly passedOver?: readonly Skipped[] | undefined
   readonly watcher?: JobEvents | undefined
   readonly version?: string | undefined
 }
@@ -119,11 +125,11 @@ async function publishAs(
   run: RunRow,
   leases: Leases,
   held: Held,
-  { watcher, version = '', given }: PublishOptions,
+  { watcher, version = '', given, passedOver = [] }: PublishOptions,
 ): Promise<JobResult> {
   const outcome = new Outcome()
   const summary = await summarise(backend, run.id, new ClusterCounter(), outcome)
-  const beyond = violations(summary, run.config, run.reading?.fields)
+  const beyond = await violationsIn(backend, run, summary)
   if (beyond.length > 0) {
     await backend.run(setStatus, held, 'stopped')
     throw stopped(beyond, run.id)
@@ -142,7 +148,7 @@ async function publishAs(
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
   const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
   const rejection = outcome.rejected.message(run.shards)
-  const written = { summary, outputs, notes, rejection, version }
+  const written = { summary, outputs, notes, rejection, version, passedOver: listed(passedOver) }
   const manifest = manifestOf(finished, written)
   await requireLease(leases, held)
   await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
@@ -218,10 +224,17 @@ function manifestPath({ out, id }: RunHead): string {
   return recordPath(out, id, 'manifest.json')
 }
 
-type WrittenResults = Pick<Manifest, 'summary' | 'outputs' | 'notes' | 'rejection' | 'version'>
+type WrittenResults = Pick<
+  Manifest,
+  'summary' | 'outputs' | 'notes' | 'rejection' | 'version' | 'passedOver'
+>
+
+function listed(passedOver: readonly Skipped[]): Manifest['passedOver'] {
+  return { count: passedOver.length, files: passedOver.slice(0, PASSED_OVER_MAX) }
+}
 
 function manifestOf(run: RunRow, written: WrittenResults): Manifest {
-  const { summary, outputs, notes, rejection, version } = written
+  const { summary, outputs, notes, rejection, version, passedOver } = written
   const { id, startedAt, finishedAt = startedAt, config, shards, skipped } = run
   const inputs = shards.flatMap((shard) =>
     (shard.files ?? [shard]).map(({ path, fileBytes }) => ({
@@ -240,6 +253,7 @@ function manifestOf(run: RunRow, written: WrittenResults): Manifest {
     config,
     inputs: [...byPath.values()],
     skipped,
+    passedOver,
     outputs,
     notes,
     ...(rejection !== undefined && { rejection }),

@@ -78,6 +78,8 @@ export interface Summary {
   readonly droppedByMethod: Partial<Record<Method, number>>
   readonly linkedByMethod: Partial<Record<Method, number>>
   readonly bySource: Record<string, SourceCounts>
+  /** Documents of each type, where the inputs name one. */
+  readonly byType: Record<string, { documents: number }>
   /** Of sources that came when there were too many to count separately. */
   readonly otherSources: SourceCounts
   /** How often a document of the first source came and was found to be like one of the second. */
@@ -149,6 +151,7 @@ export function countReject(summary: Summary, reason: string, number: number): v
 /** Adds up lines. */
 export class Counting {
   readonly #sources = new ByName(noCounts)
+  readonly #types = new ByName(() => ({ documents: 0 }))
   readonly #collisions = new ByPair()
   readonly #survivals = new ByPair()
   readonly #closest = new Top<PairSample>(CLOSEST, byLikeness)
@@ -175,6 +178,7 @@ export class Counting {
     droppedByMethod: {},
     linkedByMethod: {},
     bySource: this.#sources.record,
+    byType: this.#types.record,
     otherSources: this.#sources.others,
     collisions: this.#collisions,
     crossSource: 0,
@@ -233,6 +237,7 @@ export class Counting {
     const both = [sum, this.#sources.of(row.source)]
     for (const one of both) one.documents++
     for (const one of both) one.bytes += row.bytes
+    if (row.type !== undefined) this.#types.of(row.type).documents++
     if (entry.isRepeated) sum.repeated++
     for (const [at, value] of row.rank.entries())
       sum.unranked[at] = (sum.unranked[at] ?? 0) + (value === UNRANKED ? 1 : 0)
