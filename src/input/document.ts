@@ -60,6 +60,8 @@ export interface InputFile {
   readonly path: string
   readonly fileBytes: number
   readonly modifiedMs: number
+  /** Of an object on S3: another one whenever it is written. */
+  readonly etag?: string | undefined
 }
 
 /** A piece of input that one worker reads from its beginning to its end. */

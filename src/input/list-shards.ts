@@ -8,11 +8,13 @@
 import { createHash } from 'node:crypto'
 import { openSync, readSync, closeSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { relative, resolve, sep } from 'node:path'
+import { sep } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
+import { relative, resolve } from '../platform/paths.ts'
+import { isS3 } from '../platform/s3/address.ts'
 import type { Compression, InputFile, InputFormat, Shard } from './document.ts'
 import { findFiles, type FoundFile, type Skipped } from './find-files.ts'
 import { type FileKind, kindOfFile } from './formats.ts'
@@ -85,13 +87,22 @@ function requireInput(
 function rootOf(bases: readonly string[], asked: string | undefined): string {
   if (asked !== undefined) return resolve(asked)
   const [first = '', ...others] = bases
-  const parts = first.split(sep)
+  const isOnS3 = isS3(first)
+  if (others.some((other) => isS3(other) !== isOnS3)) throw mixedPlaces()
+  const parts = first.split(isOnS3 ? '/' : sep)
   for (const other of others) {
-    const theirs = other.split(sep)
+    const theirs = other.split(isOnS3 ? '/' : sep)
     const same = parts.findIndex((part, at) => part !== theirs[at])
     if (same >= 0) parts.length = same
   }
-  return parts.join(sep) || sep
+  return isOnS3 ? parts.join('/') : parts.join(sep) || sep
+}
+
+function mixedPlaces(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'Local inputs and inputs on S3 have no common directory to name outputs below. Give them to two runs with the same --state.',
+  )
 }
 
 function nameAll(
@@ -101,11 +112,12 @@ function nameAll(
 ): { named: Named[]; skipped: Skipped[] } {
   const named = new Map<string, Named>()
   const skipped: Skipped[] = []
-  for (const { file, bytes, modifiedMs, isNamed } of files) {
+  for (const { file, bytes, modifiedMs, etag, isNamed } of files) {
     const path = relative(root, resolve(file)).split(sep).join('/')
     const kind = kindOfFile(path, options.format)
     if (path.startsWith('../')) throw outsideRoot(file, root)
-    if (kind) named.set(path, { file, path, fileBytes: bytes, modifiedMs, ...kind })
+    if (kind)
+      named.set(path, { file, path, fileBytes: bytes, modifiedMs, ...(etag && { etag }), ...kind })
     else if (isNamed) throw unknownKind(file)
     else skipped.push({ file, why: 'its extension is that of no known format' })
   }
@@ -186,19 +198,21 @@ async function* cut(
 }
 
 function groupShard(first: Named, group: readonly Named[], bytes: number): Draft {
-  const files = group.map(({ file, path, fileBytes, modifiedMs }) => ({
+  const files = group.map(({ file, path, fileBytes, modifiedMs, etag }) => ({
     file,
     path,
     fileBytes,
     modifiedMs,
+    ...(etag && { etag }),
   }))
   return { ...first, start: 0, end: group.length, bytes, firstLine: 1, files }
 }
 
 function digestOf(named: readonly Named[]): string {
   const hash = createHash('sha256')
-  for (const { path, fileBytes, modifiedMs, format } of named) {
-    hash.update(`${JSON.stringify([path, fileBytes, modifiedMs, format])}\n`)
+  for (const { path, fileBytes, modifiedMs, format, etag } of named) {
+    const described = [path, fileBytes, modifiedMs, format, ...(etag ? [etag] : [])]
+    hash.update(`${JSON.stringify(described)}\n`)
   }
   return hash.digest('hex')
 }

@@ -6,7 +6,7 @@
  * their order. A shard of many files is many outputs, each whole by itself.
  */
 
-import { join } from 'node:path'
+import { join } from '../platform/paths.ts'
 
 import type { AtomicFile } from '../platform/atomic-file.ts'
 import { readOptions } from '../platform/options.ts'

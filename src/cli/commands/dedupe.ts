@@ -4,14 +4,15 @@
  * Pieces of input that are no documents are no failure: they are reported and counted. With --strict the first one is.
  */
 
-import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 
 import { withoutSecrets } from '../../backends/index.ts'
+import { exists, stat } from '../../platform/files.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
+import { resolve } from '../../platform/paths.ts'
 import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
 import { inputBytes } from '../dedupe/dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe/dedupe-report.ts'
@@ -91,7 +92,7 @@ async function requireInputs(inputs: readonly string[]): Promise<void> {
   for (const input of inputs) {
     if (input === '-' || /[*?[{!(]/.test(input)) continue
     await stat(input).catch((error: unknown) => {
-      throw fileFailure(input, error)
+      throw error instanceof PrestigeError ? error : fileFailure(input, error)
     })
   }
 }
@@ -241,12 +242,12 @@ class Work {
 
   /** The last thing a run does is to write its report, and it may have been killed before that. */
   async #lacksReport(deduper: Deduper, run: string): Promise<boolean> {
-    const { existsSync } = await import('node:fs')
     const out = resolve(this.#places.out)
     const known = (await deduper.runs()).find(({ id }) => id === run)
     if (known?.out !== out) return false
     return (
-      !existsSync(recordPath(out, run, 'report.html')) || !(await isShown(out, run, 'report.html'))
+      !(await exists(recordPath(out, run, 'report.html'))) ||
+      !(await isShown(out, run, 'report.html'))
     )
   }
 

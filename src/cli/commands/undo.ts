@@ -1,9 +1,8 @@
 /** `undo RUN`: removes a run of dedupe from its state and lists the files it wrote, or deletes them if asked to. */
 
-import { rm, rmdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
-
+import { rm, rmdir } from '../../platform/files.ts'
 import { harmless } from '../../platform/harmless.ts'
+import { dirname } from '../../platform/paths.ts'
 import { stateOf } from '../dedupe/dedupe-settings.ts'
 import type { Undone } from '../../dedupe/index.ts'
 import type { Deduper } from '../../index.ts'

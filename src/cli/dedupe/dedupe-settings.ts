@@ -1,7 +1,7 @@
 /** Settings of `dedupe`: a config file, then the environment, then options; the last one wins. */
 
 import { stat } from 'node:fs/promises'
-import { isAbsolute, join, relative, resolve } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 import {
   environmentLayer,
@@ -15,6 +15,8 @@ import { fileFailure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { judgementInput } from '../call/judgement.ts'
 import { isDirectory } from '../../platform/location.ts'
+import { relative, resolve } from '../../platform/paths.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 import { stateWithin } from '../call/location.ts'
 import { readFileWhole } from '../files/read-input.ts'
 
@@ -31,13 +33,19 @@ export function placesOf(invocation: Invocation): JobPlaces {
       '-o takes a directory; outputs cannot go to stdout. For a directory named -, write -o ./-',
     )
   }
-  if (!isDirectory(out)) {
+  if (!isDirectory(out) && !isS3(out)) {
     throw usageFailure(
-      `-o takes a directory, not "${out}". A location of a state is given with --state.`,
+      `-o takes a directory or s3://BUCKET/PREFIX, not "${out}". A location of a state is given with --state.`,
     )
   }
   for (const input of invocation.operands) refuseWithin(out, input)
-  return { out, state: saidState(invocation) ?? join(out, 'state') }
+  const state = saidState(invocation)
+  if (state === undefined && isS3(out) && invocation.text('against') === undefined) {
+    throw usageFailure(
+      `With -o ${out} the state needs a place of its own, because S3 has no transactions. Add --state DIR, or --state redis://… or dynamodb://… to share it.`,
+    )
+  }
+  return { out, state: state ?? join(out, 'state') }
 }
 
 /** Outputs below an input would be the inputs of the next run. */
@@ -56,6 +64,11 @@ function saidState(invocation: Invocation): string | undefined {
     throw usageFailure('--state and --backend are the same option: give only one of them.')
   }
   const said = state ?? backend
+  if (said && isS3(said)) {
+    throw usageFailure(
+      `A state cannot be at ${said}, because S3 has no transactions. Name a directory, redis://… or dynamodb://…; prestige export --archive s3://… keeps a copy of it there.`,
+    )
+  }
   return said && stateWithin(said)
 }
 

@@ -5,11 +5,10 @@
  * Every file is written aside and moved into place whole. A run that was cut off writes them again, the same.
  */
 
-import { join } from 'node:path'
-
 import type { Backend } from '../../backends/index.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
 import { PrestigeError } from '../../platform/errors.ts'
+import { join } from '../../platform/paths.ts'
 import {
   type Cuts,
   type KeptWriter,

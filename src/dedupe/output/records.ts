@@ -3,11 +3,10 @@
  * top of the outputs. Records are complete in the folder before the first of them is shown at the top.
  */
 
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-
 import { copyWhole, outputFailure } from '../../platform/atomic-file.ts'
 import { codeOf } from '../../platform/errors.ts'
+import { readFile } from '../../platform/files.ts'
+import { join } from '../../platform/paths.ts'
 
 export const RUNS_FOLDER = 'runs'
 
