@@ -1,5 +1,7 @@
 /** Inputs, outputs and archives at `s3://BUCKET/PREFIX`: the same bytes as with directories, whatever requests fail. */
 
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -222,6 +224,68 @@ describe('a run from s3:// to s3://', () => {
     expect([undone.code, undone.err]).toEqual([0, ''])
     expect(undone.text).toContain(s3('out/kept/sub/b.jsonl'))
     expect(await server.get(BUCKET, `${prefix}/out/`)).toEqual({})
+  })
+})
+
+/** Every archive has an id of its own, and a digest at its end. */
+function withoutIds(archive: Buffer | undefined): string {
+  const text = archive?.toString('latin1').replaceAll(/"(archive|sha256)":"[0-9a-f]+"/g, '') ?? ''
+  return createHash('sha256').update(text).digest('hex')
+}
+
+describe('an archive on S3', () => {
+  const make: Record<string, (location: string) => Promise<unknown>> = {
+    store: (store) =>
+      prestige(['put', 'a', '--store', store, '-q'], { input: Buffer.alloc(9 * 1024 * 1024, 'x') }),
+    resolver: (store) =>
+      prestige(['resolve', '--store', store, '-q'], { input: 'some text of a few words\n' }),
+    ledger: async (location) => {
+      const { openLedger } = await import('../src/index.ts')
+      const ledger = await openLedger(location)
+      await ledger.record([{ id: 'd1', status: 'accepted', source: 's' }])
+      await ledger.close()
+    },
+    state: (state) => {
+      writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(20)) })
+      return dedupe(at('in'), '-o', at('out'), '--state', state, '-q')
+    },
+  }
+
+  it.each(Object.keys(make))(
+    'of a %s is the same as in a file, and is restored from there',
+    async (kind) => {
+      await make[kind]!(at('from'))
+      const local = await prestige([
+        'export',
+        '--archive',
+        at('a.archive'),
+        '--store',
+        at('from'),
+        '-q',
+      ])
+      expect([local.code, local.err]).toEqual([0, ''])
+      const file = s3('a.archive')
+      const remote = await prestige(['export', '--archive', file, '--store', at('from'), '--json'])
+      expect([remote.code, remote.err]).toEqual([0, ''])
+      const { '/a.archive': stored } = await server.get(BUCKET, prefix)
+      const bytes = readFileSync(at('a.archive'))
+      expect(withoutIds(stored)).toEqual(withoutIds(bytes))
+      expect(remote.json).toEqual({ archive: file, bytes: bytes.length })
+      const restored = await prestige(['import', '--archive', file, '--store', at('to'), '-q'])
+      expect([restored.code, restored.err]).toEqual([0, ''])
+      await prestige(['export', '--archive', at('b.archive'), '--store', at('to'), '-q'])
+      expect(withoutIds(readFileSync(at('b.archive')))).toEqual(withoutIds(bytes))
+    },
+  )
+
+  it('is not there when writing it fails, and is refused by name when it is not there', async () => {
+    await make['store']!(at('from'))
+    server.fault = ({ url }) => (url.includes('partNumber=1') ? 'deny' : undefined)
+    const denied = await prestige(['export', '--archive', s3('x'), '--store', at('from')])
+    expect(denied.err).toContain(`S3 refuses access to ${s3('x')}`)
+    expect(await server.get(BUCKET, prefix)).toEqual({})
+    const missing = await prestige(['import', '--archive', s3('x'), '--store', at('to')])
+    expect([missing.code, missing.err]).toEqual([3, expect.stringContaining('is not there')])
   })
 })
 
