@@ -24,6 +24,7 @@ export {
   type Summary,
   summarise,
 } from './phases/summary.ts'
+export { type SketchCounts, writeSketches } from './sketches/write-sketches.ts'
 export { type DocumentRow, dedupeSpaces, documents } from './rows.ts'
 export { storedState } from './stored.ts'
 export { type RunRow, type RunStatus, findRun, listRuns } from './runs.ts'
