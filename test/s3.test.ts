@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
-import { inProcess as prestige } from './children/cli.ts'
+import { inProcess as prestige, prestige as inOwnProcess } from './children/cli.ts'
 import { corpus, jsonl, published, textMaker, writeFiles } from './corpus-kit.ts'
 import { S3Server } from './servers/s3.ts'
 
@@ -134,15 +134,44 @@ describe('a run from s3:// to s3://', () => {
       skipped: ['a.jsonl', 'b.jsonl'],
     })
     await expectSame()
+    // As long as before, and perhaps of the same second.
+    await put(below('in', { 'a.jsonl': jsonl(docs.slice(0, 20)).replace('doc-0', 'doc-X') }))
+    expect((await runOnS3()).json).toMatchObject({
+      summary: { documents: 20 },
+      skipped: ['b.jsonl', 'c.jsonl'],
+    })
   })
 
   it('goes on after it was killed while it published', async () => {
     const files = everyFormat()
     await put(below('in', files))
+    const args = [s3('in'), '-o', s3('out'), '--state', at('state'), '-q']
+    const killed = await inOwnProcess(['dedupe', ...args], {
+      meanwhile: async (child) => {
+        let uploads = 0
+        server.fault = ({ method, url }) => {
+          if (method !== 'PUT' || !url.includes('/out/') || ++uploads < 4) return undefined
+          child.kill('SIGKILL')
+          return 'reset'
+        }
+      },
+    })
+    expect(killed.code).toBe(null)
+    expect(Object.keys(await publishedAt('out'))).not.toContain('manifest.json')
+    server.forget()
+    expect((await runOnS3()).code).toBe(0)
+    await runLocally(files)
+    await expectSame()
+  })
+
+  it('goes on after S3 refused an output', async () => {
+    const files = { 'a.jsonl': jsonl(corpus(20)), 'b.txt': 'A text in a file of its own.' }
+    await put(below('in', files))
     server.fault = ({ method, url }) =>
-      method === 'PUT' && url.includes('/kept/texts/') ? 'deny' : undefined
-    const cut = await runOnS3()
-    expect(cut.code).toBe(2)
+      method === 'PUT' && url.includes('/kept/b.txt') ? 'deny' : undefined
+    const denied = await runOnS3()
+    expect(denied.code).toBe(2)
+    expect(denied.err).toContain(s3('out/kept/b.txt'))
     expect(Object.keys(await publishedAt('out'))).not.toContain('manifest.json')
     server.forget()
     expect((await runOnS3()).code).toBe(0)
@@ -159,7 +188,7 @@ describe('a run from s3:// to s3://', () => {
       if (range !== undefined && number % 2 === 0) return 'cut'
       return number % 10 === 0 ? 'fail' : number % 11 === 0 ? 'reset' : undefined
     }
-    const run = await runOnS3()
+    const run = await runOnS3('--threads', '1')
     expect([run.code, run.err]).toEqual([0, ''])
     const ranges = server.requests.flatMap(({ range }) => range ?? [])
     expect(ranges.some((range) => /^bytes=[1-9]/.test(range))).toBe(true)
@@ -224,6 +253,19 @@ describe('a run from s3:// to s3://', () => {
     expect([undone.code, undone.err]).toEqual([0, ''])
     expect(undone.text).toContain(s3('out/kept/sub/b.jsonl'))
     expect(await server.get(BUCKET, `${prefix}/out/`)).toEqual({})
+  })
+})
+
+describe('fingerprints', () => {
+  it('of objects on S3, written there, are those of local files', async () => {
+    const files = everyFormat()
+    writeFiles(at('in'), files)
+    await put(below('in', files))
+    await prestige(['fingerprint', at('in'), '-o', at('s.parquet'), '-q'])
+    const run = await prestige(['fingerprint', s3('in'), '-o', s3('s.parquet'), '-q'])
+    expect([run.code, run.err]).toEqual([0, ''])
+    const { '/s.parquet': there } = await server.get(BUCKET, prefix)
+    expect(there?.equals(readFileSync(at('s.parquet')))).toBe(true)
   })
 })
 

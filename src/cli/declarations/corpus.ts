@@ -136,7 +136,7 @@ export const corpusCommands = {
     operands: 'INPUT...',
     operandsMin: 1,
     operandsMax: Infinity,
-    summary: 'Write digests, signatures and band keys of documents to a Parquet file.',
+    summary: 'Write fingerprints of documents to a Parquet file, for joins.',
     details: [
       'Columns: id, source, file, position (of the document in its file), profile, own, digest and form',
       '(SHA-256 of the text and of its canonical form), bytes, shingles, signature, bands; with',

@@ -2,13 +2,14 @@
 
 import { createHash } from 'node:crypto'
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { S3Server } from '../../../test/servers/s3.ts'
 import { AtomicFile, copyWhole, writeWhole } from '../atomic-file.ts'
 import { exists, readdir, readFile, readLines, rm, stat } from '../files.ts'
 import { dirname, join, relative, resolve } from '../paths.ts'
 import { addressOf } from './address.ts'
+import { s3Failure } from './errors.ts'
 import { listObjects, readObject } from './objects.ts'
 
 const BUCKET = 'objects'
@@ -139,5 +140,44 @@ describe('an upload in parts', () => {
     ])
     expect(await exists(s3('parts/aborted'))).toBe(false)
     expect(await exists(s3('parts/refused'))).toBe(false)
+  })
+})
+
+describe('a failure', () => {
+  const failed = (name: string, status: number, message = '') =>
+    Object.assign(new Error(message), { name, $metadata: { httpStatusCode: status } })
+
+  it.each([
+    ['NoSuchBucket', 404, 'FILE_NOT_FOUND', 'AWS_ENDPOINT_URL_S3'],
+    ['NoSuchKey', 404, 'FILE_NOT_FOUND', 'is not there'],
+    ['AccessDenied', 403, 'ACCESS_DENIED', 's3:GetObject'],
+    ['Unknown', 403, 'ACCESS_DENIED', 's3:GetObject'],
+    ['ExpiredToken', 400, 'ACCESS_DENIED', 'ExpiredToken'],
+    ['CredentialsProviderError', 0, 'ACCESS_DENIED', 'AWS_ACCESS_KEY_ID'],
+    ['PermanentRedirect', 301, 'INVALID_OPTIONS', 'AWS_REGION'],
+    ['SlowDown', 503, 'BACKEND_UNAVAILABLE', 'try again later'],
+    ['InvalidRequest', 400, 'INPUT_UNREADABLE', 'InvalidRequest'],
+  ])('%s is %i is %s, and says what to do', (name, status, code, said) => {
+    const failure = s3Failure(failed(name, status), s3('a'), 'read')
+    expect(failure).toMatchObject({ code, message: expect.stringContaining(said) })
+  })
+
+  it('of a region that nobody has set says how to set it', () => {
+    const failure = s3Failure(failed('Error', 0, 'Region is missing'), s3('a'), 'list')
+    expect(failure).toMatchObject({ code: 'INVALID_OPTIONS' })
+    expect(failure.message).toContain('no region is configured. Set AWS_REGION')
+  })
+
+  it('of a package that is not installed says which', async () => {
+    vi.resetModules()
+    vi.doMock('@aws-sdk/client-s3', () => {
+      throw new Error('Cannot find package')
+    })
+    const { headObject: head } = await import('./objects.ts')
+    await expect(head(s3('a'))).rejects.toMatchObject({
+      code: 'PACKAGE_MISSING',
+      message: expect.stringContaining('npm install @aws-sdk/client-s3'),
+    })
+    vi.doUnmock('@aws-sdk/client-s3')
   })
 })
