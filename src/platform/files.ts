@@ -86,7 +86,7 @@ export async function rm(
 /** On S3 a directory that is empty is not there. */
 export async function rmdir(path: string): Promise<void> {
   if (!isS3(path)) return local.rmdir(path)
-  const isEmpty = !(await (await objects()).isThere(path))
+  const isEmpty = !(await (await objects()).hasObjects(path))
   throw isEmpty ? missing(path) : systemError('ENOTEMPTY', path)
 }
 
@@ -103,14 +103,15 @@ export async function exists(path: string): Promise<boolean> {
 
 async function streamOf(path: string): Promise<AsyncGenerator<Buffer>> {
   const { headObject, readObject } = await objects()
-  if (!(await headObject(path))) throw missing(path)
-  return readObject(path)
+  const found = await headObject(path)
+  if (!found) throw missing(path)
+  return readObject(path, found)
 }
 
 async function statsOf(path: string): Promise<FileStats> {
-  const { headObject, isThere } = await objects()
+  const { headObject, hasObjects } = await objects()
   const found = await headObject(path)
-  if (!found && !(await isThere(path))) throw missing(path)
+  if (!found && !(await hasObjects(path))) throw missing(path)
   return {
     isFile: () => found !== undefined,
     isDirectory: () => found === undefined,
@@ -126,13 +127,4 @@ function missing(path: string): Error {
 
 function systemError(code: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${path}`), { code })
-}
-
-/** Where only a local directory can be used, such as for a state. */
-export function requireLocal(path: string, use: string): void {
-  if (!isS3(path)) return
-  throw new PrestigeError(
-    'INVALID_LOCATION',
-    `${path} cannot be ${use}: that needs transactions, which S3 does not have. Name a local directory, redis:// or dynamodb://.`,
-  )
 }

@@ -204,9 +204,9 @@ export async function* readSteps(
   }
 }
 
-/** A whole object as a stream of bytes, as it is now. */
-export async function* readObject(path: string): AsyncGenerator<Buffer> {
-  const found = await headObject(path)
+/** A whole object as a stream of bytes, as it is now; `known`: what was found of it. */
+export async function* readObject(path: string, known?: S3Object): AsyncGenerator<Buffer> {
+  const found = known ?? (await headObject(path))
   if (!found) throw new PrestigeError('FILE_NOT_FOUND', `${path} is not there. Check the path.`)
   try {
     yield* readSteps(found, 0, found.bytes)
@@ -219,9 +219,8 @@ export async function* readObject(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Whether there is an object of this name, or any below it. */
-export async function isThere(path: string): Promise<boolean> {
-  if (await headObject(path)) return true
+/** Whether there is any object below this name. */
+export async function hasObjects(path: string): Promise<boolean> {
   for await (const _ of listObjects(`${path.replace(/\/+$/, '')}/`, 1)) return true
   return false
 }
