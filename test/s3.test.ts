@@ -256,6 +256,20 @@ describe('a run from s3:// to s3://', () => {
   })
 })
 
+describe('cleaning against a state', () => {
+  it('writes to S3 what the state does not know', async () => {
+    const docs = corpus(20)
+    await put(below('in', { 'a.jsonl': jsonl(docs.slice(0, 10)) }))
+    expect((await runOnS3()).code).toBe(0)
+    await put(below('more', { 'b.jsonl': jsonl([...docs.slice(0, 5), { id: 'x', text: 'New.' }]) }))
+    const run = await dedupe(s3('more/'), '-o', s3('cleaned/'), '--against', at('state'), '--json')
+    expect([run.code, run.err]).toEqual([0, ''])
+    const cleaned = await publishedAt('cleaned')
+    expect(cleaned['kept/b.jsonl']).toBe(jsonl([{ id: 'x', text: 'New.' }]))
+    expect(JSON.parse(cleaned['manifest.json'] ?? '').outputs).toEqual(['kept/b.jsonl'])
+  })
+})
+
 describe('fingerprints', () => {
   it('of objects on S3, written there, are those of local files', async () => {
     const files = everyFormat()

@@ -7,7 +7,7 @@
 
 import { AtomicFile, writeWhole } from '../platform/atomic-file.ts'
 import { rm, rmdir } from '../platform/files.ts'
-import { join } from '../platform/paths.ts'
+import { join, relative } from '../platform/paths.ts'
 import {
   type CutSpans,
   type Document,
@@ -84,7 +84,7 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
     const published = await writeKept(shards, join(out, 'kept'), keptOf, options.reading)
     await found.duplicates.close()
     await found.rejects.close()
-    const outputs = published.files.map((file) => file.slice(out.length + 1))
+    const outputs = published.files.map((file) => relative(out, file))
     const manifest = { format: 1, against: true, version, config: state.config, outputs, summary }
     const manifestFile = recordPath(out, name, 'manifest.json')
     await writeWhole(manifestFile, [`${JSON.stringify(manifest, undefined, 2)}\n`])
