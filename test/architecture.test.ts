@@ -169,6 +169,7 @@ describe('the architecture', () => {
       'hyparquet-compressors',
       'hyparquet-writer',
       'lmdb',
+      'picomatch',
       'tinyglobby',
       'valibot',
       'yaml',

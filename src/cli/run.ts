@@ -35,6 +35,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   resolve: () => import('./commands/resolve.ts'),
   members: () => import('./commands/members.ts'),
   dedupe: () => import('./commands/dedupe.ts'),
+  fingerprint: () => import('./commands/fingerprint.ts'),
   undo: () => import('./commands/undo.ts'),
   report: () => import('./commands/report.ts'),
   runs: () => import('./commands/runs.ts'),

@@ -5,10 +5,9 @@
  * As with a run, everything is decided and held against the ceilings before anything is published.
  */
 
-import { rm, rmdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
-
 import { AtomicFile, writeWhole } from '../platform/atomic-file.ts'
+import { rm, rmdir } from '../platform/files.ts'
+import { join, relative } from '../platform/paths.ts'
 import {
   type CutSpans,
   type Document,

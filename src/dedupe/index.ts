@@ -31,6 +31,7 @@ export {
   summarise,
 } from './phases/summary.ts'
 export type { Undone } from './phases/take-back.ts'
+export { type SketchCounts, writeSketches } from './sketches/write-sketches.ts'
 export { type DocumentRow, dedupeSpaces, documents, pending } from './rows.ts'
 export { storedState } from './stored.ts'
 export { type RunRow, type RunStatus, findRun, isTakenBack, listRuns } from './runs.ts'

@@ -5,10 +5,9 @@
  * cut off; asked for again when it is finished, it does nothing, unless earlier runs are to be redone (phases/again.ts).
  */
 
-import { resolve } from 'node:path'
-
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { resolve } from '../platform/paths.ts'
 import type { ListingInput, OutputFormat, ReadingInput, Shard, Skipped } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'

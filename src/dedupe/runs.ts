@@ -4,11 +4,11 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto'
-import { resolve } from 'node:path'
 
 import { endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { resolve } from '../platform/paths.ts'
 import { runCell, type RunRow as LedgerRun, runs as ledgerRuns } from '../ledger/index.ts'
 import type { InputFile, ListingInput, ReadingInput, Shard } from '../input/index.ts'
 import type { DedupeConfig } from './config/config.ts'
@@ -79,16 +79,19 @@ export function fingerprintOf(
   out: string,
   reading: ReadingInput | undefined,
 ): string {
-  const inputs = shards.map(({ path, fileBytes, modifiedMs, start, end, format }) => [
+  const inputs = shards.map(({ path, fileBytes, modifiedMs, start, end, format, etag }) => [
     path,
     fileBytes,
     modifiedMs,
     start,
     end,
     format,
+    ...(etag ? [etag] : []),
   ])
   const files = shards.flatMap((shard) => shard.files ?? [])
-  const small = files.map(({ path, fileBytes, modifiedMs }) => [path, fileBytes, modifiedMs])
+  const small = files.map(({ path, fileBytes, modifiedMs, etag }) =>
+    etag ? [path, fileBytes, modifiedMs, etag] : [path, fileBytes, modifiedMs],
+  )
   const described = JSON.stringify([
     renamed(config, 'threshold', 'similarityMin'),
     inputs,
@@ -311,8 +314,8 @@ export async function keepFiles(
 
 // oxlint-disable-next-line require-yield -- it only writes
 function* keepFilePage(scope: Scope, run: string, files: readonly InputFile[]): Transaction<void> {
-  for (const { file, path, fileBytes, modifiedMs } of files) {
-    const row: FileRow = { path, bytes: fileBytes, modifiedMs, run }
+  for (const { file, path, fileBytes, modifiedMs, etag } of files) {
+    const row: FileRow = { path, bytes: fileBytes, modifiedMs, ...(etag && { etag }), run }
     scope.write(fileCell(file), row)
   }
 }
@@ -346,6 +349,8 @@ interface FileRow {
   readonly path: string
   readonly bytes: number
   readonly modifiedMs: number
+  /** Of an object on S3. */
+  readonly etag?: string
   readonly run: string
 }
 
@@ -363,7 +368,9 @@ export async function doneFiles(
   }
   return (file) => {
     const row = done.size === 0 ? undefined : done.get(fileHash(file.file))
-    const isSame = row?.bytes === file.fileBytes && row.modifiedMs === file.modifiedMs
+    if (row?.bytes !== file.fileBytes || row.etag !== (file.etag || undefined)) return undefined
+    // Copying an object to its own key changes its time, and nothing else.
+    const isSame = row.etag !== undefined || row.modifiedMs === file.modifiedMs
     return isSame ? row.run : undefined
   }
 }

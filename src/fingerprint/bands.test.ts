@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { chooseBands, collisionProbability, computeBands } from './bands.ts'
+import { bandKeys64, chooseBands, collisionProbability, computeBands } from './bands.ts'
 import { explainParameters } from './explain-parameters.ts'
 import { randomWords } from './mix.ts'
 
@@ -25,6 +25,26 @@ describe('bands', () => {
     }
     const expected = collisionProbability(similarity, bands, rows)
     expect(Math.abs(found / pairs - expected)).toBeLessThan(0.03)
+  })
+
+  it('have keys of 64 bits that are equal where all rows are, and differ between bands', () => {
+    const next = randomWords(10)
+    const slots = Uint16Array.from({ length: 50 }, () => next() >>> 16)
+    const keys = bandKeys64(slots, 10, 5)
+    expect(keys.map((key) => Number(BigInt.asUintN(64, key) >> 32n))).toEqual([
+      ...computeBands(slots, 10, 5),
+    ])
+    const other = slots.slice()
+    other[7] = (other[7] ?? 0) ^ 1
+    const same = bandKeys64(other, 10, 5).map((key, band) => key === keys[band])
+    expect(same.filter((isSame) => !isSame)).toHaveLength(1)
+    expect(same[1]).toBe(false)
+    // The lower half follows from the rows as well.
+    const lower = (key: bigint | undefined) => BigInt.asUintN(32, key ?? 0n)
+    expect(lower(bandKeys64(other, 10, 5)[1])).not.toBe(lower(keys[1]))
+    const repeated = bandKeys64(new Uint16Array(50).fill(7), 10, 5)
+    expect(new Set(repeated).size).toBe(10)
+    expect(new Set(repeated.map(lower)).size).toBe(10)
   })
 
   it.each([0.5, 0.6, 0.7, 0.8, 0.9, 1])(

@@ -7,7 +7,7 @@
  */
 
 import { PrestigeError } from '../platform/errors.ts'
-import { mix, ROUND_STEP } from './mix.ts'
+import { mix, ROUND_STEP, SHINGLE_MULTIPLIER, SKETCH_SEED } from './mix.ts'
 
 export interface Banding {
   readonly bands: number
@@ -67,6 +67,20 @@ export function writeBands(slots: Uint16Array, rows: number, hashes: Uint32Array
     }
     hashes[band] = hash
   }
+}
+
+/**
+ * One signed 64-bit number a band, for tables of all bands of many texts: the upper half is that of `computeBands`, the
+ * lower half another hash of the same rows, so that among billions of texts other bands have other keys.
+ */
+export function bandKeys64(slots: Uint16Array, bands: number, rows: number): bigint[] {
+  return Array.from(computeBands(slots, bands, rows), (upper, band) => {
+    let lower = mix(Math.imul(band + 1, SKETCH_SEED))
+    for (let row = band * rows; row < (band + 1) * rows; row++) {
+      lower = mix(Math.imul(lower, SHINGLE_MULTIPLIER) ^ (slots[row] ?? 0))
+    }
+    return BigInt.asIntN(64, (BigInt(upper) << 32n) | BigInt(lower))
+  })
 }
 
 export function requireBanding({ bands, rows }: Banding, slots: number): void {

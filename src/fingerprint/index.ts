@@ -32,7 +32,13 @@ export {
   sharedCount,
 } from './exact-similarity.ts'
 
-export { chooseBands, collisionProbability, computeBands, falsePositiveArea } from './bands.ts'
+export {
+  bandKeys64,
+  chooseBands,
+  collisionProbability,
+  computeBands,
+  falsePositiveArea,
+} from './bands.ts'
 export type { Banding, BandsWanted } from './bands.ts'
 export { explainParameters } from './explain-parameters.ts'
 export type { Explained } from './explain-parameters.ts'

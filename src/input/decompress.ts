@@ -10,7 +10,7 @@ import type { Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 
 import { PrestigeError } from '../platform/errors.ts'
-import type { OpenInput } from './open-input.ts'
+import type { Input } from './open-input.ts'
 import type { ReadingOptions } from './options.ts'
 import type { Damage } from './unfit.ts'
 import { TooLarge, windowTooLarge, ZSTD_WINDOW_LOG_MAX, ZstdBlocks } from './zstd-blocks.ts'
@@ -71,11 +71,11 @@ function expandsTooMuch(bytes: number, expansionMax: number): Damage {
 export class Decompressed {
   /** Why it ended early; only known at the end. */
   damage: Damage | undefined
-  readonly #input: OpenInput
+  readonly #input: Input
   readonly #compression: 'gzip' | 'zstd'
   readonly #limits: ExpansionLimits
 
-  constructor(input: OpenInput, compression: 'gzip' | 'zstd', limits = UNLIMITED) {
+  constructor(input: Input, compression: 'gzip' | 'zstd', limits = UNLIMITED) {
     this.#input = input
     this.#compression = compression
     this.#limits = limits
@@ -149,19 +149,20 @@ export class Decompressed {
 
   #feed(stream: Transform, state: FeedState, stop: () => void): void {
     const source = this.#input.blocks(0, this.#input.bytes)
-    const feed = (): void => {
+    const feed = async (): Promise<void> => {
       if (state.isOver) return
       try {
-        const next = source.next()
+        const given = source.next()
+        const next = given instanceof Promise ? await given : given
         // A copy, since the block is used again while the stream may still be busy with it.
         if (next.done === true) stream.end()
-        else stream.write(Buffer.from(next.value), (error) => (error ? undefined : feed()))
+        else stream.write(Buffer.from(next.value), (error) => (error ? undefined : void feed()))
       } catch (error) {
         state.failure = error
         stop()
       }
     }
-    feed()
+    void feed()
   }
 
   async *#throughFzstd(): AsyncGenerator<Buffer> {
@@ -172,7 +173,7 @@ export class Decompressed {
     })
     const cutter = new ZstdBlocks()
     try {
-      for (const block of this.#input.blocks(0, this.#input.bytes, ZSTD_STEP_BYTES)) {
+      for await (const block of this.#input.blocks(0, this.#input.bytes, ZSTD_STEP_BYTES)) {
         // A copy, since the block is used again while the decoder holds parts of it.
         for (const piece of cutter.feed(Buffer.from(block))) {
           stream.push(piece)

@@ -63,6 +63,8 @@ export interface InputFile {
   readonly modifiedMs: number
   /** Names its output, where that has another format. */
   readonly output?: string
+  /** Of an object on S3: another one whenever it is written. */
+  readonly etag?: string | undefined
 }
 
 /** A piece of input that one worker reads from its beginning to its end. */

@@ -1,13 +1,13 @@
 /** Copies the files that are kept, byte for byte as they are on the disk, compressed ones too. A text that is cut is compressed again. */
 
-import { join } from 'node:path'
+import { join } from '../platform/paths.ts'
 
 import { cutJson, type Cuts, type CutSpans, cutText, NO_CUTS } from './cut-text.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { Compression, InputFile, Shard } from './document.ts'
 import { KeptPositions } from './kept-positions.ts'
 import { type Field, fieldNamed } from './make-document.ts'
-import { OpenInput } from './open-input.ts'
+import { openInput } from './open-input.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
 import { canCompress, openOutput, requireOther } from './output-file.ts'
@@ -79,11 +79,11 @@ export class FilesWriter implements KeptWriter {
   async #copy(file: InputFile): Promise<number> {
     const path = join(this.path, file.path)
     await requireOther(file.file, path)
-    const input = new OpenInput(file)
+    const input = openInput(file)
     try {
       const output = await openOutput(path, 'none', file.file)
       try {
-        for (const block of input.blocks(0, input.bytes)) await output.write(block)
+        for await (const block of input.blocks(0, input.bytes)) await output.write(block)
         input.requireUnchanged()
       } catch (error) {
         await output.abort()

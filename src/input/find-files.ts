@@ -12,12 +12,15 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { glob, isDynamicPattern } from 'tinyglobby'
 
 import { codeOf, PrestigeError } from '../platform/errors.ts'
+import { isS3 } from '../platform/s3/address.ts'
 import { inputFailure } from './failure.ts'
 
 export interface FoundFile {
   readonly file: string
   readonly bytes: number
   readonly modifiedMs: number
+  /** Of an object on S3. */
+  readonly etag?: string | undefined
   /** Named by the caller, and not only found below something. */
   readonly isNamed: boolean
 }
@@ -53,6 +56,10 @@ export const HIDDEN = 'hidden'
 export const LEADS_OUTSIDE = 'a link that leads outside the input'
 
 async function expand(pattern: string, found: Search): Promise<void> {
+  if (isS3(pattern)) {
+    requireFewStars(pattern)
+    return (await import('./find-objects.ts')).findObjects(pattern, found)
+  }
   const stats = await statOf(pattern)
   if (stats?.isDirectory()) {
     found.bases.push(resolve(pattern))

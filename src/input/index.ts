@@ -10,12 +10,13 @@ export {
   outputFormats,
   OWN_READING,
 } from './convert.ts'
+export type { Columns } from './columns-writer.ts'
 export { CsvParser } from './csv-parser.ts'
 export type { Compression, Document, InputFile, InputFormat, Reject, Shard } from './document.ts'
 export { isReject } from './document.ts'
 export { HIDDEN, LEADS_OUTSIDE, type Skipped, sourceOfInput } from './find-files.ts'
 export { type Listing, listShards, type NamedInput, UNKNOWN_EXTENSION } from './list-shards.ts'
-export { type KeptWriter, openWriter, outputName } from './open-writer.ts'
+export { type KeptWriter, openColumns, openWriter, outputName } from './open-writer.ts'
 export { canCompress, requireOther } from './output-file.ts'
 export {
   type ListingInput,

@@ -7,7 +7,7 @@ import { Decompressed } from './decompress.ts'
 import type { Compression, InputFile } from './document.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { FileKind } from './formats.ts'
-import { OpenInput } from './open-input.ts'
+import { openInput } from './open-input.ts'
 import { withoutMark } from './shard-lines.ts'
 
 const LOOKED_AT_BYTES = 1024 * 1024
@@ -47,11 +47,11 @@ export async function jsonKindOf(
 }
 
 async function beginningOf(file: InputFile, compression: Compression): Promise<Beginning> {
-  const input = new OpenInput(file)
+  const input = openInput(file)
   try {
     if (compression === 'none') {
       const bytes = Buffer.alloc(Math.min(LOOKED_AT_BYTES, file.fileBytes))
-      return begun(bytes.subarray(0, input.read(bytes, 0)), bytes.length === file.fileBytes)
+      return begun(bytes.subarray(0, await input.read(bytes, 0)), bytes.length === file.fileBytes)
     }
     const parts: Buffer[] = []
     let length = 0

@@ -9,11 +9,13 @@
 import { createHash } from 'node:crypto'
 import { openSync, readSync, closeSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { relative, resolve, sep } from 'node:path'
+import { sep } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
+import { relative, resolve } from '../platform/paths.ts'
+import { isS3 } from '../platform/s3/address.ts'
 import type { Compression, InputFile, InputFormat, Shard } from './document.ts'
 import { findFiles, type Found, type FoundFile, type Skipped, sourceOfInput } from './find-files.ts'
 import { type FileKind, kindOfFile } from './formats.ts'
@@ -119,13 +121,22 @@ function requireInput(
 function rootOf(bases: readonly string[], asked: string | undefined): string {
   if (asked !== undefined) return resolve(asked)
   const [first = '', ...others] = bases
-  const parts = first.split(sep)
+  const isOnS3 = isS3(first)
+  if (others.some((other) => isS3(other) !== isOnS3)) throw mixedPlaces()
+  const parts = first.split(isOnS3 ? '/' : sep)
   for (const other of others) {
-    const theirs = other.split(sep)
+    const theirs = other.split(isOnS3 ? '/' : sep)
     const same = parts.findIndex((part, at) => part !== theirs[at])
     if (same >= 0) parts.length = same
   }
-  return parts.join(sep) || sep
+  return isOnS3 ? parts.join('/') : parts.join(sep) || sep
+}
+
+function mixedPlaces(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    'Local inputs and inputs on S3 have no common directory to name outputs below. Give them to two runs with the same --state.',
+  )
 }
 
 /** Inputs in the order given, and what is below each in the byte order of paths. */
@@ -180,19 +191,19 @@ class Naming {
       const kind = await this.#kindOf(found, path)
       if (!kind) continue
       this.#named.add(path)
-      const { file, bytes, modifiedMs } = found
-      named.push({ file, path, fileBytes: bytes, modifiedMs, ...kind })
+      const { file, bytes, modifiedMs, etag } = found
+      named.push({ file, path, fileBytes: bytes, modifiedMs, ...(etag && { etag }), ...kind })
     }
     return named
   }
 
   async #kindOf(found: FoundFile, path: string): Promise<FileKind | undefined> {
-    const { file, bytes, modifiedMs, isNamed } = found
+    const { file, bytes, modifiedMs, etag, isNamed } = found
     const kind = kindOfFile(path, this.#format)
     if (!kind && isNamed) throw unknownKind(file)
     if (!kind) this.skip([{ file, why: UNKNOWN_EXTENSION }])
     if (kind?.format !== 'json') return kind
-    const input = { file, path, fileBytes: bytes, modifiedMs }
+    const input = { file, path, fileBytes: bytes, modifiedMs, ...(etag && { etag }) }
     return this.#isDone(input) ? kind : jsonKindOf(input, kind.compression)
   }
 }
@@ -277,19 +288,21 @@ async function* cut(
 }
 
 function groupShard(first: Named, group: readonly Named[], bytes: number): Draft {
-  const files = group.map(({ file, path, fileBytes, modifiedMs }) => ({
+  const files = group.map(({ file, path, fileBytes, modifiedMs, etag }) => ({
     file,
     path,
     fileBytes,
     modifiedMs,
+    ...(etag && { etag }),
   }))
   return { ...first, start: 0, end: group.length, bytes, firstLine: 1, files }
 }
 
 function digestOf(named: readonly Named[]): string {
   const hash = createHash('sha256')
-  for (const { path, fileBytes, modifiedMs, format } of named) {
-    hash.update(`${JSON.stringify([path, fileBytes, modifiedMs, format])}\n`)
+  for (const { path, fileBytes, modifiedMs, format, etag } of named) {
+    const described = [path, fileBytes, modifiedMs, format, ...(etag ? [etag] : [])]
+    hash.update(`${JSON.stringify(described)}\n`)
   }
   return hash.digest('hex')
 }

@@ -1,20 +1,41 @@
 /**
  * A file of the input while it is open: the same one that was listed, and unchanged until it was read.
  *
- * Reads are synchronous, into one block that is used again: this is the fastest way, and workers have nothing
+ * Reads of local files are synchronous, into one block that is used again: this is the fastest way, and workers have nothing
  * else to do. What is given out is good until the next block is asked for.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 import type { InputFile } from './document.ts'
+import { isS3 } from '../platform/s3/address.ts'
 import { inputChanged, inputFailure } from './failure.ts'
+import { S3Input } from './s3-input.ts'
 
 export const BLOCK_BYTES = 1024 * 1024
 /** Beyond the end of a range only the rest of one line is wanted. */
 const TAIL_BYTES = 64 * 1024
 
-export class OpenInput {
+/** A local file is read at once; of an object on S3 there is something to await. */
+export interface Input {
+  readonly bytes: number
+  /** Fills as much of `target` as the file has from `at` on. */
+  read(target: Buffer, at: number): number | Promise<number>
+  /** Blocks from `start` to the end of the file, smaller ones behind `end`. Each is good until the next. */
+  blocks(
+    start: number,
+    end: number,
+    blockBytes?: number,
+  ): Generator<Buffer> | AsyncGenerator<Buffer>
+  requireUnchanged(): void
+  close(): void
+}
+
+export function openInput(file: InputFile): Input {
+  return isS3(file.file) ? new S3Input(file) : new OpenInput(file)
+}
+
+class OpenInput implements Input {
   readonly #file: InputFile
   readonly #fd: number
 
@@ -38,7 +59,6 @@ export class OpenInput {
     return this.#file.fileBytes
   }
 
-  /** Fills as much of `target` as the file has from `at` on. */
   read(target: Buffer, at: number): number {
     let filled = 0
     try {
@@ -53,7 +73,6 @@ export class OpenInput {
     return filled
   }
 
-  /** Blocks from `start` to the end of the file, smaller ones behind `end`. */
   *blocks(start: number, end: number, blockBytes: number = BLOCK_BYTES): Generator<Buffer> {
     const block = Buffer.allocUnsafe(Math.min(blockBytes, Math.max(TAIL_BYTES, this.bytes - start)))
     for (let at = start; at < this.bytes;) {

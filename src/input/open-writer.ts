@@ -6,10 +6,11 @@
  * their order. A shard of many files is many outputs, each whole by itself.
  */
 
-import { join } from 'node:path'
+import { join } from '../platform/paths.ts'
 
 import type { AtomicFile } from '../platform/atomic-file.ts'
 import { readOptions } from '../platform/options.ts'
+import type { ColumnsWriter } from './columns-writer.ts'
 import { type Cuts, NO_CUTS } from './cut-text.ts'
 import type { Shard } from './document.ts'
 import { FilesWriter } from './files-writer.ts'
@@ -54,6 +55,14 @@ export async function openWriter(shard: Shard, options: WritingInput): Promise<K
     ? undefined
     : `${name} is written uncompressed: this Node cannot write zstd, which 22.15 and later can.`
   return openFormat(shard, path, note, read)
+}
+
+/** A Parquet file of columns that are made here. Loaded with the first: most programs write none. */
+export async function openColumns(
+  ...opening: Parameters<typeof ColumnsWriter.open>
+): Promise<ColumnsWriter> {
+  const writer = await import('./columns-writer.ts')
+  return writer.ColumnsWriter.open(...opening)
 }
 
 /** Of the file that is written for an input, below the directory of outputs. */

@@ -1,12 +1,13 @@
 /** Files of the output: what was kept, compressed as its input was, and as private. */
 
 import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import type { Transform } from 'node:stream'
 import { createGzip } from 'node:zlib'
 
 import { AtomicFile } from '../platform/atomic-file.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { resolve } from '../platform/paths.ts'
+import { isS3 } from '../platform/s3/address.ts'
 import { zstdOfNode } from './decompress.ts'
 import type { Compression } from './document.ts'
 
@@ -27,6 +28,8 @@ export async function openOutput(
 
 /** Of a file that is gone, the strictest: reading it reports that it is. */
 async function modeOf(file: string): Promise<number> {
+  // An object has none: the umask decides.
+  if (isS3(file)) return 0o666
   const found = await stat(file).catch(() => undefined)
   return found ? found.mode & 0o666 : 0o600
 }
@@ -40,7 +43,9 @@ function compressorOf(compression: Compression): Transform | undefined {
 /** An output in the place of its own input would destroy what is still to be read. */
 export async function requireOther(input: string, output: string): Promise<void> {
   const [from, to] = await Promise.all(
-    [input, output].map((path) => stat(path).catch(() => undefined)),
+    [input, output].map(async (path) =>
+      isS3(path) ? undefined : stat(path).catch(() => undefined),
+    ),
   )
   const isSame =
     from && to ? from.ino === to.ino && from.dev === to.dev : resolve(input) === resolve(output)

@@ -12,23 +12,24 @@ import {
 } from 'hyparquet'
 
 import type { InputFile } from './document.ts'
-import { OpenInput } from './open-input.ts'
+import { type Input, openInput } from './open-input.ts'
 import { ZstdBlocks } from './zstd-blocks.ts'
 
 export interface ParquetFile {
-  readonly input: OpenInput
+  readonly input: Input
   readonly file: AsyncBuffer
   readonly metadata: FileMetaData
 }
 
 /** The caller closes `input`. Throws what is no PrestigeError if it is no Parquet file. */
 export async function openParquet(of: InputFile): Promise<ParquetFile> {
-  const input = new OpenInput(of)
+  const input = openInput(of)
   const file: AsyncBuffer = {
     byteLength: input.bytes,
-    slice(start, end = input.bytes) {
+    async slice(start, end = input.bytes) {
       const bytes = new ArrayBuffer(end - start)
-      if (input.read(Buffer.from(bytes), start) < end - start) throw new Error('it ends too early')
+      const got = await input.read(Buffer.from(bytes), start)
+      if (got < end - start) throw new Error('it ends too early')
       return bytes
     },
   }

@@ -6,7 +6,7 @@
 
 import type { InputFile, Shard } from './document.ts'
 import type { FileKind } from './formats.ts'
-import { OpenInput } from './open-input.ts'
+import { openInput } from './open-input.ts'
 import type { ListingOptions } from './options.ts'
 
 type Draft = Omit<Shard, 'index'>
@@ -29,11 +29,14 @@ export function wholeFile(file: InputFile & FileKind): Draft {
   return { ...file, start: 0, end: fileBytes, bytes: fileBytes, firstLine: 1 }
 }
 
-function* lineRanges(file: InputFile & FileKind, options: ListingOptions): Generator<Draft> {
+async function* lineRanges(
+  file: InputFile & FileKind,
+  options: ListingOptions,
+): AsyncGenerator<Draft> {
   const { fileBytes } = file
   const count = Math.max(1, Math.round(fileBytes / options.shardBytes))
   const starts = Array.from({ length: count }, (_, at) => Math.floor((fileBytes / count) * at))
-  const firstLines = options.countLines ? firstLinesOf(file, starts) : []
+  const firstLines = options.countLines ? await firstLinesOf(file, starts) : []
   for (const [at, start] of starts.entries()) {
     const end = starts[at + 1] ?? fileBytes
     const firstLine = firstLines[at]
@@ -48,15 +51,15 @@ function* lineRanges(file: InputFile & FileKind, options: ListingOptions): Gener
 }
 
 /** The number of the first line that begins at or behind each start. */
-function firstLinesOf(file: InputFile, starts: readonly number[]): number[] {
+async function firstLinesOf(file: InputFile, starts: readonly number[]): Promise<number[]> {
   const last = starts.at(-1) ?? 0
   if (last === 0) return starts.map(() => 1)
-  const input = new OpenInput(file)
+  const input = openInput(file)
   try {
     const lines: number[] = []
     let newlines = 0
     let at = 0
-    for (const block of input.blocks(0, last)) {
+    for await (const block of input.blocks(0, last)) {
       let from = 0
       for (const start of starts.slice(lines.length)) {
         if (start - 1 >= at + block.length) break

@@ -6,7 +6,7 @@ import type { Document, InputFile, Reject, Shard } from './document.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { JsonStrings } from './json-string.ts'
 import { DocumentMaker, ID_BYTES_MAX, shortened } from './make-document.ts'
-import { OpenInput } from './open-input.ts'
+import { openInput } from './open-input.ts'
 import type { ReadingOptions } from './options.ts'
 import { ofJson } from './read-lines.ts'
 import { requireNoNul, requireUtf8, tooLong, truncated, Unfit } from './unfit.ts'
@@ -64,12 +64,12 @@ export async function wholeFile(
   compression: Shard['compression'],
   bytesMax: number,
 ): Promise<Buffer> {
-  const input = new OpenInput(file)
+  const input = openInput(file)
   try {
     if (compression === 'none') {
       if (file.fileBytes > bytesMax) throw tooLong(file.fileBytes, bytesMax)
       const bytes = Buffer.allocUnsafe(file.fileBytes)
-      input.read(bytes, 0)
+      await input.read(bytes, 0)
       input.requireUnchanged()
       return bytes
     }

@@ -5,7 +5,7 @@
 import type { InputFormat, Shard } from './document.ts'
 import { Decompressed, type ExpansionLimits } from './decompress.ts'
 import { firstByteOf, LineScanner } from './line-scanner.ts'
-import { OpenInput } from './open-input.ts'
+import { openInput } from './open-input.ts'
 import type { Damage } from './unfit.ts'
 
 export class ShardLines {
@@ -25,7 +25,7 @@ export class ShardLines {
   /** The scanner once a block: ask it for `next()` until there is none. */
   async *scan(): AsyncGenerator<LineScanner> {
     const { compression, start, end } = this.#shard
-    const input = new OpenInput(this.#shard)
+    const input = openInput(this.#shard)
     try {
       const isWhole = compression !== 'none'
       const scanner = new LineScanner(
@@ -34,7 +34,7 @@ export class ShardLines {
         isWhole ? Infinity : end,
       )
       if (compression === 'none') {
-        for (const block of input.blocks(firstByteOf(start), end)) {
+        for await (const block of input.blocks(firstByteOf(start), end)) {
           scanner.feed(block)
           yield scanner
           if (scanner.isDone) break

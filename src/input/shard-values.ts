@@ -2,7 +2,7 @@
 
 import { Decompressed, type ExpansionLimits } from './decompress.ts'
 import type { Shard } from './document.ts'
-import { OpenInput } from './open-input.ts'
+import { type Input, openInput } from './open-input.ts'
 import type { Damage } from './unfit.ts'
 import { ValueScanner } from './value-scanner.ts'
 
@@ -21,7 +21,7 @@ export class ShardValues {
 
   /** The scanner once a block: ask it for `next()` until there is none. */
   async *scan(): AsyncGenerator<ValueScanner> {
-    const input = new OpenInput(this.#shard)
+    const input = openInput(this.#shard)
     const scanner = new ValueScanner(this.#bytesMax)
     try {
       for await (const block of this.#blocks(input)) {
@@ -37,7 +37,7 @@ export class ShardValues {
     }
   }
 
-  async *#blocks(input: OpenInput): AsyncGenerator<Buffer> {
+  async *#blocks(input: Input): AsyncGenerator<Buffer> {
     const { compression } = this.#shard
     if (compression === 'none') {
       yield* input.blocks(0, input.bytes)

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { directoryWith, readOne, zstdFrame } from '../../test/input-kit.ts'
 import { Decompressed } from './decompress.ts'
 import { listShards } from './list-shards.ts'
-import { OpenInput } from './open-input.ts'
+import { openInput } from './open-input.ts'
 import { decompressors } from './parquet-file.ts'
 import { TooLarge, ZstdBlocks } from './zstd-blocks.ts'
 
@@ -76,7 +76,7 @@ describe('zstd blocks that repeat a byte', () => {
   it('of half a gigabyte are read in a fraction of the memory', async () => {
     const directory = directoryWith({ 'a.jsonl.zst': repeatedBlocks(4096) })
     const [shard] = (await listShards([directory])).shards
-    const input = new OpenInput(shard!)
+    const input = openInput(shard!)
     const before = process.memoryUsage().rss
     let most = 0
     let bytes = 0

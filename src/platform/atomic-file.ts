@@ -1,7 +1,8 @@
 /**
  * Files that are there whole or not at all. They are written to a temporary file beside their target, `NAME.tmp-…`,
  * synced, renamed, and the directory is synced: whoever looks, also after a power failure, sees the old file or the
- * new one. A failure is a PrestigeError that names the target, and leaves nothing behind.
+ * new one. On S3 (`s3://…`) an object is seen when its upload is complete. A failure is a PrestigeError that names the
+ * target, and leaves nothing behind.
  */
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -23,6 +24,7 @@ import type { Transform } from 'node:stream'
 
 import { removeAbandoned } from './abandoned.ts'
 import { codeOf, PrestigeError } from './errors.ts'
+import { isS3 } from './s3/address.ts'
 
 const BUFFER_BYTES = 1024 * 1024
 /** Identifies the machine: others that share the directory have processes of the same numbers. */
@@ -38,21 +40,61 @@ export interface AtomicFileOptions {
   readonly through?: Transform | undefined
 }
 
-export class AtomicFile {
-  readonly path: string
+/** Where the bytes go. `close` makes them visible, under their name; `abort` may be called after a failure, and twice. */
+interface Sink {
+  write(bytes: Uint8Array): Promise<void>
+  close(): Promise<void>
+  abort(): Promise<void>
+}
+
+class LocalSink implements Sink {
+  readonly #path: string
   /** A pipe or a device cannot be replaced: it is written to itself. */
   readonly #temporary: string
   readonly #handle: FileHandle
+
+  constructor(path: string, temporary: string, handle: FileHandle) {
+    this.#path = path
+    this.#temporary = temporary
+    this.#handle = handle
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      at += (await this.#handle.write(bytes, at, bytes.length - at)).bytesWritten
+    }
+  }
+
+  async close(): Promise<void> {
+    const isAside = this.#temporary !== this.#path
+    if (isAside) await this.#handle.sync()
+    await this.#handle.close()
+    if (isAside) await moveIntoPlace(this.#temporary, this.#path)
+  }
+
+  async abort(): Promise<void> {
+    await this.#handle.close().catch(() => undefined) // closed already is what is wanted
+    if (this.#temporary !== this.#path) await rm(this.#temporary, { force: true })
+  }
+}
+
+async function s3Sink(path: string): Promise<Sink> {
+  const { S3Upload } = await import('./s3/upload.ts')
+  return new S3Upload(path)
+}
+
+export class AtomicFile {
+  readonly path: string
+  readonly #sink: Sink
   readonly #through: Transform | undefined
   readonly #passed: Buffer[] = []
   #buffer: Buffer | undefined
   #filled = 0
   #failure: unknown
 
-  private constructor(path: string, temporary: string, handle: FileHandle, through?: Transform) {
+  private constructor(path: string, sink: Sink, through?: Transform) {
     this.path = path
-    this.#temporary = temporary
-    this.#handle = handle
+    this.#sink = sink
     this.#through = through
     through?.on('data', (chunk: Buffer) => this.#passed.push(chunk))
     through?.on('error', (error) => {
@@ -61,12 +103,13 @@ export class AtomicFile {
   }
 
   static async open(path: string, options: AtomicFileOptions = {}): Promise<AtomicFile> {
+    if (isS3(path)) return new AtomicFile(path, await s3Sink(path), options.through)
     try {
       if (options.makesDirectory) await makeDirectory(dirname(path))
       const temporary = temporaryName(path)
       // Its owner may write to it, whatever the file may be that it is like.
       const handle = await open(temporary, 'wx', (options.mode ?? 0o666) | 0o200)
-      return new AtomicFile(path, temporary, handle, options.through)
+      return new AtomicFile(path, new LocalSink(path, temporary, handle), options.through)
     } catch (error) {
       throw outputFailure(path, error)
     }
@@ -74,13 +117,14 @@ export class AtomicFile {
 
   /** For a path that the caller has named, which may be a pipe or a device, such as /dev/stdout. */
   static async openNamed(path: string): Promise<AtomicFile> {
+    if (isS3(path)) return AtomicFile.open(path)
     try {
       if (!(await isSpecial(path))) {
         await requireDirectoryOf(path)
         await removeAbandonedBeside(path)
         return await AtomicFile.open(path)
       }
-      return new AtomicFile(path, path, await open(path, 'w'))
+      return new AtomicFile(path, new LocalSink(path, path, await open(path, 'w')))
     } catch (error) {
       throw outputFailure(path, error)
     }
@@ -101,9 +145,7 @@ export class AtomicFile {
     try {
       await this.#flush()
       if (this.#through) await this.#finish(this.#through)
-      if (this.#temporary !== this.path) await this.#handle.sync()
-      await this.#handle.close()
-      if (this.#temporary !== this.path) await moveIntoPlace(this.#temporary, this.path)
+      await this.#sink.close()
     } catch (error) {
       await this.abort()
       throw outputFailure(this.path, error)
@@ -113,8 +155,7 @@ export class AtomicFile {
   /** Leaves nothing behind. May be called after a failure, and twice. */
   async abort(): Promise<void> {
     this.#through?.destroy()
-    await this.#handle.close().catch(() => undefined) // closed already is what is wanted
-    if (this.#temporary !== this.path) await rm(this.#temporary, { force: true })
+    await this.#sink.abort()
   }
 
   async #flushAnd(bytes: Uint8Array): Promise<void> {
@@ -136,7 +177,7 @@ export class AtomicFile {
 
   async #put(bytes: Uint8Array): Promise<void> {
     const through = this.#through
-    if (!through) return this.#writeAll(bytes)
+    if (!through) return this.#sink.write(bytes)
     await new Promise<void>((resolve, reject) => {
       through.write(bytes, (error) => (error ? reject(error) : resolve()))
     })
@@ -154,13 +195,7 @@ export class AtomicFile {
 
   async #writePassed(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    for (const chunk of this.#passed.splice(0)) await this.#writeAll(chunk)
-  }
-
-  async #writeAll(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;) {
-      at += (await this.#handle.write(bytes, at, bytes.length - at)).bytesWritten
-    }
+    for (const chunk of this.#passed.splice(0)) await this.#sink.write(chunk)
   }
 }
 
@@ -187,6 +222,7 @@ async function writeAll(file: AtomicFile, pieces: Pieces): Promise<void> {
 }
 
 export async function copyWhole(from: string, to: string): Promise<void> {
+  if (isS3(from) && isS3(to)) return copyOnS3(from, to)
   const temporary = temporaryName(to)
   try {
     await removeAbandonedBeside(to)
@@ -197,6 +233,11 @@ export async function copyWhole(from: string, to: string): Promise<void> {
     await rm(temporary, { force: true })
     throw outputFailure(to, error)
   }
+}
+
+async function copyOnS3(from: string, to: string): Promise<void> {
+  const { copyObject, readObject } = await import('./s3/objects.ts')
+  if (!(await copyObject(from, to))) await writeWhole(to, readObject(from))
 }
 
 /** A new one at every call: several processes, or calls of one, may write the same file at once. */

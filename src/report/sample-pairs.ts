@@ -7,7 +7,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { resolve } from 'node:path'
+import { resolve } from '../platform/paths.ts'
 
 import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
 import { alignTexts, type Span } from '../compare/index.ts'

@@ -5,12 +5,14 @@
  */
 
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 
 import { withoutSecrets } from '../../backends/index.ts'
+import { exists } from '../../platform/files.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
+import { resolve } from '../../platform/paths.ts'
 import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
 import { inputBytes } from '../dedupe/dedupe-input.ts'
 import { emptyStateRemover, holdsNothing } from '../dedupe/empty-state.ts'
@@ -322,12 +324,12 @@ class Work {
 
   /** The last thing a run does is to write its report, and it may have been killed before that. */
   async #lacksReport(deduper: Deduper, run: string): Promise<boolean> {
-    const { existsSync } = await import('node:fs')
     const out = resolve(this.#places.out)
     const known = (await deduper.runs()).find(({ id }) => id === run)
     if (known?.out !== out) return false
     return (
-      !existsSync(recordPath(out, run, 'report.html')) || !(await isShown(out, run, 'report.html'))
+      !(await exists(recordPath(out, run, 'report.html'))) ||
+      !(await isShown(out, run, 'report.html'))
     )
   }
 

@@ -310,7 +310,7 @@ export const commands = {
     shared: WRITES_STORE,
     options: {
       prefix: 'Put this before every key.',
-      archive: 'Import an archive that export wrote, from any engine (- for stdin).',
+      archive: 'Import an archive that export wrote: a file, s3://BUCKET/KEY or - for stdin.',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
@@ -336,7 +336,7 @@ export const commands = {
     options: {
       prefix: 'Only keys with this prefix, which is removed.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
-      archive: 'Write one archive of all there is, for import --archive (- for stdout).',
+      archive: 'Write one archive for import --archive: a file, s3://BUCKET/KEY or - for stdout.',
       kind: 'With --archive, where there are several: store, resolver, ledger or state.',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
@@ -346,6 +346,7 @@ export const commands = {
     examples: [
       'prestige export restored --prefix photos/',
       'prestige export --archive store.archive',
+      'prestige export --archive s3://backups/monday.archive --store clean/state',
     ],
   },
   verify: {

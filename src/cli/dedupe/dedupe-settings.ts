@@ -1,7 +1,7 @@
 /** Settings of `dedupe`: a config file, then the environment, then options; the last one wins. */
 
 import { stat } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve as resolveFrom } from 'node:path'
 
 import {
   commandNames,
@@ -18,6 +18,8 @@ import { fileFailure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { judgementInput, judgeNamed } from '../call/judgement.ts'
 import { isDirectory } from '../../platform/location.ts'
+import { relative, resolve } from '../../platform/paths.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 import { stateWithin } from '../call/location.ts'
 import { readFileWhole } from '../files/read-input.ts'
 import type { Filter } from './filter.ts'
@@ -35,12 +37,17 @@ export function placesOf(invocation: Invocation, filter?: Filter): JobPlaces {
   if (!out) {
     throw usageFailure('dedupe needs -o DIR, a directory for the outputs, or -o - for stdout.')
   }
-  if (!isDirectory(out)) {
+  if (!isDirectory(out) && !isS3(out)) {
     throw usageFailure(
-      `-o takes a directory, not "${out}". A location of a state is given with --state.`,
+      `-o takes a directory or s3://BUCKET/PREFIX, not "${out}". A location of a state is given with --state.`,
     )
   }
   for (const input of invocation.operands) refuseWithin(out, input)
+  if (said === undefined && isS3(out) && invocation.text('against') === undefined) {
+    throw usageFailure(
+      `With -o ${out} the state needs a place of its own, because S3 has no transactions. Add --state DIR, or --state redis://… or dynamodb://… to share it.`,
+    )
+  }
   return { out, state: said ?? join(out, 'state') }
 }
 
@@ -60,6 +67,11 @@ function saidState(invocation: Invocation): string | undefined {
     throw usageFailure('--state and --backend are the same option: give only one of them.')
   }
   const said = state ?? backend
+  if (said && isS3(said)) {
+    throw usageFailure(
+      `A state cannot be at ${said}, because S3 has no transactions. Name a directory, redis://… or dynamodb://…; prestige export --archive s3://… keeps a copy of it there.`,
+    )
+  }
   return said && stateWithin(said)
 }
 
@@ -138,7 +150,7 @@ async function withJudge(values: Layer['values'], directory: string): Promise<La
   const name: unknown = Reflect.get(near, 'judge')
   if (typeof name !== 'string') return values
   const isBuiltIn = name === 'default' || name === 'default-semantic'
-  const judge = await judgeNamed(isBuiltIn ? name : resolve(directory, name))
+  const judge = await judgeNamed(isBuiltIn ? name : resolveFrom(directory, name))
   return { ...values, near: { ...near, judge } }
 }
 

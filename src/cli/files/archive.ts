@@ -1,11 +1,12 @@
 /** `export --archive FILE` and `import --archive FILE`: all of a kind as one file, to carry it between engines. */
 
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 
 import type { KindName, RestoredLocation } from '../../location/index.ts'
 import type { Restored } from '../../store/index.ts'
 import { ArchiveReader } from '../../platform/archive-stream.ts'
 import { writeNamed } from '../../platform/atomic-file.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 import { unsaidDurability } from '../call/location.ts'
 import { Failure, fileFailure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
@@ -75,7 +76,7 @@ export async function importArchive(invocation: Invocation): Promise<number> {
   const stop = () => source?.destroy(invocation.signal.reason)
   invocation.signal.addEventListener('abort', stop, { once: true })
   try {
-    const opened: Readable = file === '-' ? process.stdin : await openStream(file)
+    const opened = await openArchive(file)
     // The stream may be abandoned before anybody reads it: a later reader gets the error then.
     opened.on('error', () => undefined)
     source = opened
@@ -93,6 +94,13 @@ export async function importArchive(invocation: Invocation): Promise<number> {
     // A signal may have come while it was opened: an open pipe would keep the process waiting.
     source?.destroy()
   }
+}
+
+async function openArchive(file: string): Promise<Readable> {
+  if (file === '-') return process.stdin
+  if (!isS3(file)) return openStream(file)
+  const { readObject } = await import('../../platform/s3/objects.ts')
+  return Readable.from(readObject(file), { objectMode: false })
 }
 
 /** A store may have other keys already, and options of its own; all else is made as it was archived. */

@@ -1,6 +1,6 @@
 /** Which outputs of a directory may differ from what the ledger says, and why. */
 
-import { resolve } from 'node:path'
+import { resolve } from '../../platform/paths.ts'
 
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'

@@ -3,10 +3,12 @@
  * while they were written: whatever else lies there is not ours.
  */
 
-import { readdir, rm } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { sep } from 'node:path'
 
 import { targetOf } from '../../platform/atomic-file.ts'
+import { readdir, rm } from '../../platform/files.ts'
+import { join } from '../../platform/paths.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 import type { Shard } from '../../input/index.ts'
 import { OUTPUTS_FILE, PASSAGES_FILE, RECORDS, RUNS_FOLDER } from './records.ts'
 
@@ -23,6 +25,8 @@ export async function removeLeftovers(
   shards: readonly Shard[],
   run: string,
 ): Promise<void> {
+  // There, nothing is written aside.
+  if (isS3(out)) return
   const kept = new Set<string>()
   for (const shard of shards) {
     for (const { path } of shard.files ?? [shard]) {
@@ -41,7 +45,7 @@ async function removeAside(
   isOurs: (name: string) => boolean,
   recursive: boolean,
 ): Promise<void> {
-  const names = await readdir(directory, { recursive, encoding: 'utf8' }).catch(() => [])
+  const names = await readdir(directory, { recursive }).catch(() => [])
   for (const name of names) {
     const whole = targetOf(name.split(sep).join('/'))
     if (whole !== undefined && isOurs(whole)) await rm(join(directory, name), { force: true })

@@ -4,10 +4,12 @@
  * whatever else is given with it, and no two inputs have the same.
  */
 
-import { lstat } from 'node:fs/promises'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { lstat } from '../../platform/files.ts'
+import { sep } from 'node:path'
 
 import type { Backend } from '../../backends/index.ts'
+import { dirname, join, relative, resolve } from '../../platform/paths.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   convertedName,
@@ -116,6 +118,8 @@ class Names {
   #wanted(input: string, path: string): string {
     // Stdin is a file of its own, whose place says nothing.
     if (rootAbove(input, path) === undefined) return path
+    if (isS3(input) && !sharesBucket(this.#settings.root, input)) return input.slice('s3://'.length)
+    if (isS3(this.#settings.root) && !isS3(input)) return path
     let above = this.#settings.root
     while (!isBelow(above, input)) above = dirname(above)
     return relative(above, input).split(sep).join('/')
@@ -130,6 +134,12 @@ class Names {
     this.#taken.add(name)
     for (const folder of foldersOf(name)) this.#folders.add(folder)
   }
+}
+
+/** Of two paths of which the second is on S3. */
+function sharesBucket(one: string, other: string): boolean {
+  const bucketOf = (path: string) => path.split('/', 3).join('/')
+  return isS3(one) && bucketOf(one) === bucketOf(other)
 }
 
 function isBelow(directory: string, file: string): boolean {

@@ -5,11 +5,11 @@
  * Kept beside the outputs and not in the state, because runs of several states may write to one directory.
  */
 
-import { lstat, open, readdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-
 import { outputFailure } from '../../platform/atomic-file.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
+import { exists, lstat, readdir, readLines } from '../../platform/files.ts'
+import { join, resolve } from '../../platform/paths.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 import { type InputFile, outputName, type Shard } from '../../input/index.ts'
 import { isRaw } from '../config/raw.ts'
 import { shown } from './name-outputs.ts'
@@ -49,6 +49,7 @@ export function outputNames(shards: readonly Shard[]): string[] {
 
 /** What is written through a link would end somewhere else. The directory of the outputs itself may be one. */
 export async function requireNoLinks(out: string, outputs: Iterable<string>): Promise<void> {
+  if (isS3(out)) return
   const paths = new Set([RUNS_FOLDER])
   for (const output of outputs) {
     const parts = output.split('/')
@@ -93,11 +94,7 @@ export async function requireOwnFolder(
   isGone: (run: string) => boolean,
 ): Promise<void> {
   const folder = join(out, RUNS_FOLDER, run)
-  const isThere = await stat(folder).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere || isGone(run)) return
+  if (!(await exists(folder)) || isGone(run)) return
   throw new PrestigeError(
     'TARGET_NOT_EMPTY',
     `${shown(folder)} holds the records of another run of this name. Name this run differently (--run NAME), or write to another directory (-o OTHER).`,
@@ -116,15 +113,11 @@ export async function runsIn(out: string): Promise<string[]> {
 
 export async function* outputsOf(out: string, run: string): AsyncGenerator<OutputLine> {
   const path = recordPath(out, run, OUTPUTS_FILE)
-  const handle = await open(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
-    throw outputFailure(path, error)
-  })
-  if (!handle) return
   try {
-    for await (const line of handle.readLines()) yield parsed(line, path)
-  } finally {
-    await handle.close().catch(() => undefined) // closed already is what is wanted
+    for await (const line of readLines(path)) yield parsed(line, path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return
+    throw outputFailure(path, error)
   }
 }
 

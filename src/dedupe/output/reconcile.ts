@@ -7,7 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { stat } from '../../platform/files.ts'
 
 import type { Backend } from '../../backends/index.ts'
 import type { Shard } from '../../input/index.ts'

@@ -3,8 +3,8 @@
  * top of the outputs. Records are complete in the folder before the first of them is shown at the top.
  */
 
-import { readFile, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, rename, rm, stat } from '../../platform/files.ts'
+import { join } from '../../platform/paths.ts'
 
 import { copyWhole, outputFailure, writeWhole } from '../../platform/atomic-file.ts'
 import { codeOf } from '../../platform/errors.ts'

@@ -3,8 +3,8 @@
  * they can be brought back when the input is gone. `runs/RUN/superseded-files.jsonl` says what is in these files.
  */
 
-import { open, readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readLines, stat } from '../../platform/files.ts'
+import { join } from '../../platform/paths.ts'
 
 import { outputFailure } from '../../platform/atomic-file.ts'
 import { codeOf } from '../../platform/errors.ts'
@@ -84,15 +84,11 @@ export class SavedRecords {
 /** What a run has saved. */
 export async function* savedOf(out: string, run: string): AsyncGenerator<SavedFile> {
   const path = recordPath(out, run, SAVED_FILES)
-  const handle = await open(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
-    throw outputFailure(path, error)
-  })
-  if (!handle) return
   try {
     // safe: only Stage writes these lines
-    for await (const line of handle.readLines()) yield JSON.parse(line) as SavedFile
-  } finally {
-    await handle.close().catch(() => undefined) // closed already is what is wanted
+    for await (const line of readLines(path)) yield JSON.parse(line) as SavedFile
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return
+    throw outputFailure(path, error)
   }
 }

@@ -4,8 +4,8 @@
  * when they left it. Nothing in place is changed here.
  */
 
-import { lstat, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, stat } from '../../platform/files.ts'
+import { join } from '../../platform/paths.ts'
 
 import { AtomicFile } from '../../platform/atomic-file.ts'
 import { PrestigeError } from '../../platform/errors.ts'

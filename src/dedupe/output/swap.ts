@@ -4,8 +4,8 @@
  * begun.
  */
 
-import { open, readdir, rename, rm, rmdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readdir, readLines, rename, rm, rmdir } from '../../platform/files.ts'
+import { dirname, join } from '../../platform/paths.ts'
 
 import { cell, read, type Backend, type Scope, type Transaction } from '../../backends/index.ts'
 import { makeDirectory, outputFailure, syncDirectory } from '../../platform/atomic-file.ts'
@@ -167,15 +167,13 @@ async function removeOutput(out: string, target: string): Promise<void> {
 
 /** Of a swap that has been finished, and whose folder is gone, there is nothing left to do. */
 async function* linesOf(path: string): AsyncGenerator<SwapLine> {
-  const handle = await open(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw outputFailure(path, error)
-  })
-  if (!handle) return
+  const lines: string[] = []
   try {
-    // safe: only Stage writes these lines
-    for await (const line of handle.readLines()) yield JSON.parse(line) as SwapLine
-  } finally {
-    await handle.close().catch(() => undefined) // closed already is what is wanted
+    for await (const line of readLines(path)) lines.push(line)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return
+    throw outputFailure(path, error)
   }
+  // safe: only Stage writes these lines
+  for (const line of lines) yield JSON.parse(line) as SwapLine
 }

@@ -3,11 +3,13 @@
  * What lies there and was not written by a run is never written over.
  */
 
-import { access, constants, readFile, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { access, constants } from 'node:fs/promises'
 
 import { outputFailure, requireMakeable } from '../../platform/atomic-file.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
+import { exists, readFile, stat } from '../../platform/files.ts'
+import { join, resolve } from '../../platform/paths.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 import { isRaw } from '../config/raw.ts'
 import { RECORDS } from './records.ts'
 
@@ -19,9 +21,9 @@ export const UNFINISHED = '.unfinished'
 /** `isKnown`: a run of the state has published there, or was about to. */
 export async function requireTarget(out: string, isKnown: boolean): Promise<void> {
   await requireWritable(resolve(out))
-  if (isKnown || (await isThere(join(out, UNFINISHED))) || (await hasManifest(out))) return
+  if (isKnown || (await exists(join(out, UNFINISHED))) || (await hasManifest(out))) return
   for (const name of OUTPUTS) {
-    if (!(await isThere(join(out, name)))) continue
+    if (!(await exists(join(out, name)))) continue
     throw new PrestigeError(
       'TARGET_NOT_EMPTY',
       `${join(out, name)} is there already, and no run of this state has written it. Name another directory, or take it away.`,
@@ -31,6 +33,7 @@ export async function requireTarget(out: string, isKnown: boolean): Promise<void
 
 /** The directory, or where it is not there yet, whether it can be made. */
 async function requireWritable(path: string): Promise<void> {
+  if (isS3(path)) return (await import('../../platform/s3/upload.ts')).requireWritable(path)
   try {
     const found = await stat(path)
     if (!found.isDirectory()) throw new PrestigeError('OUTPUT_FAILED', `${path} is no directory.`)
@@ -41,13 +44,6 @@ async function requireWritable(path: string): Promise<void> {
       throw outputFailure(path, why)
     })
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** Whether a job has written its manifest there. */

@@ -1,6 +1,6 @@
 /** Writes one output from one or more files of the same format, each record as it is there but for what is cut. */
 
-import { join } from 'node:path'
+import { join } from '../../platform/paths.ts'
 
 import {
   type ConvertedFormat,

@@ -8,7 +8,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { resolve } from 'node:path'
+import { resolve } from '../../platform/paths.ts'
 
 import { asBuffer, type Bytes, concat, endOfPrefix } from '../../platform/bytes.ts'
 import {

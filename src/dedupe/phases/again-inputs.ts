@@ -5,8 +5,8 @@
  * Invariant: no document gets lost. A file that is gone or has changed since stops the run before anything is changed.
  */
 
-import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { stat } from '../../platform/files.ts'
+import { resolve } from '../../platform/paths.ts'
 
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'

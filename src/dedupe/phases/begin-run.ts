@@ -3,7 +3,7 @@
  * before the first row of the run is written.
  */
 
-import { resolve } from 'node:path'
+import { resolve } from '../../platform/paths.ts'
 
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'

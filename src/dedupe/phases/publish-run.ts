@@ -5,11 +5,10 @@
  * What is published follows from the decisions alone, so a worker that was only slow writes what is there already.
  */
 
-import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-
 import type { Backend, Scope, Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
+import { readFile } from '../../platform/files.ts'
+import { join, resolve } from '../../platform/paths.ts'
 import type { Shard, Skipped } from '../../input/index.ts'
 import { finishShard, noteProgress } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'

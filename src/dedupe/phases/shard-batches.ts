@@ -1,6 +1,6 @@
 /** A shard, read and prepared, batch by batch: what is decided about in one transaction. */
 
-import { resolve } from 'node:path'
+import { resolve } from '../../platform/paths.ts'
 
 import { isReject, type ReadingInput, type Reject, type Shard } from '../../input/index.ts'
 import { shardDocuments } from './again-documents.ts'

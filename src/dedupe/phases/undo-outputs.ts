@@ -1,6 +1,6 @@
 /** The outputs of a run that is taken back: its documents leave them, and its records stay, marked as undone. */
 
-import { stat } from 'node:fs/promises'
+import { stat } from '../../platform/files.ts'
 
 import type { Backend, Scope, Transaction } from '../../backends/index.ts'
 import { adoptOutputs } from '../output/affected.ts'
