@@ -13,7 +13,6 @@ import { harmless } from '../../platform/harmless.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { requireMakeable, writeWhole } from '../../platform/atomic-file.ts'
 import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
-import { outputFormats } from '../../input/index.ts'
 import { inputBytes } from '../dedupe/dedupe-input.ts'
 import { summaryText, undoCommand } from '../dedupe/dedupe-report.ts'
 import { isShown, type JobConfig, recordPath, REPORTS, showRecords } from '../../dedupe/index.ts'
@@ -97,12 +96,6 @@ async function requireInputs(inputs: readonly string[]): Promise<void> {
   }
 }
 
-/** The choices of the option are those of the job. */
-function formatOut(invocation: Invocation): Pick<Job, 'formatOut'> {
-  const format = outputFormats.find((one) => one === invocation.text('format-out'))
-  return format === undefined ? {} : { formatOut: format }
-}
-
 const THREADS_FROM_BYTES = 64 * 1024 * 1024
 
 interface Places {
@@ -165,7 +158,7 @@ class Work {
   }
 
   async #job(): Promise<Job> {
-    const { listing, reading, strict } = this.#settings
+    const { listing, reading, formatOut, strict } = this.#settings
     const name = this.#invocation.text('run')
     const lease = this.#invocation.wholeNumber('lease')
     return {
@@ -174,7 +167,7 @@ class Work {
       listing,
       reading,
       strict,
-      ...formatOut(this.#invocation),
+      formatOut,
       ...(name !== undefined && { run: name }),
       sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),

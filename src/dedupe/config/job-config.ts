@@ -10,11 +10,13 @@ import { PrestigeError } from '../../platform/errors.ts'
 import {
   type ListingInput,
   listingOptions,
+  type OutputFormat,
+  outputFormats,
   type ReadingInput,
   readingOptions,
 } from '../../input/index.ts'
 import { nearest } from '../../platform/did-you-mean.ts'
-import { flag, readOptions } from '../../platform/options.ts'
+import { flag, oneOf, readOptions } from '../../platform/options.ts'
 import { type DedupeConfig, dedupeSchema, readConfig } from './config.ts'
 import { isRaw, mergeRaw, nested, type Raw } from './raw.ts'
 import { fieldsOf, type SchemaField } from './schema-fields.ts'
@@ -42,6 +44,17 @@ export const jobSchema = v.strictObject({
     }),
     {},
   ),
+  output: v.optional(
+    v.strictObject({
+      format: v.optional(
+        oneOf(
+          outputFormats,
+          'Format of the kept documents. Default: as earlier runs wrote them, or as each input has it.',
+        ),
+      ),
+    }),
+    {},
+  ),
 })
 
 export interface JobConfig {
@@ -49,6 +62,7 @@ export interface JobConfig {
   readonly listing: ListingInput
   readonly reading: ReadingInput
   readonly strict: boolean
+  readonly formatOut?: OutputFormat | undefined
   /** Settings without a counterpart here. */
   readonly warnings: readonly string[]
 }
@@ -72,7 +86,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     merged = mergeRaw(merged, read)
   }
   const read = readSettings(merged, 'The config')
-  const { strict, input, ...dedupe } = read
+  const { strict, input, output, ...dedupe } = read
   const listing = {
     format: input.format,
     root: input.root,
@@ -85,7 +99,8 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     lineBytesMax: input.lineBytesMax,
   }
   requireKeepable(dedupe, input.fields)
-  return { config: readConfig(dedupe), listing, reading, strict, warnings }
+  const formatOut = output.format
+  return { config: readConfig(dedupe), listing, reading, formatOut, strict, warnings }
 }
 
 /** Every rule has what it compares by; without it, it would have no effect. */
