@@ -104,7 +104,7 @@ export async function isAnythingSaid(invocation: Invocation): Promise<boolean> {
     ...environmentLayer(process.env).values,
     ...(await optionLayer(invocation)).values,
   }
-  return Object.keys(said).some((name) => !['input', 'output', 'strict'].includes(name))
+  return Object.keys(said).some((name) => !['input', 'outputFormat', 'strict'].includes(name))
 }
 
 const CONFIG_BYTES_MAX = 1024 * 1024
@@ -145,7 +145,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   'containment-action': ['containment', 'action'],
   strict: ['strict'],
   format: ['input', 'format'],
-  'format-out': ['output', 'format'],
+  'format-out': ['outputFormat'],
   source: ['input', 'source'],
   'follow-symlinks': ['input', 'followSymlinks'],
 }

@@ -44,16 +44,11 @@ export const jobSchema = v.strictObject({
     }),
     {},
   ),
-  output: v.optional(
-    v.strictObject({
-      format: v.optional(
-        oneOf(
-          outputFormats,
-          'Format of the kept documents. Default: as earlier runs wrote them, or as each input has it.',
-        ),
-      ),
-    }),
-    {},
+  outputFormat: v.optional(
+    oneOf(
+      outputFormats,
+      'Format of the kept documents. Default: as earlier runs wrote them, or as each input has it.',
+    ),
   ),
 })
 
@@ -86,7 +81,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     merged = mergeRaw(merged, read)
   }
   const read = readSettings(merged, 'The config')
-  const { strict, input, output, ...dedupe } = read
+  const { strict, input, outputFormat: formatOut, ...dedupe } = read
   const listing = {
     format: input.format,
     root: input.root,
@@ -99,7 +94,6 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     lineBytesMax: input.lineBytesMax,
   }
   requireKeepable(dedupe, input.fields)
-  const formatOut = output.format
   return { config: readConfig(dedupe), listing, reading, formatOut, strict, warnings }
 }
 
