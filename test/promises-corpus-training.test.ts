@@ -359,6 +359,7 @@ describe.skipIf(!canTestArticles())('labelled articles, as a job', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const order = shuffled(articles.length, randomWords(seed)).map((place) => articles[place]!)
       const half = seed * 4
+      rmSync(at('out'), { recursive: true, force: true })
       writeFiles(at('in'), {
         'a.jsonl': jsonl(order.slice(0, half)),
         'b.jsonl': jsonl(order.slice(half)),

@@ -102,10 +102,12 @@ function write(directory: string, name: string, docs: readonly Doc[], format: Co
     const texts = docs.map(({ id, text }) => [`${id}.txt`, text])
     return writeFiles(join(directory, name), Object.fromEntries(texts))
   }
-  const [ending, pack] = format === 'gzip' ? ['.gz', gzipSync] : ['', Buffer.from]
+  const isPacked = format === 'gzip'
   for (let part = 0; part < 3; part++) {
     const own = docs.filter((_, at) => at % 3 === part)
-    writeFiles(join(directory, name), { [`part-${part}.jsonl${ending}`]: pack(jsonl(own)) })
+    const lines = jsonl(own)
+    const file = `part-${part}.jsonl${isPacked ? '.gz' : ''}`
+    writeFiles(join(directory, name), { [file]: isPacked ? gzipSync(lines) : lines })
   }
 }
 

@@ -41,7 +41,7 @@ import {
   settingsOf,
 } from '../dedupe/dedupe-settings.ts'
 import { Filter, requireFilterable, requireOneStream } from '../dedupe/filter.ts'
-import { type NamedInput, outputFormats } from '../../input/index.ts'
+import type { NamedInput } from '../../input/index.ts'
 import { EXIT_FAILED, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { isDirectory } from '../../platform/location.ts'
@@ -107,12 +107,6 @@ function withState(error: unknown, state: string): unknown {
   return message === error.message
     ? error
     : new PrestigeError(error.code, message, { cause: error })
-}
-
-/** The choices of the option are those of the job. */
-function formatOut(invocation: Invocation): Pick<Job, 'formatOut'> {
-  const format = outputFormats.find((one) => one === invocation.text('format-out'))
-  return format === undefined ? {} : { formatOut: format }
 }
 
 const NOTHING_NEW = 'Nothing to do: earlier runs have processed all of the input.\n'
@@ -214,7 +208,7 @@ class Work {
   }
 
   async #job(): Promise<Job> {
-    const { listing, reading, strict } = this.#settings
+    const { listing, reading, formatOut, strict } = this.#settings
     const name = this.#invocation.text('run')
     const lease = this.#invocation.wholeNumber('lease')
     return {
@@ -223,7 +217,7 @@ class Work {
       listing,
       reading,
       strict,
-      ...formatOut(this.#invocation),
+      formatOut,
       ...(name !== undefined && { run: name }),
       sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),

@@ -175,6 +175,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   'containment-action': ['containment', 'action'],
   strict: ['strict'],
   format: ['input', 'format'],
+  'format-out': ['outputFormat'],
   source: ['input', 'source'],
   'follow-symlinks': ['input', 'followSymlinks'],
 }

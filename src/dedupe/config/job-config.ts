@@ -10,11 +10,13 @@ import { PrestigeError } from '../../platform/errors.ts'
 import {
   type ListingInput,
   listingOptions,
+  type OutputFormat,
+  outputFormats,
   type ReadingInput,
   readingOptions,
 } from '../../input/index.ts'
 import { nearest } from '../../platform/did-you-mean.ts'
-import { flag, readOptions } from '../../platform/options.ts'
+import { flag, oneOf, readOptions } from '../../platform/options.ts'
 import {
   type CommandConfig,
   commandEntries,
@@ -54,6 +56,12 @@ export const jobSchema = v.strictObject({
     }),
     {},
   ),
+  outputFormat: v.optional(
+    oneOf(
+      outputFormats,
+      'Format of the kept documents. Default: as earlier runs wrote them, or as each input has it.',
+    ),
+  ),
 })
 
 export interface JobConfig {
@@ -63,6 +71,7 @@ export interface JobConfig {
   readonly strict: boolean
   /** What the command reads and writes, where the config says so. */
   readonly command: CommandConfig
+  readonly formatOut?: OutputFormat | undefined
   /** How settings of another spelling were understood. */
   readonly warnings: readonly string[]
   /** What was given, without defaults. */
@@ -98,7 +107,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const typed = (path: string) =>
     words.reduceRight<string | undefined>((found, of) => found ?? of(path), undefined)
   const read = readSettings(merged, 'The config')
-  const { strict, input, ...others } = read
+  const { strict, input, outputFormat: formatOut, ...others } = read
   const dedupe = dedupeOnly(others)
   const listing = {
     format: input.format,
@@ -116,7 +125,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   }
   requireKeepable(dedupe, input.fields)
   const command = commandOf(read, names)
-  const said = { given: merged, typed }
+  const said = { formatOut, given: merged, typed }
   return { config: readConfig(dedupe), listing, reading, strict, command, warnings, ...said }
 }
 

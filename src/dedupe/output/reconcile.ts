@@ -7,7 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { stat } from '../../platform/files.ts'
+import { rm, stat } from '../../platform/files.ts'
 
 import type { Backend } from '../../backends/index.ts'
 import type { Shard } from '../../input/index.ts'
@@ -74,6 +74,10 @@ export async function publishOutputs(
   if (pending?.run === id && pending.kind === 'publish') return pending
   await removeStaged(out)
   await putUndoneAside(out, id)
+  // What an attempt that was killed has saved is saved again.
+  for (const name of [SAVED_FOLDER, SAVED_FILES]) {
+    await rm(recordPath(out, id, name), { recursive: true, force: true })
+  }
   const own = { run, outcome }
   return reconcile({ backend, out, run: id, kind: 'publish', guard, before, own, given })
 }

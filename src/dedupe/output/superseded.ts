@@ -1,6 +1,6 @@
 /**
- * Documents of earlier runs that a run has found better copies of. The outputs of the earlier runs still hold them, so
- * they are listed with the file each is in.
+ * Documents of earlier runs that a run has found better copies of: they leave the outputs, and are listed with the file
+ * that each was in.
  */
 
 import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'

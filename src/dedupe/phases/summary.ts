@@ -63,7 +63,7 @@ export interface Summary {
   unchanged: number
   /** Documents of this run that replaced a worse copy, of this run or an earlier one. */
   superseding: number
-  /** Documents that earlier runs kept and that a better copy of this run has replaced: `kept/` still holds them. */
+  /** Documents that earlier runs kept and that a better copy of this run has replaced: they have left `kept/`. */
   supersededEarlier: number
   /** Duplicates of texts that documents of this run had before: no copy of these is kept now. */
   orphaned: number
