@@ -77,7 +77,7 @@ export const corpusCommands = {
       config: 'Read settings from a file; prestige config init writes one.',
       plan: 'Print what a run would do, without doing it; list duplicates in FILE.',
       against: 'Remove duplicates of documents in this state, and do not change it.',
-      again: 'Decide again about all that earlier runs processed, with these settings.',
+      again: 'Decide again about all inputs of earlier runs, with these settings.',
       threshold: 'Minimum Jaccard similarity of near duplicates (default 0.8).',
       precision: 'A judge decides, and this share of what it drops is right.',
       judge: 'With --precision: a judge made by tune, in place of the built-in one.',
