@@ -377,6 +377,8 @@ describe('--again that is interrupted', () => {
       const before = keptIn('out')
       if (await redo(engine, left)) break
       steps++
+      const between = await openDedupe(new MemoryBackend({}, engine), { asBefore: true })
+      expect((await between.runs()).length, `step ${left}`).toBeGreaterThan(1)
       const isPublishing = JSON.stringify(keptIn('out')) !== JSON.stringify(before)
       if (isPublishing) expect(keptIn('out'), `step ${left}`).toEqual(keptIn('fresh'))
       expect(await redo(engine, Infinity), `step ${left}`).toBe(true)
@@ -519,6 +521,21 @@ describe('input that is rejected', () => {
     await succeed(dedupe(at('in/b.jsonl'), '-o', at('out'), '-q', '--text-field', 'body'))
     const done = await succeed(dedupe(at('in'), '-o', at('out')))
     expect(done.text).toContain('Nothing to do: earlier runs processed 2 files.')
+  })
+})
+
+describe('a command with very many inputs', () => {
+  it('is not kept whole', async () => {
+    const names = Array.from({ length: 60 }, (_, n) => `${String(n).padStart(40, '0')}.jsonl`)
+    writeFiles(
+      at('in'),
+      Object.fromEntries(names.map((name, n) => [name, jsonl(similarTexts(n, 1))])),
+    )
+    const inputs = names.map((name) => at('in', name))
+    await succeed(dedupe(...inputs, '-o', at('out'), '-q'))
+    const { text } = await dedupe(...inputs, '-o', at('out'))
+    expect(text).toMatch(/… \(60 inputs\) -o /)
+    expect(text.length).toBeLessThan(1500)
   })
 })
 

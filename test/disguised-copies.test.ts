@@ -136,7 +136,9 @@ describe('what version 1 of unicode wrote', () => {
   it('is opened as it is: the state of a job', async () => {
     const engine = new MemoryEngine()
     const open = () => openDedupe(new MemoryBackend({}, engine), { near: { enabled: false } })
-    await (await open()).close()
+    const first = await open()
+    await first.decide({ id: 'before', text: 'The settings of a state with documents stay.' })
+    await first.close()
     const raw = new MemoryBackend({}, engine)
     await raw.run(function* (scope: Scope) {
       scope.write(SETTINGS, {
@@ -163,7 +165,9 @@ describe('what version 1 of unicode wrote', () => {
   it('differs from what is new in the state of a job, so that an earlier version refuses that', async () => {
     const other = { canonical: { profile: 'whitespace' } } as const
     const engine = new MemoryEngine()
-    await (await openDedupe(new MemoryBackend({}, engine))).close()
+    const first = await openDedupe(new MemoryBackend({}, engine))
+    await first.decide({ id: 'before', text: 'The settings of a state with documents stay.' })
+    await first.close()
     await expect(openDedupe(new MemoryBackend({}, engine), other)).rejects.toThrow(
       "canonical is 'unicode, version 2' there, and 'whitespace' was asked for",
     )

@@ -68,7 +68,7 @@ describe('a precision', () => {
     )
     const states = new MemoryEngine()
     const openState = (near: object) => openDedupe(new MemoryBackend({}, states), { near })
-    await openState({ precision: 0.9 })
+    await (await openState({ precision: 0.9 })).decide({ id: 'a', text: TEXT })
     await openState({})
     await expect(openState({ precision: 0.8 })).rejects.toThrow(/near\.precision is 0\.9 there/)
   })

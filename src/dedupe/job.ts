@@ -8,6 +8,7 @@
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { resolve } from '../platform/paths.ts'
+import { requireSame } from '../platform/settings.ts'
 import type { ListingInput, OutputFormat, ReadingInput, Shard, Skipped } from '../input/index.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { DedupeConfig } from './config/config.ts'
@@ -122,8 +123,15 @@ async function withReady<T>(
   { watcher, embedder }: JobOptions,
   use: (state: State) => Promise<T>,
 ): Promise<T> {
-  if (!run.redoes) return use(opened)
-  const { backend } = opened
+  const { backend, mismatch } = opened
+  if (!run.redoes) {
+    requireSame(
+      'state',
+      mismatch,
+      `To discard run ${run.id}: prestige undo ${run.id} --state STATE`,
+    )
+    return use(opened)
+  }
   await replaceEarlier(opened, run, leases, watcher?.signal)
   const model = embedder ?? opened.engine.meaning?.embedder
   const state = await State.open(backend, run.config, { embedder: model })

@@ -101,15 +101,24 @@ export function* requireNoneOpen(_scope: Scope): Transaction<void> {
   }
 }
 
-/**
- * Other settings for a state without documents. What is left of indexes was made with the old ones. The heads of
- * indexes go last: without its head, an index would begin again in front of rows that are left.
- */
+/** Other settings for a state without documents. */
 export async function replaceSettings(
   backend: Backend,
   settings: Settings,
   fence: Fence,
 ): Promise<void> {
+  await clearIndexes(backend, fence)
+  await backend.run(function* (scope): Transaction<void> {
+    yield* fence(scope)
+    yield* writeReplaced(scope, settings)
+  })
+}
+
+/**
+ * What is left of the indexes of a state without documents was made with its old settings. The heads of indexes go
+ * last: without its head, an index would begin again in front of rows that are left.
+ */
+export async function clearIndexes(backend: Backend, fence: Fence): Promise<void> {
   const indexes = [near, simhash, meanings, containment].flatMap(spacesOf)
   const rest: readonly Space<unknown>[] = [forms, evidences, packs, chunks, clusters, members]
   const heads = new Set<Space<unknown>>(
@@ -125,7 +134,6 @@ export async function replaceSettings(
     }
     if (page.length > 0) await backend.run(dropIndexRows, space, page, fence)
   }
-  await backend.run(writeReplaced, settings, fence)
 }
 
 function* dropIndexRows(
@@ -138,8 +146,8 @@ function* dropIndexRows(
   for (const key of keys) scope.remove(cell(space, key))
 }
 
-function* writeReplaced(scope: Scope, settings: Settings, fence: Fence): Transaction<void> {
-  yield* fence(scope)
+/** Once the indexes are cleared. */
+export function* writeReplaced(scope: Scope, settings: Settings): Transaction<void> {
   const found = yield* readState(scope)
   const firstFormat = found?.['firstFormat']
   scope.write(SETTINGS, { ...settings, ...(firstFormat !== undefined && { firstFormat }) })

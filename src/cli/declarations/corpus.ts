@@ -107,7 +107,7 @@ export const corpusCommands = {
       config: 'Read settings from a file; prestige config init writes one.',
       plan: 'Print what a run would do, and stop; list duplicates in FILE.',
       against: 'Remove duplicates of documents in this state; do not change it.',
-      again: 'Decide again about all that earlier runs processed.',
+      again: 'Decide again about all inputs of earlier runs, with these settings.',
       duplicates: 'With -o -: list dropped and linked documents in this file.',
       threshold: 'Minimum Jaccard similarity of near duplicates (default 0.8).',
       profile: PROFILE,

@@ -272,7 +272,20 @@ function commandOf(invocation: Invocation, changes: Changes): string {
     if (value === true) return [option]
     return name === 'plan' ? [`${option}=${value}`] : [option, withoutSecrets(value)]
   })
-  return ['prestige', invocation.command, ...invocation.operands, ...words].map(quoted).join(' ')
+  const inputs = shortened(invocation.operands.map(quoted))
+  return ['prestige', invocation.command, ...inputs, ...words.map(quoted)].join(' ')
+}
+
+const INPUTS_LENGTH_MAX = 1000
+
+/** A shell may have made thousands of one pattern, and a command is kept with its run. */
+function shortened(inputs: readonly string[]): readonly string[] {
+  let length = 0
+  const isLong = (input: string) => (length += input.length) > INPUTS_LENGTH_MAX
+  const shown = inputs.findIndex(isLong)
+  if (shown < 0) return inputs
+  const first = Math.max(1, shown)
+  return first < inputs.length ? [...inputs.slice(0, first), `… (${inputs.length} inputs)`] : inputs
 }
 
 function quoted(word: string): string {

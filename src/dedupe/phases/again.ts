@@ -8,6 +8,7 @@
 
 import type { Backend, Scope, Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
+import type { Settings } from '../../platform/settings.ts'
 import { noteProgress } from '../../ledger/index.ts'
 import { entriesOf } from '../output/lines.ts'
 import { documents } from '../rows.ts'
@@ -22,7 +23,7 @@ import {
   type RunRow,
 } from '../runs.ts'
 import type { State } from '../state.ts'
-import { differencesFrom, recordSettings, replaceSettings } from '../state-settings.ts'
+import { clearIndexes, differencesFrom, recordSettings, writeReplaced } from '../state-settings.ts'
 import { type Affected, type Change, changesFrom, type Said } from './again-settings.ts'
 import { filesOf, rowsOf } from './again-inputs.ts'
 import { type Held, type Leases, publishing, requireGoingOn } from './leases.ts'
@@ -166,10 +167,9 @@ async function replaceAs(
   }
   const fence = (scope: Scope) => requireHeldFor(scope, held)
   const found = await recordSettings(backend, settings)
-  if (differencesFrom(found, settings, true).length > 0) {
-    await replaceSettings(backend, settings, fence)
-  }
-  await backend.run(noteReplaced, held)
+  const differs = differencesFrom(found, settings, true).length > 0
+  if (differs) await clearIndexes(backend, fence)
+  await backend.run(noteReplaced, held, differs ? settings : undefined)
 }
 
 function* requireHeldFor(scope: Scope, held: Held): Transaction<void> {
@@ -177,7 +177,13 @@ function* requireHeldFor(scope: Scope, held: Held): Transaction<void> {
   yield* noteProgress(scope, held, '')
 }
 
-function* noteReplaced(scope: Scope, held: Held): Transaction<void> {
+/** At once: whoever opens the state goes by the settings of the run, or still by those of the earlier ones. */
+function* noteReplaced(
+  scope: Scope,
+  held: Held,
+  settings: Settings | undefined,
+): Transaction<void> {
   yield* requireHeldFor(scope, held)
+  if (settings) yield* writeReplaced(scope, settings)
   yield* changeRun(scope, held.run, (head) => ({ ...head, hasReplaced: true }))
 }
