@@ -30,7 +30,8 @@ async function job(name: string): Promise<{ readonly run: string; readonly decod
   const deduper = await openDedupe(join(directory, name, 'state'))
   try {
     const out = join(directory, name, 'out')
-    const { run } = await deduper.run({ inputs: [join(directory, name, 'in')], out })
+    const inputs = [{ path: join(directory, name, 'in'), source: 'in' }]
+    const { run } = await deduper.run({ inputs, out })
     return { run, decoded: decode.mock.calls.length }
   } finally {
     decode.mockRestore()

@@ -261,7 +261,8 @@ describe('a run that cuts', () => {
     for (const one of [whole, directory]) await (await openDedupe(join(one, 'state'), CUT)).close()
     await run(whole, { run: 'r' })
     const deduper = await openDedupe(join(directory, 'state'), CUT)
-    const job = { inputs: [join(directory, 'in')], out: join(directory, 'out') }
+    const inputs = [{ path: join(directory, 'in'), source: join(whole, 'in') }]
+    const job = { inputs, out: join(directory, 'out') }
     const file = join(directory, 'plan.jsonl')
     const { summary } = await deduper.plan({ ...job, file })
     expect(summary).toMatchObject({ cut: 2 })

@@ -63,7 +63,10 @@ export async function run(
   const { shards } = await listShards([join(directory, 'corpus.jsonl')], {})
   const wanted = readConfig({
     keep: ['source', 'first'],
-    sourcePriority: ['wiki', 'books', 'web'],
+    // A name that no document has would stop the run.
+    sourcePriority: ['wiki', 'books', 'web'].filter((name) =>
+      lines.some(({ source }) => source === name),
+    ),
     near: { threshold: 0.7 },
     ...config,
   })

@@ -141,7 +141,8 @@ class Schedule {
       world.time += world.random() < 0.01 ? 2 * LEASE_MS : Math.floor(world.random() * 20)
     }
     const timers = { wait, every: () => () => {} }
-    const inputs = [join(this.directory, 'in')]
+    // The directory has another name every time, and a schedule is decided by its seed alone.
+    const inputs = [{ path: join(this.directory, 'in'), source: 'in' }]
     return {
       inputs,
       out: join(this.directory, out),

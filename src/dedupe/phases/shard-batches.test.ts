@@ -21,7 +21,7 @@ describe('batches of a shard', () => {
     const texts = Array.from({ length: 300 }, (_, at) => text(at % 5 === 0 ? 3 : 40 + (at % 90)))
     const lines = texts.map((one, at) => JSON.stringify({ id: String(at), text: one }))
     writeFileSync(file, `${lines.join('\n')}\n`)
-    const { shards } = await listShards([file], { shardBytes: 1e9 })
+    const { shards } = await listShards([{ path: file, source: 'a' }], { shardBytes: 1e9 })
     const batches: Batch[] = []
     for await (const batch of batchesOf(
       new Preparer(config),
