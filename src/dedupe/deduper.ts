@@ -19,6 +19,10 @@ import type { JobEvents } from './phases/decide-run.ts'
 import { orphansOf } from './decision/cluster.ts'
 import type { Decision, Named } from './decision/decision.ts'
 import { decideStream } from './dedupe.ts'
+import { closeCalls, type CloseCalls, type CloseCallsOptions } from './inspect/close-calls.ts'
+import { type ClustersOptions, type DocumentCluster, largestClusters } from './inspect/clusters.ts'
+import { type DocumentFilter, type DocumentInfo, documentsOf } from './inspect/document-info.ts'
+import { type DocumentExplanation, explain } from './inspect/explain.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
 import type { WorkerOptions } from './phases/leases.ts'
 import type { DocumentLike } from './decision/prepare.ts'
@@ -114,6 +118,26 @@ export class Deduper {
   /** What would be decided, without a trace. */
   async look(document: DocumentLike): Promise<Decision> {
     return this.#state.lookAt(this.#state.prepare(document))
+  }
+
+  /** The documents of an id, with their texts where the inputs still have them; empty if there are none. */
+  documents(id: string, filter?: DocumentFilter): Promise<DocumentInfo[]> {
+    return documentsOf(this.#state.backend, id, filter)
+  }
+
+  /** Why the documents of an id were kept, dropped or linked, and what would change it. Leaves no trace. */
+  why(id: string, filter?: DocumentFilter): Promise<DocumentExplanation[]> {
+    return explain(this.#state, id, filter)
+  }
+
+  /** The largest clusters of all runs. */
+  clusters(options?: ClustersOptions): Promise<DocumentCluster[]> {
+    return largestClusters(this.#state.backend, options)
+  }
+
+  /** Pairs nearest to the threshold on both sides, for people to look at and to label. Leaves no trace. */
+  closeCalls(options?: CloseCallsOptions): Promise<CloseCalls> {
+    return closeCalls(this.#state, options)
   }
 
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */

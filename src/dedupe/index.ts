@@ -7,7 +7,18 @@ export { type Decision, type Method, METHODS, type Named } from './decision/deci
 export type { DocumentLike } from './decision/prepare.ts'
 export type { DedupeStreamOptions, Deduper, Job, RunInfo } from './deduper.ts'
 export type { JobResult, Undone } from './job.ts'
-export { documentsOfIds, type StoredDocument } from './inspect/find-documents.ts'
+export type {
+  CloseCall,
+  CloseCalls,
+  CloseCallsOptions,
+  CloseDecision,
+} from './inspect/close-calls.ts'
+export type { ClusteredDocument, ClustersOptions, DocumentCluster } from './inspect/clusters.ts'
+export type { DocumentFilter, DocumentInfo, DocumentStatus } from './inspect/document-info.ts'
+export type { DocumentExplanation, NearDocument } from './inspect/explain.ts'
+export { documentsOfIds, similarId, type StoredDocument } from './inspect/find-documents.ts'
+export type { OtherOutcome } from './inspect/other-outcomes.ts'
+export { type RejectedPiece, rejectsOf } from './inspect/rejected.ts'
 export { type DocumentPlace, type FoundText, textsOf } from './inspect/texts.ts'
 export { hex, named } from './names.ts'
 export { type DedupeOptions, dedupe, openDedupe } from './open.ts'

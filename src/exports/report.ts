@@ -1,4 +1,4 @@
-/** Results of a run: as data, as text, as a page, and as measurements. */
+/** Results of a run: as data, as text, as a page, and as measurements; and what a Deduper says of its decisions. */
 
 export { htmlReport, reportOf, samplePairs, sendMetrics, textReport } from '../report/index.ts'
 export type {
@@ -13,3 +13,16 @@ export type {
   SourceLine,
   TextOptions,
 } from '../report/index.ts'
+export type {
+  CloseCall,
+  CloseCalls,
+  CloseCallsOptions,
+  ClusteredDocument,
+  ClustersOptions,
+  DocumentCluster,
+  DocumentExplanation,
+  DocumentFilter,
+  DocumentInfo,
+  NearDocument,
+  OtherOutcome,
+} from '../dedupe/index.ts'

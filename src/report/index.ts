@@ -12,5 +12,5 @@ export {
   type SizeBin,
   type SourceLine,
 } from './report.ts'
-export { type SamplePair, samplePairs } from './sample-pairs.ts'
+export { alignedTexts, type SamplePair, samplePairs } from './sample-pairs.ts'
 export { type TextOptions, textReport } from './text-report.ts'

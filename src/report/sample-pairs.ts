@@ -130,16 +130,25 @@ function alignedPair(
   const missing = sides.flatMap((side) => side.missing ?? [])
   const [a = '', b = ''] = sides.map(({ text }) => text ?? '')
   if (missing.length > 0) return { ...pair, notes: missing }
-  const shown = [a, b].map((text) => cut(text)) as [string, string] // safe: map keeps the length
-  const { spans, isComplete } = alignTexts(...shown, { canonical, editsMax: EDITS_MAX })
+  return { ...pair, ...alignedTexts(a, b, canonical) }
+}
+
+/** What two texts share and do not, within bounds, and what that leaves out, as sentences. */
+export function alignedTexts(
+  a: string,
+  b: string,
+  canonical: Report['config']['canonical']['profile'],
+): { readonly spans: readonly Span[]; readonly notes: readonly string[] } {
+  const [first, second] = [cut(a), cut(b)]
+  const { spans, isComplete } = alignTexts(first, second, { canonical, editsMax: EDITS_MAX })
   const notes: string[] = []
-  if (shown[0].length < a.length || shown[1].length < b.length) {
+  if (first.length < a.length || second.length < b.length) {
     notes.push(
       `Only the first ${CHARACTERS_MAX.toLocaleString('en')} characters are compared here.`,
     )
   }
   if (!isComplete) notes.push('The texts differ much; they may share more than is shown.')
-  return { ...pair, spans, notes }
+  return { spans, notes }
 }
 
 /** Never in the middle of a surrogate pair. */

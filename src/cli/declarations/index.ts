@@ -11,6 +11,7 @@ import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
 import { ledgerCommands } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
+import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { labelCommands, labelOptionForms } from './label.ts'
 import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
@@ -91,6 +92,7 @@ export const optionForms = {
   ...corpusOptionForms,
   ...dynamoOptionForms,
   ...labelOptionForms,
+  ...inspectOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -382,6 +384,7 @@ export const commands = {
   ...semanticCommands,
   ...resolverCommands,
   ...corpusCommands,
+  ...inspectCommands,
   ...ledgerCommands,
   ...dynamoCommands,
 } as const satisfies Readonly<Record<string, Command>>
