@@ -13,7 +13,7 @@ import { ledgerCommands } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { labelCommands, labelOptionForms } from './label.ts'
-import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
+import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
 
@@ -93,6 +93,7 @@ export const optionForms = {
   ...dynamoOptionForms,
   ...labelOptionForms,
   ...inspectOptionForms,
+  ...tuneOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms

@@ -1,9 +1,13 @@
 /** The command that chooses thresholds, and its options. Only data. */
 
-import type { Command } from './index.ts'
+import type { Command, OptionForm } from './index.ts'
 
 export const PROFILE = 'adaptive (default), auto, chars, words, codepoints; a width: words-3.'
 export const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
+
+export const tuneOptionForms = {
+  wrong: { type: 'string', value: 'N' },
+} as const satisfies Readonly<Record<string, OptionForm>>
 
 export const tuneCommands = {
   tune: {
@@ -34,6 +38,7 @@ export const tuneCommands = {
       slots: SLOTS,
       semantic: 'Tune semantic similarity, with a model (--model) and guards.',
       judge: 'Fit a judge, and write it to this file.',
+      wrong: 'List so many wrong pairs of each kind (default 10; 1000 in JSON).',
       svg: 'Draw the curves into this file.',
     },
     only: [
