@@ -328,3 +328,33 @@ describe('an input that is gone or has changed', () => {
     expect(pairs.err).toContain('1 pair left out: their inputs are gone or have changed.')
   })
 })
+
+describe('report', () => {
+  it('finds the state below the outputs, names the corpus, and shows texts of clusters', async () => {
+    const { code, text: said } = await prestige(['report', '-o', at('out')])
+    expect(code).toBe(0)
+    expect(said).toMatch(/^Run monday\n {2}in \(/)
+    expect(said).toContain('all settings are the defaults')
+    expect(said).toContain(words.slice(0, 3).join(' '))
+    const page = readFileSync(at('out/report.html'), 'utf8')
+    expect(page).toContain(words.slice(0, 10).join(' '))
+    expect(page).toContain('Corpus: <bdi>in (')
+  })
+
+  it('takes all runs together as text, as JSON and as a page', async () => {
+    const all = ['report', '--all', '-o', at('better')]
+    const said = await prestige(all)
+    expect([said.code, said.err]).toEqual([0, ''])
+    expect(said.text).toMatch(/^All 2 runs\n/)
+    expect(said.text).toMatch(/documents in +2/)
+    expect((await prestige([...all, '--json'])).json).toMatchObject({
+      run: { id: 'all runs' },
+      documents: { in: 2, kept: 1, dropped: 1, superseded: 1 },
+    })
+    const page = await prestige([...all, '--html', at('all.html')])
+    expect(page.text).toBe(`The report is in ${at('all.html')}\n`)
+    expect(readFileSync(at('all.html'), 'utf8')).toContain('Runs over time')
+    const both = await prestige([...all, 'monday'])
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining('leave out monday')])
+  })
+})

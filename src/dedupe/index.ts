@@ -7,6 +7,7 @@ export { type Decision, type Method, METHODS, type Named } from './decision/deci
 export type { DocumentLike } from './decision/prepare.ts'
 export type { DedupeStreamOptions, Deduper, Job, RunInfo } from './deduper.ts'
 export type { JobResult, Undone } from './job.ts'
+export { type ChangedSetting, changedSettings } from './inspect/changed-settings.ts'
 export type {
   CloseCall,
   CloseCalls,
@@ -19,6 +20,7 @@ export type { DocumentExplanation, NearDocument } from './inspect/explain.ts'
 export { documentsOfIds, similarId, type StoredDocument } from './inspect/find-documents.ts'
 export type { OtherOutcome } from './inspect/other-outcomes.ts'
 export { type RejectedPiece, rejectsOf } from './inspect/rejected.ts'
+export { summariseAll } from './inspect/summarise-all.ts'
 export { type DocumentPlace, type FoundText, textsOf } from './inspect/texts.ts'
 export { hex, named } from './names.ts'
 export { type DedupeOptions, dedupe, openDedupe } from './open.ts'
@@ -26,6 +28,7 @@ export { filesOfRun } from './output/output-names.ts'
 export { isShown, recordPath, REPORTS, showRecords } from './output/records.ts'
 export type { PairCounts } from './phases/bounded.ts'
 export { type ClusterSample, sizesOf } from './phases/cluster-sizes.ts'
+export { manifestIn } from './phases/publish-run.ts'
 export type { JobEvents } from './phases/decide-run.ts'
 export type { WorkerOptions } from './phases/leases.ts'
 export {
@@ -37,4 +40,4 @@ export {
 } from './phases/summary.ts'
 export { type DocumentRow, dedupeSpaces, documents } from './rows.ts'
 export { storedState } from './stored.ts'
-export { type RunRow, type RunStatus, findRun, listRuns } from './runs.ts'
+export { type RunHead, type RunRow, type RunStatus, findRun, listRuns, readRun } from './runs.ts'

@@ -1,19 +1,30 @@
 /** Results of a run: as data, as text, as a page, and as measurements; and what a Deduper says of its decisions. */
 
-export { htmlReport, reportOf, samplePairs, sendMetrics, textReport } from '../report/index.ts'
+export {
+  htmlReport,
+  reportOf,
+  reportOfAll,
+  samplePairs,
+  samplesOf,
+  sendMetrics,
+  textReport,
+} from '../report/index.ts'
 export type {
   Dominance,
   Matrix,
   MethodLine,
   Report,
   ReportOptions,
+  RunLine,
   SamplePair,
+  Samples,
   SimilarityBin,
   SizeBin,
   SourceLine,
   TextOptions,
 } from '../report/index.ts'
 export type {
+  ChangedSetting,
   CloseCall,
   CloseCalls,
   CloseCallsOptions,

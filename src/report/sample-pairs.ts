@@ -26,6 +26,8 @@ const EDITS_MAX = 2000
 const CLOSEST_MAX = 6
 const CLUSTERS_MAX = 4
 const PASSAGES_MAX = 2
+/** Characters of a text that say which it is. */
+const BEGINNING_MAX = 160
 
 export interface SamplePair {
   readonly a: Named
@@ -42,20 +44,59 @@ export interface SamplePair {
 
 type Wanted = Omit<SamplePair, 'spans' | 'notes'>
 
+/** What a report shows of texts. */
+export interface Samples {
+  readonly pairs: readonly SamplePair[]
+  /** How the texts of the largest clusters begin, by `nameOf`; in place of those that are gone, a sentence. */
+  readonly beginnings: ReadonlyMap<string, string>
+}
+
 export async function samplePairs(
   backend: Backend,
   report: Report,
   reading?: ReadingInput,
 ): Promise<SamplePair[]> {
   const wanted = pairsOf(report)
-  const texts = await textsByName(
-    backend,
-    report.run.id,
-    wanted.flatMap(({ a, b }) => [a, b]),
-    reading,
-  )
+  const texts = await textsByName(backend, report.run.id, sidesOf(wanted), reading)
+  return wanted.map((pair) => alignedPair(pair, texts, report.config.canonical.profile))
+}
+
+/** Pairs side by side, and how texts of clusters begin. Inputs are read once for both. */
+export async function samplesOf(
+  backend: Backend,
+  report: Report,
+  reading?: ReadingInput,
+): Promise<Samples> {
+  const wanted = pairsOf(report)
+  const shown = clusteredIn(report)
+  const texts = await textsByName(backend, report.run.id, [...sidesOf(wanted), ...shown], reading)
   const canonical = report.config.canonical.profile
-  return wanted.map((pair) => alignedPair(pair, texts, canonical))
+  return {
+    pairs: wanted.map((pair) => alignedPair(pair, texts, canonical)),
+    beginnings: new Map(shown.map((one) => [nameOf(one), beginningOf(texts.get(nameOf(one)))])),
+  }
+}
+
+function sidesOf(pairs: readonly Wanted[]): Named[] {
+  return pairs.flatMap(({ a, b }) => [a, b])
+}
+
+function clusteredIn({ clusters }: Report): Named[] {
+  return clusters.largest.flatMap(({ id, source, survivor, members }) =>
+    [{ id, source }, survivor, ...members].map(named),
+  )
+}
+
+function beginningOf(found: FoundText | undefined): string {
+  const text = found?.text
+  if (text === undefined) return 'Its input is gone or has changed.'
+  const line = text
+    .slice(0, BEGINNING_MAX * 4)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  const characters = Array.from(line)
+  if (characters.length <= BEGINNING_MAX) return line
+  return `${characters.slice(0, BEGINNING_MAX).join('')}…`
 }
 
 /** Pairs that are worth a look; copies that are the same, byte for byte, are not. */

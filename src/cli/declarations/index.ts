@@ -12,8 +12,8 @@ import { semanticCommands } from './semantic.ts'
 import { ledgerCommands } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
-import { labelCommands, labelOptionForms } from './label.ts'
-import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
+import { labelCommands } from './label.ts'
+import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
 
@@ -91,9 +91,7 @@ export const optionForms = {
   ...resolverOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,
-  ...labelOptionForms,
   ...inspectOptionForms,
-  ...tuneOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms

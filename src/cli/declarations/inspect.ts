@@ -1,12 +1,17 @@
 /** The commands that explain what dedupe decided, and their options. Only data. */
 
 import type { Command, OptionForm } from './index.ts'
+import { labelOptionForms } from './label.ts'
 import { QUIET, STATE_INSTEAD } from './shared.ts'
 
+/** Also of the commands that label pairs and tune by them. */
 export const inspectOptionForms = {
+  ...labelOptionForms,
+  wrong: { type: 'string', value: 'N' },
   'near-threshold': { type: 'string', value: 'N' },
   'min-size': { type: 'string', value: 'N' },
   csv: { type: 'boolean' },
+  all: { type: 'boolean' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 const OUT = 'The directory of the outputs of dedupe; its state is DIR/state.'

@@ -1,13 +1,9 @@
 /** The command that chooses thresholds, and its options. Only data. */
 
-import type { Command, OptionForm } from './index.ts'
+import type { Command } from './index.ts'
 
 export const PROFILE = 'adaptive (default), auto, chars, words, codepoints; a width: words-3.'
 export const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
-
-export const tuneOptionForms = {
-  wrong: { type: 'string', value: 'N' },
-} as const satisfies Readonly<Record<string, OptionForm>>
 
 export const tuneCommands = {
   tune: {

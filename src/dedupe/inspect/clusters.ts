@@ -55,6 +55,18 @@ export async function largestClusters(
   const limit = countOption('limit', options.limit, { max: CLUSTERS_MAX, unsaid: LIMIT })
   const sizeMin = countOption('sizeMin', options.sizeMin, { min: 2, unsaid: 2 })
   const membersMax = countOption('membersMax', options.membersMax, { max: 1000, unsaid: MEMBERS })
+  const found = await largestStored(backend, limit, sizeMin, membersMax)
+  const texts = await textsOf(backend, found.flatMap(documentsIn))
+  return found.flatMap((one) => clusterInfo(one, texts) ?? [])
+}
+
+/** The same as they are stored. */
+export async function largestStored(
+  backend: Backend,
+  limit: number,
+  sizeMin: number,
+  membersMax: number,
+): Promise<StoredCluster[]> {
   const top = new Top<Sized>(limit, bySize)
   for await (const { key, value: row } of backend.scan(clusters)) {
     if (row.size >= sizeMin) top.add({ key: hex(key), row })
@@ -63,8 +75,7 @@ export async function largestClusters(
   for (const { key, row } of top.items) {
     found.push(await storedCluster(backend, key, row, membersMax))
   }
-  const texts = await textsOf(backend, found.flatMap(documentsIn))
-  return found.flatMap((one) => clusterInfo(one, texts) ?? [])
+  return found
 }
 
 function bySize(one: Sized, other: Sized): number {
