@@ -179,6 +179,35 @@ describe('why', () => {
   })
 })
 
+describe('documents from anywhere', () => {
+  it('print nothing that a terminal would obey', async () => {
+    const id = 'red\u001b[31m\u202e'
+    writeFiles(at('hostile'), {
+      'h.jsonl': jsonl([
+        { id: 'plain', text: two },
+        { id, source: '\u001b]0;title\u0007', text: `\u001b[2J${two}` },
+      ]),
+    })
+    const job = ['dedupe', at('hostile'), '-o', at('hostile-out'), '--source-field', 'source', '-q']
+    expect((await prestige(job)).code).toBe(0)
+    for (const args of [
+      ['why', id],
+      ['why', 'plain'],
+      ['clusters'],
+      ['report'],
+      ['why', `${id}x`],
+    ]) {
+      const { text: said, err } = await prestige([...args, '-o', at('hostile-out')])
+      expect(said + err).toMatch(/red|title/)
+      // oxlint-disable-next-line no-control-regex -- they are what is looked for
+      expect(said + err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/)
+    }
+    // A pipe gets the text as it is.
+    const shown = await prestige(['show', id, '-o', at('hostile-out')])
+    expect(shown.text).toBe(`\u001b[2J${two}\n`)
+  })
+})
+
 describe('a better copy', () => {
   it('is what is kept now, and the rule that would have kept the other is named', async () => {
     writeFiles(at('batches'), {

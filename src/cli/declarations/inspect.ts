@@ -92,7 +92,7 @@ export const inspectCommands = {
       out: OUT,
       state: STATE,
       backend: BACKEND,
-      limit: 'Search around so many documents (default 20000).',
+      limit: 'Search around so many documents (default 100000).',
       csv: 'Print CSV in place of JSON lines.',
       quiet: QUIET,
     },

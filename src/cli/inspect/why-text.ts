@@ -124,7 +124,7 @@ function nearest({ nearest: found, nearestFrom }: DocumentExplanation): string {
   if (!found) return ''
   const from = nearestFrom?.toFixed(2) ?? ''
   if (found.length === 0)
-    return `\nNo other document of a similarity of ${from} or more was found.\n`
+    return `\nNo other document of a similarity of ${from} or more was found (most are, and not all).\n`
   const rows = found.map((other) => [
     other.similarity.toFixed(3),
     `${documentText(other)}${other.vetoes ? `; guards: ${guardsText(other.vetoes)}` : ''}`,

@@ -43,7 +43,7 @@ export interface CloseCalls {
 export interface CloseCallsOptions {
   /** How many of each decision, up to 1000. Default: 20. */
   readonly count?: number | undefined
-  /** Pairs below the threshold are searched for around so many documents. Default: 20,000. */
+  /** Pairs below the threshold are searched for around so many documents. Default: 100,000. */
   readonly searchedMax?: number | undefined
   /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
@@ -51,7 +51,7 @@ export interface CloseCallsOptions {
 
 const CLOSE_CALLS_MAX = 1000
 const COUNT = 20
-const SEARCHED_MAX = 20_000
+const SEARCHED_MAX = 100_000
 /** Estimates are a few hundredths off, and a pair is found from both sides: more are measured than are wanted. */
 const MEASURED_PER_CALL = 16
 /** Estimates further below the threshold are passed over. */
