@@ -104,6 +104,23 @@ describe('a report of all runs', () => {
     await deduper.close()
   })
 
+  it('counts a document once that a later run has met again', async () => {
+    const { deduper, directory } = await threeRuns()
+    const folder = join(directory, 'crawl/day-1')
+    const lines = [
+      { id: 'a', text: one },
+      { id: 'b', text: two },
+      { id: 'z', text: text() },
+    ]
+    writeFileSync(join(folder, 'part.jsonl'), lines.map((line) => JSON.stringify(line)).join('\n'))
+    const job = { inputs: [folder], out: join(directory, 'out-again'), run: 'again' }
+    expect((await deduper.run(job)).summary).toMatchObject({ documents: 3, unchanged: 2 })
+    const report = await reportOfAll(deduper.backend)
+    expect(report.documents).toMatchObject({ in: 7, kept: 4, dropped: 3 })
+    expect(report.inputs.files).toBe(3)
+    await deduper.close()
+  })
+
   it('of a state without runs is refused', async () => {
     const deduper = await openDedupe('memory:')
     await expect(reportOfAll(deduper.backend)).rejects.toThrow('There is no run in this state.')
