@@ -15,7 +15,7 @@ export interface RunLine {
   readonly status: RunStatus
   readonly startedAt: string
   readonly finishedAt?: string
-  /** Absent of a run that was undone, or whose manifest is gone. */
+  /** Absent of a run that was undone, whose manifest is gone, or that 50 others have followed. */
   readonly documents?: {
     readonly in: number
     /** Linked documents are kept too, and are not counted here. */
@@ -26,6 +26,9 @@ export interface RunLine {
   }
 }
 
+/** So many manifests, of the newest runs, are read for a report of one run: each may be long. */
+const MANIFESTS_MAX = 50
+
 /** The figures of a run are in its manifest, so that nothing is counted again; or `counts` says that they are. */
 export async function runLines(
   backend: Backend,
@@ -33,8 +36,11 @@ export async function runLines(
   counts: boolean,
 ): Promise<RunLine[]> {
   const lines: RunLine[] = []
-  for (const head of await listRuns(backend)) {
-    const summary = known.get(head.id) ?? (await summaryOf(backend, head, counts))
+  const heads = await listRuns(backend)
+  for (const [at, head] of heads.entries()) {
+    const isRead = counts || at >= heads.length - MANIFESTS_MAX
+    const summary =
+      known.get(head.id) ?? (isRead ? await summaryOf(backend, head, counts) : undefined)
     lines.push(lineOf(head, summary))
   }
   return lines
