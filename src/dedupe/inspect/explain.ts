@@ -4,7 +4,7 @@
  */
 
 import type { RowVeto } from '../../ledger/index.ts'
-import { type DedupeConfig, nearThreshold } from '../config/config.ts'
+import { type DedupeConfig, nearThreshold, readConfig } from '../config/config.ts'
 import { isLeftBehind } from '../decision/cluster.ts'
 import { isMethod, type Method } from '../decision/decision.ts'
 import { hex } from '../names.ts'
@@ -99,7 +99,8 @@ async function explainOne(
   const { method, similarity, againstKey, keptKey } = decisionOf(document, cluster, related)
   const against = info(againstKey)
   const kept = info(keptKey)
-  const config = head?.config ?? state.config
+  // Runs of older versions have no section of what there was not.
+  const config = head ? { ...readConfig({}), ...head.config } : state.config
   const threshold = method && thresholdOf(method, config)
   const nearest = near?.flatMap((one) => nearDocument(one, info(one.key)) ?? [])
   const changes = otherOutcomes(
