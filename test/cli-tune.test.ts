@@ -212,16 +212,26 @@ describe('tune', () => {
 
   it('prints what the library says with --json, from a file or from stdin', async () => {
     const path = await file('again.jsonl', jsonLines)
-    const expected = JSON.parse(JSON.stringify(tune(pairs)))
+    const { threshold } = tune(pairs)
+    const apply = [
+      `prestige dedupe INPUT -o DIR --threshold ${threshold}`,
+      `prestige put KEY VALUE --dedup near --threshold ${threshold}`,
+    ]
+    const expected = { ...JSON.parse(JSON.stringify(tune(pairs))), wrong: [], apply }
     expect((await run(['tune', '--pairs', path, '--json'])).json).toEqual(expected)
     expect((await run(['tune', '--pairs', '-', '--json'], { input: jsonLines })).json).toEqual(
       expected,
     )
     const options = ['--profile', 'words-2', '--slots', '256', '--recall-min', '0.9']
     const other = await run(['tune', '--pairs', path, '--json', ...options])
-    expect(other.json).toEqual(
+    const { apply: typed, wrong, ...said } = other.json
+    expect(said).toEqual(
       JSON.parse(JSON.stringify(tune(pairs, { profile: 'words-2', slots: 256, recallMin: 0.9 }))),
     )
+    expect(wrong).toEqual([])
+    expect(typed).toEqual([
+      `PRESTIGE_DEDUPE_NEAR_PROFILE=words-2 PRESTIGE_DEDUPE_NEAR_SLOTS=256 prestige dedupe INPUT -o DIR --threshold ${said.threshold}`,
+    ])
   })
 
   it('reads columns, by the names it is given', async () => {
@@ -317,7 +327,7 @@ describe('tune', () => {
     expect([code, err]).toEqual([0, ''])
     expect(text).toContain('a precision of 0.9 with 95 % confidence: 100 of 100 are right')
     expect(text).toContain('No labelled pair is on the wrong side.')
-    expect(text).toMatch(/prestige dedupe INPUT --threshold 0\.\d+/)
+    expect(text).toMatch(/prestige dedupe INPUT -o DIR --threshold 0\.\d+/)
     const { json } = await run(['tune', '--pairs', path, '--precision', '0.9', '--json'])
     expect(json.promise).toMatchObject({ precision: 0.9, called: 100, right: 100 })
     expect(json.promise.low).toBeGreaterThan(0.9)
@@ -341,12 +351,69 @@ describe('tune', () => {
     })
   })
 
+  it('lists the pairs it gets wrong on both sides, as many as are asked for, with their texts', async () => {
+    const missed = Array.from({ length: 14 }, (_, at) => ({
+      a: `The ${at}th fox runs through the old forest`,
+      b: `Nothing like it at all, number ${at * 7}`,
+      label: at % 2 === 0 ? 'yes' : 'Yes',
+    }))
+    const merged = {
+      a: 'The mill is open on every Sunday.',
+      b: 'THE MILL is open on every Sunday.',
+    }
+    const path = await file('wrong.csv', csv([...many, ...missed, { ...merged, label: 'no' }]))
+    const { code, text } = await run(['tune', '--pairs', path])
+    expect(code).toBe(0)
+    expect(text).toMatch(
+      /Different pairs that are merged: 1, .*\n {2}line \d+ 1\.000\n {4}The mill/,
+    )
+    expect(text).toMatch(/Duplicates that are missed: 14, the clearest first/)
+    expect(text.match(/th fox runs/g)).toHaveLength(10)
+    expect(text).toContain('and 4 more (--wrong)')
+    const all = await run(['tune', '--pairs', path, '--wrong', '20'])
+    expect(all.text.match(/th fox runs/g)).toHaveLength(14)
+    expect(all.text).not.toContain('(--wrong)')
+    const { json } = await run(['tune', '--pairs', path, '--json'])
+    expect(json.wrong).toHaveLength(15)
+    const line = many.length + missed.length + 2
+    expect(json.wrong).toContainEqual({ line, similarity: 1, isDuplicate: false, ...merged })
+    const few = await run(['tune', '--pairs', path, '--json', '--wrong', '2'])
+    expect(few.json.wrong).toHaveLength(2)
+  })
+
+  it('prints a command that dedupe takes', async () => {
+    const path = await file('apply.csv', csv(many))
+    const options = ['--profile', 'words-2', '--slots', '256']
+    const { json } = await run(['tune', '--pairs', path, '--json', ...options])
+    const [command] = json.apply
+    await file('doc.jsonl', '{"id": "a", "text": "one and the same text"}\n')
+    const typed = command
+      .replace('INPUT', join(directory, 'doc.jsonl'))
+      .replace('DIR', join(directory, 'applied'))
+    const words = typed.split(' ')
+    const at = words.indexOf('prestige')
+    const variables = words.slice(0, at).map((one: string) => one.split('='))
+    for (const [name, value] of variables) process.env[name] = value
+    try {
+      expect((await run([...words.slice(at + 1), '-q'])).code).toBe(0)
+    } finally {
+      for (const [name] of variables) delete process.env[name]
+    }
+    const manifest = JSON.parse(readFileSync(join(directory, 'applied/manifest.json'), 'utf8'))
+    const { threshold, profile, slots } = manifest.config.near
+    expect({ threshold, profile, slots }).toEqual({
+      threshold: json.threshold,
+      profile: 'words-2',
+      slots: 256,
+    })
+  })
+
   it('fits a judge, writes it, and explains two texts by it', async () => {
     const path = await file('judged.csv', csv(many))
     const judge = join(directory, 'judge.json')
     const fitted = await run(['tune', '--pairs', path, '--judge', judge, '--precision', '0.8'])
     expect([fitted.code, fitted.err]).toEqual([0, ''])
-    expect(fitted.text).toContain(`prestige dedupe INPUT --judge ${judge} --precision 0.8`)
+    expect(fitted.text).toContain(`prestige dedupe INPUT -o DIR --judge ${judge} --precision 0.8`)
     expect(fitted.text).toMatch(/promised precision +probability +proven +recall/)
     const written = await readFile(judge, 'utf8')
     expect((await run(['tune', '--pairs', path, '--judge', judge, '--json'])).json.judge).toEqual(

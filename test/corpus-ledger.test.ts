@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Body } from '../src/backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { type LedgerLine, openDedupe, openLedger } from '../src/index.ts'
+import { reportOfAll } from '../src/report/index.ts'
 import { prestige } from './children/cli.ts'
 import { corpus, jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
 
@@ -210,6 +211,19 @@ class CutOff extends MemoryBackend {
 describe('a state of format 1', () => {
   afterEach(() => rmSync(ROOT, { recursive: true, force: true }))
   const FIRST = ['a/1 superseded', 'a/2 duplicate', 'a/3 superseded', 'a/4 accepted']
+
+  it('can be asked why, although its keys do not begin with ids', async () => {
+    const backend = new MemoryBackend({}, oldState('finished'))
+    await using deduper = await openDedupe(backend, { asBefore: true })
+    const why = (await deduper.why('2')).find(({ source }) => source === 'a')
+    expect(why).toMatchObject({ status: 'dropped', file: expect.any(String) })
+    expect(why?.text).toBeDefined()
+    expect(why?.kept?.status).toBe('kept')
+    const report = await reportOfAll(deduper.backend)
+    expect(report.documents).toMatchObject({ in: 10, kept: 5 })
+    expect((await deduper.clusters()).length).toBeGreaterThan(0)
+    expect((await deduper.documents('page'))[0]).toMatchObject({ status: 'kept', source: 'crawl' })
+  })
 
   it('can be read as a ledger as it is', async () => {
     await using ledger = await openLedger(new MemoryBackend({}, oldState('finished')))

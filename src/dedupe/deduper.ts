@@ -27,6 +27,10 @@ import { type JobResult, planJob, type PlanResult, runJob } from './job.ts'
 import { requireNoPassages } from './passages/settings.ts'
 import type { Redo } from './phases/again.ts'
 import type { Said } from './phases/again-settings.ts'
+import { closeCalls, type CloseCalls, type CloseCallsOptions } from './inspect/close-calls.ts'
+import { type ClustersOptions, type DocumentCluster, largestClusters } from './inspect/clusters.ts'
+import { type DocumentFilter, type DocumentInfo, documentsOf } from './inspect/document-info.ts'
+import { type DocumentExplanation, explain } from './inspect/explain.ts'
 import type { WorkerOptions } from './phases/leases.ts'
 import { undoJob, type Undone } from './phases/take-back.ts'
 import type { DocumentLike } from './decision/prepare.ts'
@@ -152,6 +156,26 @@ export class Deduper {
   #requireSame(): void {
     const remedy = 'Call run, which decides again about what is there, then open it again.'
     requireSame('state', this.#state.mismatch, remedy)
+  }
+
+  /** The documents of an id, with their texts where the inputs still have them; empty if there are none. */
+  documents(id: string, filter?: DocumentFilter): Promise<DocumentInfo[]> {
+    return documentsOf(this.#state.backend, id, filter)
+  }
+
+  /** Why the documents of an id were kept, dropped or linked, and what would change it. Leaves no trace. */
+  why(id: string, filter?: DocumentFilter): Promise<DocumentExplanation[]> {
+    return explain(this.#state, id, filter)
+  }
+
+  /** The largest clusters of all runs. */
+  clusters(options?: ClustersOptions): Promise<DocumentCluster[]> {
+    return largestClusters(this.#state.backend, options)
+  }
+
+  /** Pairs nearest to the threshold on both sides, for people to look at and to label. Leaves no trace. */
+  closeCalls(options?: CloseCallsOptions): Promise<CloseCalls> {
+    return closeCalls(this.#state, options)
   }
 
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */

@@ -147,6 +147,21 @@ describe.runIf(chromium || process.env['CI'])('the page in a browser', () => {
     expect((await browse(open, '--dump-dom')).errors.join()).toContain('heard')
   })
 
+  it('shrinks its charts to a narrow window, which nothing but tables scrolls', async () => {
+    writeFileSync(join(place, 'inner.html'), page)
+    const frame = `<!doctype html><iframe src="inner.html" style="width:400px;border:0"></iframe>
+      <p id="found"></p><script>addEventListener('load', () => {
+        const inner = document.querySelector('iframe').contentDocument
+        const charts = [...inner.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect())
+        const widest = Math.max(...charts.map(({ right }) => right))
+        const { clientWidth, scrollWidth } = inner.documentElement
+        const found = [charts.length, widest <= clientWidth, scrollWidth <= clientWidth]
+        document.querySelector('#found').textContent = JSON.stringify(found)
+      })</script>`
+    const { dom } = await browse(frame, '--dump-dom', '--allow-file-access-from-files')
+    expect(dom).toContain('[4,true,true]')
+  })
+
   it.each([
     ['wide', '1200,2000'],
     ['narrow', '420,2000'],

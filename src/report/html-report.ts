@@ -7,7 +7,8 @@
 import { count, countOf, duration, size } from '../platform/units.ts'
 import { pairMarkup } from './diff-markup.ts'
 import { clustersSection, closestSection, passagesSection } from './html-clusters.ts'
-import { cells, key, section, table } from './html-parts.ts'
+import { cells, key, nameMarkup, section, table } from './html-parts.ts'
+import { runsSection, when } from './html-runs.ts'
 import { html, type Markup } from './markup.ts'
 import { PAGE_STYLE } from './page-style.ts'
 import {
@@ -21,22 +22,29 @@ import {
   sourceBars,
 } from './plots.ts'
 import { nearThreshold } from '../dedupe/index.ts'
-import type { Report } from './report.ts'
-import type { SamplePair } from './sample-pairs.ts'
-import { percent, statusSentence } from './words.ts'
+import { corpusText } from './corpus-name.ts'
+import { ALL_RUNS, type Report } from './report.ts'
+import type { SamplePair, Samples } from './sample-pairs.ts'
+import { percent, statusSentence, thresholdText } from './words.ts'
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-export function htmlReport(report: Report, samples: readonly SamplePair[] = []): string {
+/** `beginnings`: how texts of clusters begin, as `samplesOf` has them. */
+export function htmlReport(
+  report: Report,
+  samples: readonly SamplePair[] = [],
+  beginnings?: Samples['beginnings'],
+): string {
   const { run } = report
   const body = [
     heading(report),
     outcomes(report),
+    runsSection(report),
     sources(report),
     collisions(report),
     likeness(report),
     sizes(report),
-    clustersSection(report),
+    clustersSection(report, beginnings),
     closestSection(report),
     passagesSection(report),
     pairs(samples),
@@ -50,7 +58,7 @@ export function htmlReport(report: Report, samples: readonly SamplePair[] = []):
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="prestige">
-<title>Deduplication report: ${run.id}</title>
+<title>Deduplication report: ${corpusText(report.inputs) || run.id}</title>
 <style>`
   // The style sheet is ours, and an escaped one would be none.
   return `${page}${PAGE_STYLE}</style>\n</head>\n<body>\n${html`${body}`}</body>\n</html>\n`
@@ -67,10 +75,21 @@ function heading(report: Report): Markup {
       <dd>${value}<small>${note}</small></dd>
     </div> `
   const status = statusSentence(report)
+  const kept = documents.kept + documents.linked
+  const linked = documents.linked > 0 ? `, ${count(documents.linked)} of them linked` : ''
+  const which =
+    run.id === ALL_RUNS
+      ? html`All ${countOf(report.runs.filter((one) => one.status !== 'undone').length, 'run')}, the
+        first`
+      : html`Run <code>${run.id}</code>,`
   return html`<header>
       <h1>Deduplication report</h1>
+      <p class="corpus">
+        <strong>Corpus: ${nameMarkup(corpusText(report.inputs) || 'a stream of documents')}</strong
+        ><br />${settingsLine(report)}
+      </p>
       <p class="soft">
-        Run <code>${run.id}</code>, begun
+        ${which} begun
         <time datetime="${run.startedAt}">${when(run.startedAt)}</time>${
           throughput ? `, ${duration(throughput.seconds * 1000)}` : ''
         }${speed && ` (${speed})`};
@@ -79,7 +98,7 @@ function heading(report: Report): Markup {
       ${status && html`<p class="banner">${status}</p>`}
       <dl class="figures">
         ${figure('Documents in', count(documents.in), size(bytes.in))}
-        ${figure('Kept', count(documents.kept), documents.linked > 0 ? `and ${count(documents.linked)} linked` : size(bytes.kept))}
+        ${figure('Kept', count(kept), `${size(bytes.kept)}${linked}`)}
         ${figure('Dropped', count(documents.dropped), `${percent(duplicationRate)} of all`)}
         ${figure('Saved', size(bytes.saved), bytes.in > 0 ? `${percent(bytes.saved / bytes.in)} of the bytes` : '')}
         ${figure('Clusters', count(clusters.count), 'of two or more')}
@@ -89,8 +108,14 @@ function heading(report: Report): Markup {
     <main> `
 }
 
-function when(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+/** What was decided by: the threshold, and all that is not as it is by default. */
+function settingsLine({ config, settings: changed }: Report): Markup {
+  const threshold = thresholdText(config)
+  if (changed.length === 0) return html`${threshold}; all settings are the defaults.`
+  const items = changed.map(
+    ({ name, value }, at) => html`${at > 0 && ', '}<code>${name}: ${nameMarkup(value)}</code>`,
+  )
+  return html`${threshold}. Settings that are not the defaults: ${items}.`
 }
 
 function outcomes({ documents, methods, duplicationRate }: Report): Markup {
@@ -110,7 +135,7 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
     html`<div class="scroll">
       <table>
         <caption>
-          Every document is kept, dropped or linked
+          Every document is kept or dropped
         </caption>
         <thead>
           <tr>
@@ -120,10 +145,10 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
           </tr>
         </thead>
         <tbody>
-          ${line('Kept', documents.kept, 'in the output')}
+          ${line('Kept', documents.kept + documents.linked, 'in the output')}
+          ${documents.linked > 0 && line('… linked', documents.linked, 'of the kept: similar to another document')}
           ${documents.superseding > 0 && line('… superseding', documents.superseding, 'of the kept: replaced a worse copy')}
           ${documents.possibleMisses > 0 && line('… possible misses', documents.possibleMisses, 'of the kept: full buckets were skipped, so a duplicate may remain')}
-          ${line('Linked', documents.linked, 'in the output too; similar to another document')}
           ${documents.cut > 0 && line('… cut', documents.cut, 'of the linked: written without passages that other documents have')}
           ${line('Dropped', documents.dropped, `left out: ${percent(duplicationRate)} of all`)}
           ${documents.repeated > 0 && line('… repeated', documents.repeated, 'of the dropped: same id and text again')}
@@ -154,10 +179,10 @@ function sources(report: Report): Markup {
   return section('Sources', [
     key([
       ['kept', 'kept'],
-      ['linked', 'linked'],
+      ['linked', 'kept and linked'],
       ['dropped', 'dropped'],
     ]),
-    html`<figure class="scroll">
+    html`<figure>
       ${rowsPlot(bars, {
         title: 'Kept and dropped by source',
         summary: describedSources(report),
@@ -169,7 +194,7 @@ function sources(report: Report): Markup {
         'Source',
         '#Documents',
         '#Kept',
-        '#Linked',
+        '#… linked',
         '#Dropped',
         '#Dropped, %',
         '#Bytes in',
@@ -179,7 +204,7 @@ function sources(report: Report): Markup {
         cells([
           line.source,
           line.documents,
-          line.kept,
+          line.kept + line.linked,
           line.linked,
           line.dropped,
           { number: percent(line.documents === 0 ? 0 : line.dropped / line.documents) },
@@ -203,7 +228,7 @@ function collisions(report: Report): Markup {
         ${text} Rows are the sources of later documents, columns the sources of the earlier
         documents they duplicate.
       </p>
-      <figure class="scroll">
+      <figure>
         ${heatMap(met, {
           title: 'Duplicates by source',
           summary: `Duplicates of earlier documents, by ${countOf(met.sources.length, 'source')}.`,
@@ -252,7 +277,7 @@ function likeness(report: Report): Markup {
           ['simhash', 'simhash: share of bits in common'],
         ])
       : undefined,
-    html`<figure class="scroll">
+    html`<figure>
       ${columnsPlot(bars, {
         title: 'Similarity of duplicates',
         summary: bars
@@ -270,7 +295,7 @@ function sizes(report: Report): Markup {
   if (report.clusters.count === 0) return html``
   const bars = sizeBars(report)
   return section('How large the clusters are', [
-    html`<figure class="scroll">
+    html`<figure>
       ${columnsPlot(bars, {
         title: 'Clusters by size',
         summary: bars

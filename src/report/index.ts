@@ -5,12 +5,21 @@ export type { Dominance, Matrix } from './matrix.ts'
 export { sendMetrics } from './metrics.ts'
 export {
   type MethodLine,
+  ALL_RUNS,
   type Report,
   reportOf,
+  reportOfAll,
   type ReportOptions,
   type SimilarityBin,
   type SizeBin,
   type SourceLine,
 } from './report.ts'
-export { type SamplePair, samplePairs } from './sample-pairs.ts'
+export {
+  alignedTexts,
+  type SamplePair,
+  samplePairs,
+  type Samples,
+  samplesOf,
+} from './sample-pairs.ts'
+export type { RunLine } from './runs.ts'
 export { type TextOptions, textReport } from './text-report.ts'

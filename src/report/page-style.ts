@@ -4,13 +4,13 @@ export const PAGE_STYLE = `
 :root {
   color-scheme: light dark;
   --page: #ffffff; --panel: #f6f8fa; --line: #d0d7de; --ink: #1f2328; --soft: #59636e;
-  --kept: #1a7f37; --linked: #0969da; --dropped: #bc4c00; --other: #8250df; --heat: #0550ae; --on-heat: #ffffff;
+  --kept: #1a7f37; --linked: #0969da; --dropped: #bc4c00; --other: #8250df; --heat: #0550ae; --heat-max: .6;
   --del: #ffebe9; --del-line: #cf222e; --ins: #dafbe1; --ins-line: #1a7f37;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #0d1117; --panel: #161b22; --line: #30363d; --ink: #e6edf3; --soft: #9198a1;
-    --kept: #3fb950; --linked: #58a6ff; --dropped: #f0883e; --other: #bc8cff; --heat: #79c0ff; --on-heat: #0d1117;
+    --kept: #3fb950; --linked: #58a6ff; --dropped: #f0883e; --other: #bc8cff; --heat: #79c0ff; --heat-max: .48;
     --del: #4a1d20; --del-line: #ff7b72; --ins: #12361f; --ins-line: #56d364;
   }
 }
@@ -23,6 +23,9 @@ h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .25rem }
 h2 { font-size: 1.25rem; margin: 2.75rem 0 .5rem; padding-top: .75rem; border-top: 1px solid var(--line) }
 h3 { font-size: 1rem; margin: 1.5rem 0 .4rem }
 p { margin: .4rem 0 .8rem; max-width: 46rem }
+.corpus { overflow-wrap: anywhere; max-width: none }
+.text { color: var(--soft); font-size: .85rem; overflow-wrap: anywhere }
+td .text { display: inline-block; min-width: 14rem }
 .soft, figcaption, caption { color: var(--soft); font-size: .875rem }
 code { font: .875em ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; overflow-wrap: anywhere }
 .banner { border: 1px solid var(--dropped); border-inline-start-width: 5px; border-radius: 4px; padding: .5rem .8rem }
@@ -41,16 +44,16 @@ thead th { color: var(--soft); font-weight: 500 }
 td bdi, th bdi { display: inline-block; max-width: 20rem; overflow-wrap: break-word }
 bdi { overflow-wrap: anywhere }
 figure { margin: .75rem 0 1.25rem }
-svg { max-width: 100%; min-width: 36rem; height: auto; display: block }
-svg text { fill: var(--ink); font-size: 13px; unicode-bidi: plaintext }
-svg .small { font-size: 12px; fill: var(--soft); font-variant-numeric: tabular-nums }
-svg .small.on-heat { fill: var(--on-heat) }
+svg { max-width: 100%; height: auto; display: block }
+svg text { fill: var(--ink); font-size: 12px; unicode-bidi: plaintext }
+svg .small { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums }
+svg .small.on-heat { fill: var(--ink) }
 svg .axis { stroke: var(--soft) }
 .kept { fill: var(--kept); background: var(--kept) } .linked { fill: var(--linked); background: var(--linked) }
 .dropped { fill: var(--dropped); background: var(--dropped) }
 .near, .clusters { fill: var(--linked); background: var(--linked) }
 .simhash { fill: var(--other); background: var(--other) }
-.heat { fill: var(--heat) } .heat-ground { fill: var(--panel) }
+.heat { fill: var(--heat); fill-opacity: calc(var(--share) * var(--heat-max)) } .heat-ground { fill: var(--panel) }
 .key { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; margin: .25rem 0; font-size: .875rem; color: var(--soft) }
 .key i { display: inline-block; width: .75rem; height: .75rem; border-radius: 2px; margin-inline-end: .4rem; vertical-align: -1px }
 details { margin: .5rem 0 } summary { cursor: pointer }
@@ -71,17 +74,17 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 8p
 @media (max-width: 40rem) {
   body { padding: 1.25rem .9rem 3rem }
   .figures { grid-template-columns: repeat(2, 1fr) }
+  svg text { font-size: 13px } svg .small { font-size: 12px }
   .sides th, .sides td { padding-inline: .5rem; font-size: .8rem }
 }
 @media print {
   :root {
     --page: #ffffff; --panel: #f6f8fa; --line: #d0d7de; --ink: #000000; --soft: #444444;
-    --kept: #1a7f37; --linked: #0969da; --dropped: #bc4c00; --other: #8250df; --heat: #0550ae; --on-heat: #ffffff;
+    --kept: #1a7f37; --linked: #0969da; --dropped: #bc4c00; --other: #8250df; --heat: #0550ae; --heat-max: .6;
     --del: #ffebe9; --del-line: #cf222e; --ins: #dafbe1; --ins-line: #1a7f37;
   }
   body { max-width: none; padding: 0; font-size: 11pt }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact }
-  svg { min-width: 0 }
   figure, tr, .figures div { break-inside: avoid } h2, h3, .pair header { break-after: avoid }
 }
 `

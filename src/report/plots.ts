@@ -9,7 +9,9 @@ import { html, type Markup } from './markup.ts'
 import type { Matrix } from './matrix.ts'
 import type { Report } from './report.ts'
 
-const WIDTH = 720
+/** Narrow enough to be read on a telephone; wider screens magnify it a little. */
+const WIDTH = 480
+const MAGNIFIED = 1.25
 
 interface Picture {
   readonly title: string
@@ -22,8 +24,8 @@ function picture({ title, summary, height, width = WIDTH }: Picture, content: Ma
   const id = `plot-${title.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`
   return html`<svg
     viewBox="0 0 ${width} ${height}"
-    width="${width}"
-    height="${height}"
+    width="${Math.round(width * MAGNIFIED)}"
+    height="${Math.round(height * MAGNIFIED)}"
     role="img"
     aria-labelledby="${id}-title ${id}-summary"
   >
@@ -39,9 +41,9 @@ export interface Bar {
   readonly parts: readonly { readonly kind: string; readonly count: number }[]
 }
 
-const PLOT_LEFT = 56
-const PLOT_TOP = 22
-const PLOT_HEIGHT = 180
+const PLOT_LEFT = 48
+const PLOT_TOP = 20
+const PLOT_HEIGHT = 130
 
 /** Upright bars, stacked. */
 export function columnsPlot(
@@ -49,9 +51,9 @@ export function columnsPlot(
   { title, summary, axis }: { title: string; summary: string; axis: string },
 ): Markup {
   const most = Math.max(1, ...bars.map(sumOf))
-  const step = (WIDTH - PLOT_LEFT - 16) / Math.max(bars.length, 6)
+  const step = (WIDTH - PLOT_LEFT - 8) / Math.max(bars.length, 6)
   const bottom = PLOT_TOP + PLOT_HEIGHT
-  const every = Math.ceil(bars.length / 14)
+  const every = Math.ceil(bars.length / 12)
   const columns = bars.map((bar, at) => {
     const x = PLOT_LEFT + at * step
     let y = bottom
@@ -61,7 +63,7 @@ export function columnsPlot(
       return amount === 0 ? undefined : rect(kind, x + step * 0.1, y, step * 0.8, height)
     })
     const caption = bar.parts.map((part) => `${count(part.count)} ${part.kind}`).join(', ')
-    const above = sumOf(bar) > 0 && step >= 26 ? count(sumOf(bar)) : ''
+    const above = sumOf(bar) > 0 && step >= 26 ? compact(sumOf(bar)) : ''
     const middle = x + step / 2
     return html`<g
       ><title>${bar.label}: ${caption}</title>${rects}
@@ -77,21 +79,21 @@ export function columnsPlot(
       class="axis"
       x1="${PLOT_LEFT}"
       y1="${bottom}"
-      x2="${WIDTH - 16}"
+      x2="${WIDTH - 8}"
       y2="${bottom}"
     />
     <text class="small" x="${PLOT_LEFT - 8}" y="${PLOT_TOP + 4}" text-anchor="end"
-      >${count(most)}</text
+      >${compact(most)}</text
     >
     <text class="small" x="${PLOT_LEFT - 8}" y="${bottom + 4}" text-anchor="end">0</text>
     <text class="small" x="${PLOT_LEFT}" y="${bottom + 38}">${axis}</text> `
   return picture({ title, summary, height: bottom + 46 }, [scale, ...columns])
 }
 
-const ROW = 26
-const LABELS = 190
+const ROW = 22
+const LABELS = 140
 /** So many fit beside the bars. */
-const NAME_COLUMNS = 22
+const NAME_COLUMNS = 18
 
 /** Lying bars, stacked, for names of any script. */
 export function rowsPlot(
@@ -99,9 +101,9 @@ export function rowsPlot(
   { title, summary }: { title: string; summary: string },
 ): Markup {
   const most = Math.max(1, ...bars.map(sumOf))
-  const room = WIDTH - LABELS - 90
+  const room = WIDTH - LABELS - 64
   const rows = bars.map((bar, at) => {
-    const y = at * ROW + 6
+    const y = at * ROW + 4
     let x = LABELS
     const rects = bar.parts.map(({ kind, count: amount }) => {
       const width = (amount / most) * room
@@ -111,16 +113,16 @@ export function rowsPlot(
     const caption = bar.parts.map((part) => `${count(part.count)} ${part.kind}`).join(', ')
     return html`<g>
       <title>${bar.label}: ${caption}</title>
-      <text x="${LABELS - 10}" y="${y + 13}" text-anchor="end"
+      <text x="${LABELS - 10}" y="${y + 11}" text-anchor="end"
         >${shortened(bar.label, NAME_COLUMNS)}</text
-      >${rects} <text class="small" x="${fixed(x + 7)}" y="${y + 13}">${count(sumOf(bar))}</text></g
+      >${rects} <text class="small" x="${fixed(x + 7)}" y="${y + 11}">${count(sumOf(bar))}</text></g
     > `
   })
   return picture({ title, summary, height: bars.length * ROW + 10 }, rows)
 }
 
-const CELL = 46
-const CELL_HEIGHT = 30
+const CELL = 34
+const CELL_HEIGHT = 24
 
 /** Rows and columns bear the same numbers, and only rows are named: names may be long and of any script. */
 export function heatMap(
@@ -135,7 +137,7 @@ export function heatMap(
   const names = namesOf({ sources, counts })
   const shown = names.map((_, row) => names.map((__, column) => counts[row]?.[column] ?? 0))
   const most = Math.max(1, ...shown.flat())
-  const left = LABELS + 34
+  const left = LABELS + 28
   const heads = names.map(
     (_, at) =>
       html`<text class="small" x="${left + at * CELL + CELL / 2}" y="40" text-anchor="middle"
@@ -151,16 +153,16 @@ export function heatMap(
       return heatCell(amount, most, x, y, `${name} → ${other}: ${count(amount)}`)
     })
     return html`<g
-      ><text x="${left - 30}" y="${y + 19}" text-anchor="end"
+      ><text x="${left - 24}" y="${y + 16}" text-anchor="end"
         >${shortened(name, NAME_COLUMNS)}<title>${name}</title></text
       >
-      <text class="small" x="${left - 8}" y="${y + 19}" text-anchor="end">${row + 1}</text
+      <text class="small" x="${left - 8}" y="${y + 16}" text-anchor="end">${row + 1}</text
       >${drawn}</g
     > `
   })
-  const width = Math.max(left + names.length * CELL + 8, 480)
+  const width = Math.max(left + names.length * CELL + 8, WIDTH)
   const captions = html`<text class="small" x="${left}" y="18">${columns} →</text>
-    <text class="small" x="${left - 30}" y="40" text-anchor="end">${rows} ↓</text> `
+    <text class="small" x="${left - 24}" y="40" text-anchor="end">${rows} ↓</text> `
   const height = 48 + names.length * CELL_HEIGHT + 6
   return picture({ title, summary, height, width }, [captions, ...heads, ...lines])
 }
@@ -172,30 +174,18 @@ export function namesOf({ sources, counts }: Matrix): string[] {
   return hasOthers ? [...sources, 'all others'] : [...sources]
 }
 
+/** The share of the darkest shade, which the style sheet chooses so that figures can be read on it. */
 function heatCell(amount: number, most: number, x: number, y: number, caption: string): Markup {
-  const share = amount === 0 ? 0 : 0.12 + 0.88 * Math.sqrt(amount / most)
-  const ink = share > 0.6 ? 'small on-heat' : 'small'
+  const share = amount === 0 ? 0 : 0.15 + 0.85 * Math.sqrt(amount / most)
+  const ink = amount === 0 ? 'small' : 'small on-heat'
   const label = amount === 0 ? '·' : compact(amount)
+  const place = html`x="${x + 1}" y="${y + 1}" width="${CELL - 2}" height="${CELL_HEIGHT - 2}"
+  rx="3"`
   return html`<g>
     <title>${caption}</title>
-    <rect
-      class="heat-ground"
-      x="${x + 1}"
-      y="${y + 1}"
-      width="${CELL - 2}"
-      height="${CELL_HEIGHT - 2}"
-      rx="3"
-    />
-    <rect
-      class="heat"
-      fill-opacity="${share.toFixed(3)}"
-      x="${x + 1}"
-      y="${y + 1}"
-      width="${CELL - 2}"
-      height="${CELL_HEIGHT - 2}"
-      rx="3"
-    />
-    <text class="${ink}" x="${x + CELL / 2}" y="${y + 19}" text-anchor="middle">${label}</text></g
+    <rect class="heat-ground" ${place} />
+    <rect class="heat" style="--share: ${share.toFixed(3)}" ${place} />
+    <text class="${ink}" x="${x + CELL / 2}" y="${y + 16}" text-anchor="middle">${label}</text></g
   >`
 }
 
@@ -265,8 +255,8 @@ export function describedSources({ sources }: Report): string {
   return sources
     .slice(0, 5)
     .map(
-      ({ source, kept, documents }) =>
-        `${source}: ${count(kept)} of ${countOf(documents, 'document')} kept`,
+      ({ source, kept, linked, documents }) =>
+        `${source}: ${count(kept + linked)} of ${countOf(documents, 'document')} kept`,
     )
     .join('; ')
 }

@@ -10,7 +10,7 @@ import { summarise } from '../dedupe/phases/summary.ts'
 import { displayWidth } from '../platform/display-width.ts'
 import type { ReadingInput } from '../input/index.ts'
 import { reportOf, samplePairs, sendMetrics, textReport } from './index.ts'
-import { stretchesOf } from './sample-pairs.ts'
+import { stretchesOf } from '../dedupe/inspect/texts.ts'
 
 async function reported(...args: Parameters<typeof run>) {
   const ran = await run(...args)

@@ -12,22 +12,30 @@ import * as v from 'valibot'
 import type { Backend } from '../backends/index.ts'
 import {
   METHODS,
+  type ChangedSetting,
+  changedSettings,
   type ClusterSample,
   type DedupeConfig,
   findRun,
+  listRuns,
   type Method,
   type PairSample,
   type PassageSample,
+  readRun,
   type RunRow,
   type RunStatus,
   sizesOf,
   type SourceCounts,
   summarise,
+  summariseAll,
   type Summary,
 } from '../dedupe/index.ts'
 import { hashVersion } from '../fingerprint/index.ts'
+import { PrestigeError } from '../platform/errors.ts'
 import { readOptions } from '../platform/options.ts'
+import { corpusOf } from './corpus-name.ts'
 import { busiestSources, type Dominance, dominanceOf, type Matrix, matrixOf } from './matrix.ts'
+import { type RunLine, runLines } from './runs.ts'
 
 export const REPORT_FORMAT = 1
 
@@ -78,11 +86,14 @@ export interface SizeBin {
 export interface Report {
   readonly format: typeof REPORT_FORMAT
   readonly run: {
+    /** `all runs` in a report of all of them, which no run can be called. */
     readonly id: string
     readonly status: RunStatus
     readonly startedAt: string
     readonly finishedAt?: string
   }
+  /** All runs of the state, the oldest first, as each was when it was finished. */
+  readonly runs: readonly RunLine[]
   readonly versions: {
     readonly prestige?: string
     readonly node: string
@@ -91,7 +102,13 @@ export interface Report {
     readonly fingerprints: string
   }
   readonly config: DedupeConfig
+  /** Settings that are not the defaults. */
+  readonly settings: readonly ChangedSetting[]
   readonly inputs: {
+    /** The nearest directory that all are in, without what is above it. */
+    readonly directory: string
+    /** The first few, below it. */
+    readonly names: readonly string[]
     readonly files: number
     readonly bytes: number
     readonly formats: readonly string[]
@@ -154,27 +171,59 @@ export async function reportOf(
   options: ReportOptions = {},
   known?: Summary,
 ): Promise<Report> {
-  const { sourcesMax, version } = readOptions(reportOptions, options, 'A report')
+  const read = readOptions(reportOptions, options, 'A report')
   const run = await findRun(backend, runId)
   const summary = known ?? (await summarise(backend, run.id))
-  const { startedAt, finishedAt } = run
+  const runs = await runLines(backend, new Map([[run.id, summary]]), false)
   const throughput = throughputOf(run, summary)
+  const report = reportFrom([run], run, summary, runs, read)
+  return { ...report, ...(throughput && { throughput }) }
+}
+
+/** In place of the name of a run. */
+export const ALL_RUNS = 'all runs'
+
+/** Of all runs that were not undone, as the state is now. */
+export async function reportOfAll(backend: Backend, options: ReportOptions = {}): Promise<Report> {
+  const read = readOptions(reportOptions, options, 'A report')
+  const heads = (await listRuns(backend)).filter(({ status }) => status !== 'undone')
+  const runs: RunRow[] = []
+  for (const head of heads) runs.push(await backend.read(readRun, head))
+  const last = runs.at(-1)
+  if (!last) throw new PrestigeError('KEY_NOT_FOUND', 'There is no run in this state.')
+  const summary = await summariseAll(backend, heads)
+  const lines = await runLines(backend, new Map(), true)
+  const { startedAt } = runs[0] ?? last
+  return reportFrom(runs, { ...last, id: ALL_RUNS, startedAt }, summary, lines, read)
+}
+
+/** `run`: what is said of all of them. */
+function reportFrom(
+  runs: readonly RunRow[],
+  run: RunRow,
+  summary: Summary,
+  lines: readonly RunLine[],
+  { sourcesMax, version }: v.InferOutput<typeof reportOptions>,
+): Report {
+  const { id, status, startedAt, finishedAt, config } = run
   return {
     format: REPORT_FORMAT,
     run: {
-      id: run.id,
-      status: run.status,
+      id,
+      status,
       startedAt: new Date(startedAt).toISOString(),
       ...(finishedAt !== undefined && { finishedAt: new Date(finishedAt).toISOString() }),
     },
+    runs: lines,
     versions: {
       ...(version !== undefined && { prestige: version }),
       node: process.versions.node,
       system: `${platform} ${arch}`,
       fingerprints: hashVersion(),
     },
-    config: run.config,
-    inputs: inputsOf(run),
+    config,
+    settings: changedSettings(config),
+    inputs: inputsOf(runs),
     ...figuresOf(summary),
     ...sourcesOf(summary, sourcesMax),
     passages: { ...summary.passages, longest: summary.longestPassages },
@@ -188,18 +237,18 @@ export async function reportOf(
       largest: summary.largestClusters,
     },
     closestCalls: summary.closestCalls,
-    ...(throughput && { throughput }),
   }
 }
 
-function inputsOf({ shards, skipped }: RunRow): Report['inputs'] {
-  const files = new Map<string, number>()
-  for (const shard of shards) {
-    for (const { path, fileBytes } of shard.files ?? [shard]) files.set(path, fileBytes)
-  }
-  const bytes = [...files.values()].reduce((sum, one) => sum + one, 0)
+function inputsOf(runs: readonly RunRow[]): Report['inputs'] {
+  const shards = runs.flatMap((run) => run.shards)
+  const files = shards.flatMap((shard) => shard.files ?? [shard])
+  // One of several runs may have read a file that had changed: the last size counts.
+  const bytesOf = new Map(files.map(({ file, fileBytes }) => [file, fileBytes]))
+  const bytes = [...bytesOf.values()].reduce((sum, one) => sum + one, 0)
   const formats = [...new Set(shards.map(({ format }) => format))]
-  return { files: files.size, bytes, formats, skipped: skipped.length }
+  const skipped = runs.length === 1 ? (runs[0]?.skipped.length ?? 0) : 0
+  return { ...corpusOf(files), files: bytesOf.size, bytes, formats, skipped }
 }
 
 type Figures = Pick<Report, 'documents' | 'bytes' | 'duplicationRate' | 'methods' | 'rejects'>

@@ -6,14 +6,18 @@
 import { displayWidth, shortened } from '../platform/display-width.ts'
 import { count, countOf, duration, size } from '../platform/units.ts'
 import { type Bar, compact, namesOf, similarityBars, sizeBars } from './plots.ts'
-import type { Report } from './report.ts'
-import { percent, statusSentence } from './words.ts'
+import { corpusText } from './corpus-name.ts'
+import { ALL_RUNS, type Report } from './report.ts'
+import { nameOf, type Samples } from './sample-pairs.ts'
+import { percent, settingsSentence, statusSentence } from './words.ts'
 
 export interface TextOptions {
   /** Columns, from 40; 80 if not given. */
   readonly width?: number | undefined
   /** Escape sequences of a terminal. Default: `false`. */
   readonly colour?: boolean | undefined
+  /** How texts of clusters begin, as `samplesOf` has them. Default: none. */
+  readonly beginnings?: Samples['beginnings'] | undefined
 }
 
 type Paint = (style: 'title' | 'bar' | 'soft' | 'warning', text: string) => string
@@ -26,23 +30,25 @@ const BAR_MAX = 32
 const BARS_MAX = 12
 const PAIRS_MAX = 8
 const CLUSTERS_MAX = 5
+const RUNS_MAX = 12
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 /** Lines end with a line feed. */
 export function textReport(
   report: Report,
-  { width = 80, colour = false }: TextOptions = {},
+  { width = 80, colour = false, beginnings }: TextOptions = {},
 ): string {
   const columns = Math.max(WIDTH_MIN, Math.floor(width))
   const paint: Paint = (style, text) => (colour ? `\u001b[${CODES[style]}m${text}\u001b[0m` : text)
   const writer = new Writer(columns, paint)
   heading(report, writer)
   outcomes(report, writer)
+  runs(report, writer)
   sources(report, writer)
   meetings(report, writer)
   writer.bars('Similarity of duplicates', similarityBars(report, BARS_MAX))
   writer.bars('Clusters by size', sizeBars(report))
-  clusters(report, writer)
+  clusters(report, writer, beginnings)
   rejects(report, writer)
   return writer.text()
 }
@@ -69,7 +75,7 @@ class Writer {
   }
 
   /** Sentences are wrapped, never cut. */
-  paragraph(text: string, style: Parameters<Paint>[0]): void {
+  paragraph(text: string, style?: Parameters<Paint>[0]): void {
     let line = ''
     for (const word of text.split(' ')) {
       if (line !== '' && displayWidth(`${line} ${word}`) > this.columns - 2) {
@@ -152,7 +158,11 @@ const right = (text: string): Cell => ({ right: text })
 
 function heading(report: Report, writer: Writer): void {
   const { run, inputs, throughput } = report
-  writer.title(`Run ${run.id}`)
+  const isAll = run.id === ALL_RUNS
+  const counted = report.runs.filter(({ status }) => status !== 'undone').length
+  writer.title(isAll ? `All ${countOf(counted, 'run')}` : `Run ${run.id}`)
+  const corpus = corpusText(inputs)
+  if (corpus !== '') writer.line(corpus)
   const files = `${countOf(inputs.files, 'input file')}, ${size(inputs.bytes)}`
   const skipped = inputs.skipped > 0 ? `, ${count(inputs.skipped)} done before` : ''
   writer.line(`${files}${skipped}`)
@@ -161,6 +171,7 @@ function heading(report: Report, writer: Writer): void {
     const speed = `${countOf(Math.round(documentsPerSecond), 'document')}/s, ${megabytesPerSecond.toFixed(1)} MB/s`
     writer.line(`${duration(seconds * 1000)}; ${speed}`)
   }
+  writer.paragraph(settingsSentence(report))
   const status = statusSentence(report)
   if (status) writer.paragraph(status, 'warning')
 }
@@ -213,6 +224,24 @@ function outcomes(report: Report, writer: Writer): void {
   writer.table([], rows)
 }
 
+function runs({ runs: all }: Report, writer: Writer): void {
+  if (all.length < 2) return
+  writer.title('Runs')
+  const shown = all.slice(-RUNS_MAX)
+  const rows = shown.map(({ id, startedAt, status, documents }): Cell[] => {
+    const figure = (amount: number | undefined) => right(amount === undefined ? '–' : count(amount))
+    const kept = documents && documents.kept + documents.linked
+    const figures = [documents?.in, kept, documents?.linked, documents?.dropped]
+    const day = startedAt.slice(0, 16).replace('T', ' ')
+    const name = status === 'finished' ? id : `${id} (${status})`
+    return [day, ...[...figures, documents?.rejected].map(figure), name]
+  })
+  const heads = ['in', 'kept', 'linked', 'dropped', 'rejected'].map(right)
+  writer.table(['begun', ...heads, 'run'], rows)
+  if (all.length > shown.length)
+    writer.line(`and ${countOf(all.length - shown.length, 'older run')}`)
+}
+
 function sources({ sources: named, otherSources }: Report, writer: Writer): void {
   if (named.length < 2) return
   writer.title('Sources')
@@ -220,7 +249,7 @@ function sources({ sources: named, otherSources }: Report, writer: Writer): void
   const rows = [...named, ...others].map(({ source, documents, kept, linked, dropped }): Cell[] => [
     source,
     right(count(documents)),
-    right(count(kept)),
+    right(count(kept + linked)),
     right(count(linked)),
     right(count(dropped)),
     right(percent(documents === 0 ? 0 : dropped / documents)),
@@ -258,7 +287,11 @@ function meetings({ collisions, dominance }: Report, writer: Writer): void {
   writer.table(['source', right('kept'), right('dropped'), right('')], lines)
 }
 
-function clusters({ clusters: { largest, count: all } }: Report, writer: Writer): void {
+function clusters(
+  { clusters: { largest, count: all } }: Report,
+  writer: Writer,
+  beginnings: TextOptions['beginnings'],
+): void {
   if (largest.length === 0) return
   writer.title(`The largest of ${countOf(all, 'cluster')}`)
   const rows = largest
@@ -266,9 +299,13 @@ function clusters({ clusters: { largest, count: all } }: Report, writer: Writer)
     .map(({ size: documents, survivor, members }): Cell[] => {
       const likeness = members.map(({ similarity }) => similarity)
       const least = likeness.length > 0 ? Math.min(...likeness).toFixed(2) : ''
-      return [right(compact(documents)), right(least), survivor.source, survivor.id]
+      const text = beginnings?.get(nameOf(survivor))
+      const row: Cell[] = [right(compact(documents)), right(least), survivor.source, survivor.id]
+      if (text !== undefined) row.push(text)
+      return row
     })
-  writer.table([right('size'), right('from'), 'source', 'kept'], rows)
+  const heads = [right('size'), right('from'), 'source', 'kept']
+  writer.table(beginnings ? [...heads, 'text'] : heads, rows)
 }
 
 function rejects({ rejects: lines }: Report, writer: Writer): void {

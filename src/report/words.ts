@@ -1,6 +1,6 @@
 /** Words that the text and the page of a report share. */
 
-import type { RunStatus } from '../dedupe/index.ts'
+import { nearThreshold, type RunStatus } from '../dedupe/index.ts'
 import type { Report } from './report.ts'
 
 /** `12.3 %`; nothing but all is 100 %, and nothing but nothing 0 %. */
@@ -23,4 +23,17 @@ const STATUS: Readonly<Record<RunStatus, string>> = {
 /** What a reader must know of a run that is not finished; empty of one that is. */
 export function statusSentence({ run }: Report): string {
   return STATUS[run.status]
+}
+
+/** What was decided by: the threshold, and all that is not as it is by default. */
+export function settingsSentence({ config, settings }: Report): string {
+  const changed = settings.map(({ name, value }) => `${name}: ${value}`).join('; ')
+  if (changed === '') return `${thresholdText(config)}; all settings are the defaults.`
+  return `${thresholdText(config)}. Settings that are not the defaults: ${changed}.`
+}
+
+export function thresholdText(config: Report['config']): string {
+  return config.near.enabled
+    ? `Near duplicates from a similarity of ${nearThreshold(config)}`
+    : 'Near duplicates are not looked for'
 }

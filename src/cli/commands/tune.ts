@@ -15,7 +15,7 @@ import { print, printJson } from '../print/output.ts'
 import { readFileWhole, readStdin } from '../files/read-input.ts'
 import { table } from '../print/table.ts'
 import { count } from '../print/units.ts'
-import { applyText, headRows, reviewText, scoreTable } from '../texts/tune-report.ts'
+import { applyText, headRows, reviewText, scoreTable, tuningJson } from '../texts/tune-report.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const options = optionsOf(invocation)
@@ -25,8 +25,10 @@ export async function run(invocation: Invocation): Promise<number> {
   } catch (error) {
     if (!(error instanceof PrecisionUnproven)) throw error
     const { shortfall, mistakes, next } = error
-    if (invocation.flag('json')) await printJson({ shortfall, mistakes, next })
-    else await print(reviewText(error, pairs))
+    const wrongMax = invocation.wholeNumber('wrong')
+    if (invocation.flag('json'))
+      await printJson(tuningJson({ shortfall, mistakes, next }, pairs, wrongMax))
+    else await print(reviewText(error, pairs, wrongMax))
     throw error
   }
 }
@@ -47,8 +49,10 @@ async function tuneBy(
   const tuning = tune(stoppable(pairs, invocation.signal), options)
   const svg = invocation.text('svg')
   if (svg !== undefined) await writeNamed(svg, [thresholdSvg(tuning)])
-  if (invocation.flag('json')) await printJson(tuning)
-  else await print(textOf(tuning, pairs))
+  const wrongMax = invocation.wholeNumber('wrong')
+  const apply = commandsOf(tuning, invocation)
+  if (invocation.flag('json')) await printJson(tuningJson(tuning, pairs, wrongMax, apply))
+  else await print(textOf(tuning, reviewText(tuning, pairs, wrongMax) + applyText(apply)))
   return 0
 }
 
@@ -88,22 +92,36 @@ function* stoppable<T>(items: Iterable<T>, signal: AbortSignal): Generator<T> {
   }
 }
 
-function textOf(tuning: TextTuning, pairs: readonly PlacedPair[]): string {
-  const { banding, slots, expectedRecall, threshold } = tuning
+/** Settings that dedupe has no option for are given as variables of the environment. */
+const VARIABLES = {
+  profile: 'PRESTIGE_DEDUPE_NEAR_PROFILE',
+  canonical: 'PRESTIGE_DEDUPE_CANONICAL_PROFILE',
+  slots: 'PRESTIGE_DEDUPE_NEAR_SLOTS',
+} as const
+
+function commandsOf({ threshold }: TextTuning, invocation: Invocation): string[] {
+  const said = (['profile', 'canonical', 'slots'] as const).flatMap((name) => {
+    const value = invocation.text(name)
+    return value === undefined ? [] : [`${VARIABLES[name]}=${value} `]
+  })
+  const put = `prestige put KEY VALUE --dedup near --threshold ${threshold}`
+  return [
+    `${said.join('')}prestige dedupe INPUT -o DIR --threshold ${threshold}`,
+    // A store takes its profile from no option.
+    ...(said.length === 0 ? [put] : []),
+  ]
+}
+
+function textOf(tuning: TextTuning, review: string): string {
+  const { banding, slots, expectedRecall } = tuning
   const rows = [
     ...headRows('threshold', tuning),
     ['bands', `${banding.bands} of ${banding.rows} rows, from ${slots} slots`],
     ['', `${expectedRecall.toFixed(3)} recall expected with these bands`],
     ['profile', profilesOf(tuning.profiles)],
   ]
-  return [
-    `${table(rows, ['left', 'left'])}\n${scoreTable(tuning)}`,
-    reviewText(tuning, pairs),
-    applyText([
-      `prestige dedupe INPUT --threshold ${threshold}`,
-      `prestige put KEY VALUE --dedup near --threshold ${threshold}`,
-    ]),
-  ].join('')
+  return `${table(rows, ['left', 'left'])}
+${scoreTable(tuning)}${review}`
 }
 
 function profilesOf(profiles: TextTuning['profiles']): string {

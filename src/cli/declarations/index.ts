@@ -11,7 +11,8 @@ import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
 import { ledgerCommands } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
-import { labelCommands, labelOptionForms } from './label.ts'
+import { inspectCommands, inspectOptionForms } from './inspect.ts'
+import { labelCommands } from './label.ts'
 import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
@@ -90,7 +91,7 @@ export const optionForms = {
   ...resolverOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,
-  ...labelOptionForms,
+  ...inspectOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -385,6 +386,7 @@ export const commands = {
   ...semanticCommands,
   ...resolverCommands,
   ...corpusCommands,
+  ...inspectCommands,
   ...ledgerCommands,
   ...dynamoCommands,
 } as const satisfies Readonly<Record<string, Command>>

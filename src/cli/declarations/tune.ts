@@ -34,6 +34,7 @@ export const tuneCommands = {
       slots: SLOTS,
       semantic: 'Tune semantic similarity, with a model (--model) and guards.',
       judge: 'Fit a judge, and write it to this file.',
+      wrong: 'List so many wrong pairs of each kind (default 10; 1000 in JSON).',
       svg: 'Draw the curves into this file.',
     },
     only: [

@@ -14,9 +14,15 @@ export async function reportOfRun(
   return reportOf(deduper.backend, run, { version: versionOf() }, summary)
 }
 
+/** Of all runs of the state together. */
+export async function reportOfAllRuns(deduper: Deduper): Promise<Report> {
+  const { reportOfAll } = await import('../../report/index.ts')
+  return reportOfAll(deduper.backend, { version: versionOf() })
+}
+
 /** One page that needs nothing else, with samples side by side. */
 export async function writePage(deduper: Deduper, report: Report, file: string): Promise<void> {
-  const { htmlReport, samplePairs } = await import('../../report/index.ts')
-  const samples = await samplePairs(deduper.backend, report)
-  await writeNamed(file, [htmlReport(report, samples)])
+  const { htmlReport, samplesOf } = await import('../../report/index.ts')
+  const { pairs, beginnings } = await samplesOf(deduper.backend, report)
+  await writeNamed(file, [htmlReport(report, pairs, beginnings)])
 }

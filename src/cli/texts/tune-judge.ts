@@ -12,7 +12,7 @@ import type { Invocation } from '../call/invocation.ts'
 import { print, printJson } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import type { PlacedPair } from './labelled-pairs.ts'
-import { applyText, headRows, reviewText } from './tune-report.ts'
+import { applyText, headRows, reviewText, tuningJson } from './tune-report.ts'
 
 export async function tuneToJudge(
   invocation: Invocation,
@@ -28,8 +28,10 @@ export async function tuneToJudge(
   await writeNamed(path, [`${JSON.stringify(tuning.judge, undefined, 2)}\n`])
   const svg = invocation.text('svg')
   if (svg !== undefined) await writeNamed(svg, [thresholdSvg(tuning)])
-  if (invocation.flag('json')) await printJson(tuning)
-  else await print(textOf(tuning, pairs, path))
+  const wrongMax = invocation.wholeNumber('wrong')
+  const apply = commandsOf(tuning, path)
+  if (invocation.flag('json')) await printJson(tuningJson(tuning, pairs, wrongMax, apply))
+  else await print(textOf(tuning, path) + reviewText(tuning, pairs, wrongMax) + applyText(apply))
   return 0
 }
 
@@ -47,8 +49,18 @@ async function meaningOf(
   }))
 }
 
-function textOf(tuning: JudgeTuning, pairs: readonly PlacedPair[], path: string): string {
-  const { judge, promise } = tuning
+function commandsOf({ judge, promise }: JudgeTuning, path: string): string[] {
+  const highest = promise?.precision ?? judge.calibration.at(-1)?.precision
+  const wanted = highest === undefined ? '' : ` --precision ${highest}`
+  // The job compares no meanings with a judge.
+  const isForJob = highest !== undefined && !judge.needsCosine
+  return [
+    ...(isForJob ? [`prestige dedupe INPUT -o DIR --judge ${path}${wanted}`] : []),
+    `prestige explain A B --judge ${path}${wanted}`,
+  ]
+}
+
+function textOf({ judge, ...tuning }: JudgeTuning, path: string): string {
   const weights = judge.features
     .filter(({ weight }) => weight !== 0)
     .toSorted((one, other) => Math.abs(other.weight) - Math.abs(one.weight))
@@ -60,17 +72,7 @@ function textOf(tuning: JudgeTuning, pairs: readonly PlacedPair[], path: string)
       `${weight < 0 ? '−' : '+'}${Math.abs(weight).toFixed(2)}  ${name}`,
     ]),
   ]
-  const highest = promise?.precision ?? judge.calibration.at(-1)?.precision
-  const wanted = highest === undefined ? '' : ` --precision ${highest}`
-  return [
-    table(rows, ['left', 'left']),
-    promisesText(judge.calibration),
-    reviewText(tuning, pairs),
-    applyText([
-      `prestige explain A B --judge ${path}${wanted}`,
-      ...(highest === undefined ? [] : [`prestige dedupe INPUT --judge ${path}${wanted}`]),
-    ]),
-  ].join('')
+  return table(rows, ['left', 'left']) + promisesText(judge.calibration)
 }
 
 function promisesText(calibration: readonly JudgeCut[]): string {

@@ -14,7 +14,9 @@ import { table } from '../print/table.ts'
 import { count } from '../print/units.ts'
 import type { PlacedPair } from './labelled-pairs.ts'
 
-const SHOWN_MAX = 5
+const NEXT_MAX = 5
+const WRONG_DEFAULT = 10
+const WRONG_JSON_DEFAULT = 1000
 const TEXT_COLUMNS = 44
 
 /** The rows that every tuning has; `what` is a threshold or a cut. */
@@ -79,21 +81,50 @@ function rateText({ value, low, high }: Rate): string {
 export function reviewText(
   { mistakes, next }: Pick<ThresholdTuning, 'mistakes' | 'next'>,
   pairs: readonly PlacedPair[],
+  wrongMax: number = WRONG_DEFAULT,
 ): string {
-  return mistakesText(mistakes, pairs) + nextText(next, pairs)
+  return mistakesText(mistakes, pairs, wrongMax) + nextText(next, pairs)
 }
 
-function mistakesText(mistakes: readonly Mistake[], pairs: readonly PlacedPair[]): string {
+/** A labelled pair on the wrong side, to be read without the file of the pairs. */
+interface WrongPair extends Pick<Mistake, 'similarity' | 'isDuplicate'> {
+  readonly a: string
+  readonly b: string
+  /** In the file of the pairs, from 1. */
+  readonly line: number
+}
+
+/** With `--json`: what the library says, the pairs that are wrong with their texts, and the commands that apply it. */
+export function tuningJson<T extends Pick<ThresholdTuning, 'mistakes'>>(
+  tuning: T,
+  pairs: readonly PlacedPair[],
+  wrongMax: number = WRONG_JSON_DEFAULT,
+  apply: readonly string[] = [],
+): T & { readonly wrong: readonly WrongPair[]; readonly apply: readonly string[] } {
+  const wrong = tuning.mistakes.slice(0, wrongMax).flatMap(({ pair, similarity, isDuplicate }) => {
+    const placed = pairs[pair]
+    return placed ? [{ line: placed.line, similarity, isDuplicate, a: placed.a, b: placed.b }] : []
+  })
+  return { ...tuning, wrong, apply }
+}
+
+function mistakesText(
+  mistakes: readonly Mistake[],
+  pairs: readonly PlacedPair[],
+  wrongMax: number,
+): string {
   if (mistakes.length === 0) return '\nNo labelled pair is on the wrong side.\n'
   const parts = [false, true].flatMap((isDuplicate) => {
     const all = mistakes.filter((one) => one.isDuplicate === isDuplicate)
     if (all.length === 0) return []
     const side = isDuplicate ? 'Duplicates that are missed' : 'Different pairs that are merged'
-    const lines = all.slice(0, SHOWN_MAX).map(({ pair, similarity }) => {
+    const lines = all.slice(0, wrongMax).map(({ pair, similarity }) => {
       const at = pairs[pair]
       return at ? pairLine(at, similarity.toFixed(3)) : ''
     })
-    return [`\n${side}: ${count(all.length)}, the clearest first\n${lines.join('')}`]
+    const left = all.length - lines.length
+    const more = left > 0 ? `  and ${count(left)} more (--wrong)\n` : ''
+    return [`\n${side}: ${count(all.length)}, the clearest first\n${lines.join('')}${more}`]
   })
   return parts.join('')
 }
@@ -101,7 +132,7 @@ function mistakesText(mistakes: readonly Mistake[], pairs: readonly PlacedPair[]
 function nextText({ from, to, pairs: open }: NextLabels, pairs: readonly PlacedPair[]): string {
   const intro = `\nTo label next: pairs with a similarity of ${from} to ${to}`
   if (open.length === 0) return `${intro}.\nGive pairs with an empty label to have them ranked.\n`
-  const lines = open.slice(0, SHOWN_MAX).map((pair) => {
+  const lines = open.slice(0, NEXT_MAX).map((pair) => {
     const at = pairs[pair]
     return at ? pairLine(at, '') : ''
   })

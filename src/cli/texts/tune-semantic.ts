@@ -15,7 +15,7 @@ import { print, printJson } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { count } from '../print/units.ts'
 import type { PlacedPair } from './labelled-pairs.ts'
-import { applyText, headRows, reviewText, scoreTable } from './tune-report.ts'
+import { applyText, headRows, reviewText, scoreTable, tuningJson } from './tune-report.ts'
 
 export async function tuneMeanings(
   invocation: Invocation,
@@ -28,8 +28,13 @@ export async function tuneMeanings(
   )
   const svg = invocation.text('svg')
   if (svg !== undefined) await writeNamed(svg, [thresholdSvg(tuning)])
-  if (invocation.flag('json')) await printJson(tuning)
-  else await print(textOf(tuning, pairs))
+  const wrongMax = invocation.wholeNumber('wrong')
+  const apply = [
+    `prestige put KEY VALUE --dedup semantic --semantic-threshold ${tuning.threshold}`,
+    `PRESTIGE_DEDUPE_SEMANTIC_ENABLED=true PRESTIGE_DEDUPE_SEMANTIC_THRESHOLD=${tuning.threshold} prestige dedupe INPUT -o DIR`,
+  ]
+  if (invocation.flag('json')) await printJson(tuningJson(tuning, pairs, wrongMax, apply))
+  else await print(textOf(tuning) + reviewText(tuning, pairs, wrongMax) + applyText(apply))
   return 0
 }
 
@@ -45,8 +50,8 @@ export async function withEmbedder<T>(
   }
 }
 
-function textOf(tuning: SemanticTuning, pairs: readonly PlacedPair[]): string {
-  const { embedder, vetoes, threshold } = tuning
+function textOf(tuning: SemanticTuning): string {
+  const { embedder, vetoes } = tuning
   const guards = Object.entries(vetoes).filter(
     ([, { duplicates: lost, different: kept }]) => lost + kept > 0,
   )
@@ -58,9 +63,6 @@ function textOf(tuning: SemanticTuning, pairs: readonly PlacedPair[]): string {
       `${name} kept ${count(kept)} different apart, and ${count(lost)} duplicates`,
     ]),
   ]
-  return [
-    `${table(rows, ['left', 'left'])}\n${scoreTable(tuning)}`,
-    reviewText(tuning, pairs),
-    applyText([`prestige put KEY VALUE --dedup semantic --semantic-threshold ${threshold}`]),
-  ].join('')
+  return `${table(rows, ['left', 'left'])}
+${scoreTable(tuning)}`
 }

@@ -209,7 +209,8 @@ export async function resultOf(backend: Backend, id: string): Promise<JobResult>
   }
 }
 
-async function manifestIn(run: RunHead): Promise<Partial<Manifest>> {
+/** The manifest of a run; empty where it is gone. */
+export async function manifestIn(run: RunHead): Promise<Partial<Manifest>> {
   try {
     // safe: whatever else it is has another run, or none
     const manifest = JSON.parse(await readFile(manifestPath(run), 'utf8')) as Partial<Manifest>

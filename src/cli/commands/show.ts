@@ -1,0 +1,47 @@
+/** `show ID`: the text of a document of dedupe, read again from its input; what is known of it goes to stderr. */
+
+import type { DocumentInfo } from '../../dedupe/index.ts'
+import { harmless, harmlessLines } from '../../platform/harmless.ts'
+import { Failure, usageFailure } from '../call/failure.ts'
+import type { Invocation } from '../call/invocation.ts'
+import { documentMissing } from '../inspect/not-found.ts'
+import { withState } from '../inspect/with-state.ts'
+import { documentText, inJson, placeText, since } from '../inspect/words.ts'
+import { print, printJson, tell } from '../print/output.ts'
+import { size } from '../print/units.ts'
+
+export function run(invocation: Invocation): Promise<number> {
+  return withState(invocation, async (deduper) => {
+    const filter = { file: invocation.text('file') }
+    const found = await deduper.documents(invocation.operand(0), filter)
+    const [document] = found
+    if (!document) throw await documentMissing(deduper, invocation)
+    if (invocation.flag('json')) {
+      for (const one of found) await printJson(inJson(one))
+      return 0
+    }
+    if (found.length > 1) throw several(found)
+    const { text, missing = '' } = document
+    if (text === undefined) throw new Failure('missing', 'FILE_NOT_FOUND', missing)
+    if (!invocation.flag('quiet')) tell(factsOf(document))
+    const isEnded = text.endsWith('\n')
+    // A pipe gets the text as it is; a terminal nothing that it would obey.
+    if (process.stdout.isTTY) await print(harmlessLines(text) + (isEnded ? '' : '\n'))
+    else await print(Buffer.from(isEnded ? text : `${text}\n`))
+    return 0
+  })
+}
+
+function factsOf(document: DocumentInfo): string {
+  const { status, source, bytes, run: ofRun } = document
+  const facts = [`source ${harmless(source)}`, size(bytes), `run ${harmless(ofRun)}`]
+  return `${documentText(document)}: ${status}${since(document)}; ${facts.join(', ')}\n`
+}
+
+function several(found: readonly DocumentInfo[]): Failure {
+  const [first] = found
+  const files = found.map((one) => placeText(one) || 'no file').join('; ')
+  return usageFailure(
+    `Several documents have the id "${harmless(first?.id ?? '')}": ${files}. Choose one with --file, or print all with --json.`,
+  )
+}
