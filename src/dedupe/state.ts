@@ -16,9 +16,14 @@ import {
 import { readGuards } from '../compare/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
-import { findSettings, writeJobSettings } from '../ledger/index.ts'
+import { findSettings, noteFingerprints, writeJobSettings } from '../ledger/index.ts'
 import { DEFAULT_PROFILE, type ShingleProfile, WINNOWING_VERSION } from '../fingerprint/index.ts'
-import { judgeName, recordedGuards, type TextNearSettings } from '../match/index.ts'
+import {
+  fingerprintVersion,
+  judgeName,
+  recordedGuards,
+  type TextNearSettings,
+} from '../match/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
@@ -146,6 +151,7 @@ export class State {
       differencesOf(comparable(found), comparable(wanted)),
       'Give the stored values to continue with this state, or name another state.',
     )
+    await backend.run(noteFingerprints, versionOf(engine))
     await engine.load(backend)
   }
 
@@ -342,6 +348,15 @@ function settingsOf({ config, form, settings, meaning, containment }: Engine): S
     containment: containment ? WINNOWING_VERSION : undefined,
     semantic: meaning?.identity,
   }
+}
+
+/** Names what the fingerprints of a state were made with, in its ledger. */
+function versionOf({ config, form, settings }: Engine): string {
+  const [name = form] = form.split(', version ')
+  const canonical = { name, version: recordedVersion(form) }
+  return config.near.enabled
+    ? fingerprintVersion(canonical, settings)
+    : `${canonical.name}-${canonical.version}`
 }
 
 function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {

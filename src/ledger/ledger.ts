@@ -35,6 +35,8 @@ import {
   type LineCounts,
   linesOf,
   type LinesOptions,
+  listAll,
+  type ListOptions,
   listRun,
   listRuns,
   listSource,
@@ -65,14 +67,14 @@ import { type LedgerKind, readOnly } from './settings.ts'
 import {
   checkLeaseOptions,
   finishShard,
-  type HeldShard,
+  held,
   type Leased,
   type LeaseOptions,
   leaseShard,
+  listShards,
   noteProgress,
   releaseShard,
   type Shard,
-  shardsOf,
   shardValue,
 } from './shards.ts'
 import { dropLines } from './undo.ts'
@@ -98,7 +100,7 @@ export class Ledger {
     this.#retentionMs = options.retentionMs ?? Infinity
     this.#isReadOnly = kind.owner === 'job'
     if (kind.owner === 'job' && kind.hasDocuments) {
-      this.#documents = new DocumentLines(backend, kind.hasOldKeys, this.#retentionMs)
+      this.#documents = new DocumentLines(backend, kind, this.#retentionMs)
     }
   }
 
@@ -149,6 +151,23 @@ export class Ledger {
     })
   }
 
+  /**
+   * Lines of a source, of a run, or all, in an order that never changes, which is not that of time. Those of some time
+   * or status are found by reading the others too. Of the state of a corpus job without a source: also what was no
+   * document, as `rejected`.
+   */
+  async *list(options: ListOptions = {}): AsyncGenerator<RunLine> {
+    const { source, run, ...others } = options
+    if (source !== undefined && run !== undefined) throw oneOfBoth('List')
+    if (source !== undefined) yield* this.bySource(source, others)
+    else if (run !== undefined) yield* this.byRun(run, others)
+    else {
+      this.#gate.assertOpen()
+      if (this.#documents) yield* this.#documents.list({}, others)
+      else yield* listAll(this.#backend, others, this.#retentionMs)
+    }
+  }
+
   /** The lines of a source, in an order that never changes. */
   async *bySource(source: string, options: LinesOptions = {}): AsyncGenerator<LedgerLine> {
     this.#gate.assertOpen()
@@ -169,9 +188,7 @@ export class Ledger {
   counts(of: { source?: string | undefined; run?: string | undefined } = {}): Promise<LineCounts> {
     return this.#pass(() => {
       refuseUnknown(of, ['source', 'run'])
-      if (of.source !== undefined && of.run !== undefined) {
-        throw new PrestigeError('INVALID_OPTIONS', 'Count a source or a run, not both.')
-      }
+      if (of.source !== undefined && of.run !== undefined) throw oneOfBoth('Count')
       const run = of.run === undefined ? undefined : runName(of.run)
       const name = of.source === undefined ? run : sourceName(of.source)
       return this.#backend.read(countsOf, name)
@@ -188,7 +205,6 @@ export class Ledger {
   /** The work is done. Refused with CLAIM_LOST when another has taken the document over. */
   commit(claim: Claim, outcome: ClaimOutcome): Promise<LedgerLine> {
     return this.#write(() => {
-      refuseUnknown(outcome, ['status', 'of', 'detail'])
       checkOutcome(outcome)
       return this.#backend.run(commitClaim, heldClaim(claim), outcome)
     })
@@ -341,11 +357,7 @@ export class Ledger {
 
   async *shards(run: string): AsyncGenerator<Shard> {
     this.#gate.assertOpen()
-    for (let from = 0; ; from += AT_ONCE) {
-      const page = await this.#backend.read(shardPage, runName(run).text, from)
-      yield* page
-      if (page.length < AT_ONCE) return
-    }
+    yield* listShards(this.#backend, runName(run).text)
   }
 
   close(): Promise<void> {
@@ -378,12 +390,6 @@ function* findLine(_scope: ReadScope, key: Buffer): Transaction<Line | undefined
   return yield* lookLine(key)
 }
 
-function* shardPage(_scope: ReadScope, run: string, from: number): Transaction<Shard[]> {
-  return yield* shardsOf(run, from, from + AT_ONCE)
-}
-
-function held(run: string, shard: number, token: number): HeldShard {
-  const isWhole = Number.isInteger(shard) && shard >= 0 && Number.isInteger(token)
-  if (isWhole) return { run: runName(run).text, shard, token }
-  throw new PrestigeError('INVALID_VALUE', 'Give the shard and the token that lease() returned.')
+function oneOfBoth(verb: string): PrestigeError {
+  return new PrestigeError('INVALID_OPTIONS', `${verb} a source or a run, not both.`)
 }

@@ -1,13 +1,14 @@
-/** `ledger`: what it says of a document, of a source or run, and in numbers. It only reads. */
+/** `ledger`: what it says of a document, of a source, a run or a time, and in numbers; and what is too old to keep. */
 
 import type { Ledger, LedgerLine, LedgerRun } from '../../index.ts'
-import type { LineCounts, RunLine } from '../../ledger/index.ts'
+import type { LineCounts, LineStatus, RunLine } from '../../ledger/index.ts'
 import { Failure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { notationOf } from '../print/key-notation.ts'
 import { jsonOf, print, printJson } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { count, time } from '../print/units.ts'
+import { timeGiven } from '../call/time-given.ts'
 import { existingLocationOf } from '../call/with-store.ts'
 
 const CHUNK_LINES = 1000
@@ -19,7 +20,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return withLedger(invocation, (ledger) => get(ledger, invocation))
   }
   if (rest.length > 0 || (what !== 'list' && what !== 'stats')) {
-    throw usageFailure('Usage: prestige ledger get ID | list --source S | list --run R | stats')
+    throw usageFailure('Usage: prestige ledger get ID | list | stats')
   }
   const { source, run: ofRun } = namesOf(invocation)
   if (source !== undefined && ofRun !== undefined) {
@@ -71,6 +72,8 @@ function rowsOf(line: LedgerLine): string[][] {
     ['worker', shown(worker)],
     ['of', shown(of)],
     ['detail', shown(detail)],
+    ['language', shown(line.language)],
+    ['fingerprints', shown(line.fingerprintVersion)],
     ['token', String(token)],
   ]
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
@@ -81,15 +84,17 @@ function shown<T extends string | undefined>(text: T): T | string {
 }
 
 async function list(ledger: Ledger, invocation: Invocation): Promise<void> {
-  const { source, run } = namesOf(invocation)
   const after = invocation.keyOption('after')
-  const options = {
+  const lines = ledger.list({
+    ...namesOf(invocation),
     startAfter: after === undefined ? undefined : String(after),
     limit: invocation.wholeNumber('limit'),
-  }
-  if (source !== undefined) return printLines(ledger.bySource(source, options), invocation)
-  if (run !== undefined) return printLines(ledger.byRun(run, options), invocation)
-  throw usageFailure('ledger list needs --source S or --run R.')
+    since: timeGiven(invocation, 'since'),
+    until: timeGiven(invocation, 'until'),
+    // safe: the option has these choices
+    status: invocation.text('status') as LineStatus | undefined,
+  })
+  return printLines(lines, invocation)
 }
 
 async function printLines(lines: AsyncIterable<RunLine>, invocation: Invocation): Promise<void> {
@@ -105,8 +110,9 @@ async function printLines(lines: AsyncIterable<RunLine>, invocation: Invocation)
   await print(chunk.join(''))
 }
 
-function lineText({ id, status, at, of, isReplaced }: RunLine): string {
-  const more = (of === undefined ? '' : ` of ${shown(of)}`) + (isReplaced ? ' (replaced)' : '')
+function lineText({ id, status, at, of, detail, isReplaced }: RunLine): string {
+  const why = status === 'rejected' && detail !== undefined ? `  ${shown(detail)}` : ''
+  const more = (of === undefined ? '' : ` of ${shown(of)}`) + (isReplaced ? ' (replaced)' : why)
   return `${status.padEnd(10)}  ${time(at)}  ${shown(id)}${more}\n`
 }
 

@@ -9,7 +9,7 @@ import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
-import { ledgerCommands } from './ledger.ts'
+import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { labelCommands, labelOptionForms } from './label.ts'
 import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
@@ -91,6 +91,7 @@ export const optionForms = {
   ...corpusOptionForms,
   ...dynamoOptionForms,
   ...labelOptionForms,
+  ...ledgerOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms

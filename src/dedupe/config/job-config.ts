@@ -23,9 +23,7 @@ import { readValue } from './values.ts'
 
 const { format, root, followSymlinks, shardBytes } = listingOptions.entries
 const { source, lineBytesMax } = readingOptions.entries
-// The job has no use for the language of a document.
-const { language: _, ...fieldEntries } = readingOptions.entries.fields.wrapped.entries
-const fields = v.optional(v.strictObject(fieldEntries), {})
+const { fields } = readingOptions.entries
 
 export const jobSchema = v.strictObject({
   ...dedupeSchema.entries,

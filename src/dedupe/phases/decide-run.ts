@@ -164,6 +164,7 @@ async function* batchesLeft(
     const shard = typeof found === 'string' ? undefined : run.shards[found.shard]
     if (typeof found === 'string' || !shard) return undefined
     const resume = numberIn(found.progress, 'positions')
+    found.path = shard.path
     return { held: found, shard, reading: { ...reading, resume }, strict }
   }
   for (;;) {
