@@ -22,7 +22,8 @@ import { decideStream } from './dedupe.ts'
 import { type JobResult, planJob, type PlanResult, runJob, undoJob, type Undone } from './job.ts'
 import type { WorkerOptions } from './phases/leases.ts'
 import type { DocumentLike } from './decision/prepare.ts'
-import { doneFiles, listRuns, type RunHead, type RunStatus } from './runs.ts'
+import { pruneDocuments, type PrunedDocuments, type PruneOptions } from './phases/prune.ts'
+import { doneFiles, isOpen, listRuns, type RunHead, type RunStatus } from './runs.ts'
 import type { State } from './state.ts'
 import { beginStream, keepStreamed } from './streams.ts'
 
@@ -160,6 +161,16 @@ export class Deduper {
   }
 
   /**
+   * Removes documents that were decided about before a time, with their fingerprints, unless newer ones rely on them:
+   * those were dropped, linked or cut because of them. What was removed is new when it comes again. Outputs are not
+   * changed. Refused while a run goes on or can be resumed.
+   */
+  async prune(options: PruneOptions): Promise<PrunedDocuments> {
+    requirePrunable(options, await listRuns(this.#state.backend))
+    return pruneDocuments(this.#state.backend, this.#state.engine, options)
+  }
+
+  /**
    * Duplicates of a text that its document has no more, so that no copy of it may be kept. Given again, they are
    * re-evaluated.
    */
@@ -212,6 +223,24 @@ function notesOf(skipped: Listing['skipped']): string[] {
   return [
     `${many} that lead outside the inputs were passed over, such as ${first.file}. To read them, add --follow-symlinks.`,
   ]
+}
+
+function requirePrunable(options: PruneOptions, runs: readonly RunHead[]): void {
+  const names = ['olderThan', 'dryRun', 'cascade']
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  if (unknown !== undefined) {
+    const message = `${unknown} is not an option here. There are ${names.join(', ')}.`
+    throw new PrestigeError('INVALID_OPTIONS', message)
+  }
+  if (!(Number(options.olderThan) >= 0)) {
+    throw new PrestigeError('INVALID_OPTIONS', 'Give olderThan, a time.')
+  }
+  const open = runs.find(isOpen)
+  if (!open) return
+  throw new PrestigeError(
+    'CONTENDED',
+    `Run ${open.id} goes on, or was cut off. Finish it by giving its command again, or undo it; then prune.`,
+  )
 }
 
 function noPlan(): PrestigeError {

@@ -52,7 +52,7 @@ import {
   sourceName,
 } from './names.ts'
 import type { LedgerOptions } from './options.ts'
-import { forgetRun, type Forgotten, prune, type Pruned } from './forgetting.ts'
+import { forgetRun, type Forgotten, pruneAs, type Pruned, type PruneOptions } from './forgetting.ts'
 import { type Exists, reconcile, type ReconcileOptions, type ReconcileReport } from './reconcile.ts'
 import type { Line, RunRow } from './rows.ts'
 import {
@@ -102,6 +102,11 @@ export class Ledger {
     if (kind.owner === 'job' && kind.hasDocuments) {
       this.#documents = new DocumentLines(backend, kind, this.#retentionMs)
     }
+  }
+
+  /** Its lines are those of a corpus job, and only the job writes them. */
+  get isOfJob(): boolean {
+    return this.#isReadOnly
   }
 
   /** Its work is done. Claimed is not yet, failed is not. Of several documents of an id, one is enough. */
@@ -307,16 +312,8 @@ export class Ledger {
   }
 
   /** Takes away lines from before a time (by default, beyond `retentionMs`), and runs that ended before it. */
-  prune(options: { readonly olderThan?: number | Date | undefined } = {}): Promise<Pruned> {
-    return this.#write(() => {
-      refuseUnknown(options, ['olderThan'])
-      const { olderThan = this.#backend.now() - this.#retentionMs } = options
-      if (Number(olderThan) >= 0) return prune(this.#backend, Number(olderThan))
-      throw new PrestigeError(
-        'INVALID_OPTIONS',
-        'Give olderThan, a time, or open with retentionMs.',
-      )
-    })
+  prune(options: PruneOptions = {}): Promise<Pruned> {
+    return this.#write(() => pruneAs(this.#backend, options, this.#retentionMs))
   }
 
   /** Finds, and by default repairs, what ledger and target disagree on. */

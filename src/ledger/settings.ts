@@ -93,6 +93,6 @@ function kindOf(text: string): LedgerKind {
 export function readOnly(): PrestigeError {
   return new PrestigeError(
     'READ_ONLY',
-    'This is the state of a corpus job: only the job writes its lines and runs. To take back a run, use prestige undo; for lines of your own, open a ledger at another location.',
+    'This is the state of a corpus job: only the job writes its lines and runs. To take back a run, use prestige undo; to remove old documents, prestige ledger prune, or prune() of openDedupe; for lines of your own, open a ledger at another location.',
   )
 }

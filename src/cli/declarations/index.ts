@@ -326,7 +326,7 @@ export const commands = {
     operandsMax: 1,
     summary: 'Write every key as a file, with the bytes that were imported.',
     details: [
-      'With --archive, a store, a resolver, a ledger, fingerprints or the state of dedupe is written as one file.',
+      'With --archive, a store, resolver, ledger, state of dedupe or fingerprints is written as one file.',
       '',
       'All keys are checked first. If one is not a safe path, or is the directory of another, nothing',
       'is written. Each file is written under a temporary name and renamed.',
@@ -336,7 +336,7 @@ export const commands = {
       prefix: 'Only keys with this prefix, which is removed.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
       archive: 'Write one archive of all there is, for import --archive (- for stdout).',
-      kind: 'With --archive, where there are several: store, resolver, ledger, state or fingerprints.',
+      kind: 'With --archive: store, resolver, ledger, state or fingerprints, if there are several.',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
@@ -353,7 +353,7 @@ export const commands = {
     operandsMax: 0,
     summary: 'Read everything at a location, and report damage.',
     details: [
-      'Stores, resolvers, ledgers, fingerprints and states of dedupe. Only a store can be repaired or salvaged.',
+      'Stores, resolvers, ledgers, states of dedupe, fingerprints. Only stores are repaired or salvaged.',
     ],
     shared: WRITES_STORE,
     options: {
@@ -371,7 +371,7 @@ export const commands = {
     operandsMax: 1,
     summary: 'List what is stored at a location, in all namespaces.',
     details: [
-      'Kind (store, resolver, ledger, fingerprints, or state of dedupe), format, counts and namespace of each.',
+      'Kind (store, resolver, ledger, state of dedupe, fingerprints), format, counts, namespace of each.',
       'Without LOCATION, that of --store. On DynamoDB the whole table is read.',
     ],
     shared: LOCATION,
