@@ -348,6 +348,7 @@ describe('fingerprints', () => {
   it('count their calls, latencies and matches', async () => {
     const counted: Record<string, number> = {}
     const add = (name: string, delta: number, labels: Readonly<Record<string, string>> = {}) => {
+      if (!name.startsWith('prestige.fingerprints.')) return
       const key = [name.replace('prestige.fingerprints.', ''), ...Object.values(labels)].join(' ')
       counted[key] = (counted[key] ?? 0) + delta
     }

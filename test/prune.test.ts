@@ -32,19 +32,13 @@ function randomOf(seed: number): (below: number) => number {
 /** Keys in hex that no row is left of, though another row refers to them. */
 async function dangling(backend: Backend): Promise<string[]> {
   const there = new Set<string>()
-  const rows = []
+  const named: (string | undefined)[] = []
   for await (const { key, value } of backend.scan(documents)) {
     there.add(key.toString('hex'))
-    rows.push(value)
+    const { cluster, supersededBy, like, supersedes = [], spans = [], cutFor = [] } = value
+    named.push(cluster, supersededBy, like, ...supersedes)
+    named.push(...spans.map(([, , of]) => of), ...cutFor.map(([of]) => of))
   }
-  const named: (string | undefined)[] = rows.flatMap((row) => [
-    row.cluster,
-    row.supersededBy,
-    row.like,
-    ...(row.supersedes ?? []),
-    ...(row.spans ?? []).map(([, , of]) => of),
-    ...(row.cutFor ?? []).map(([of]) => of),
-  ])
   for await (const { key, value } of backend.scan(clusters)) {
     named.push(key.toString('hex'), value.survivor)
   }

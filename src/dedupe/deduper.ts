@@ -120,13 +120,14 @@ export class Deduper {
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
   async run(job: Job): Promise<JobResult> {
     const { backend, config } = this.#state
+    const { metrics } = this.#state
     const { meaning, prefer } = this.#state.engine
     const { embedder } = meaning ?? {}
     // What is open already need not be loaded again; but a job goes by the rules of its config alone.
     const opened = prefer ? undefined : this.#state
     const isDone = await doneFiles(backend, await listRuns(backend))
     const run = async ({ shards, skipped }: Listing) => {
-      const result = await runJob(backend, { ...job, config, shards, embedder }, opened)
+      const result = await runJob(backend, { ...job, config, shards, embedder, metrics }, opened)
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
     }
     return withShards(job, run, isDone)

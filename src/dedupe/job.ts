@@ -38,11 +38,13 @@ import {
 } from './runs.ts'
 import { State } from './state.ts'
 import { summarise, type Summary } from './phases/summary.ts'
+import type { JobMetrics } from './metrics.ts'
 import { requireTarget } from './output/target.ts'
 import { clearRun, reliedOnBy, undoRun } from './phases/undo.ts'
 
 export interface JobOptions {
   readonly embedder?: Embedder | undefined
+  readonly metrics?: JobMetrics | undefined
   readonly config: DedupeConfig
   readonly shards: readonly Shard[]
   /** The directory of all outputs. */
@@ -82,8 +84,8 @@ export async function runJob(
   opened?: State,
 ): Promise<JobResult> {
   if (opened) return runOn(opened, options)
-  const { config, embedder } = options
-  const state = await State.open(backend, config, { embedder })
+  const { config, embedder, metrics } = options
+  const state = await State.open(backend, config, { embedder, metrics })
   try {
     return await runOn(state, options)
   } finally {

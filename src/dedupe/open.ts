@@ -2,7 +2,13 @@
 
 import * as v from 'valibot'
 
-import { type Location, type LocationOptions, openAt, OverlayBackend } from '../backends/index.ts'
+import {
+  type Location,
+  type LocationOptions,
+  metered,
+  openAt,
+  OverlayBackend,
+} from '../backends/index.ts'
 import { type DedupeSettings, type KeepRule, readConfig } from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
 import { Deduper, type DedupeStreamOptions } from './deduper.ts'
@@ -12,7 +18,9 @@ import { mergeRaw } from './config/raw.ts'
 import { dedupeSpaces } from './rows.ts'
 import { lastConfig, requireState, State } from './state.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { locationOptions, readOptions, requireObject } from '../platform/options.ts'
+import { locationOptions, readOptions, requireObject, sinkOption } from '../platform/options.ts'
+import type { MetricsSink } from '../platform/telemetry.ts'
+import { JobMetrics } from './metrics.ts'
 import type { Embedder } from '../semantic/index.ts'
 
 export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
@@ -38,9 +46,11 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
   readonly random?: LocationOptions['random']
   /** Settings not given are those of the last run of the state, instead of the defaults. Default: `false`. */
   readonly asBefore?: boolean | undefined
+  /** Where counters, histograms and gauges go, batch by batch. Default: nowhere. */
+  readonly metrics?: MetricsSink | undefined
 }
 
-const locationSchema = v.strictObject(locationOptions)
+const locationSchema = v.strictObject({ ...locationOptions, metrics: v.optional(sinkOption) })
 
 /**
  * Opens the state at a location: a directory, `memory:`, `redis://…`, `dynamodb://…`, or a backend of one's own, which
@@ -51,23 +61,25 @@ export async function openDedupe(
   options: DedupeOptions = {},
 ): Promise<Deduper> {
   requireObject(options, 'Dedupe options')
-  const { namespace, durability, create, timeoutMs, clock, random, ...rest } = options
+  const { namespace, durability, create, timeoutMs, clock, random, metrics, ...rest } = options
   const { asBefore = false, keep, embedder, ...input } = rest
   const where = readOptions(
     locationSchema,
-    { namespace, durability, create, timeoutMs, clock, random },
+    { namespace, durability, create, timeoutMs, clock, random, metrics },
     'Dedupe options',
   )
   const prefer = typeof keep === 'function' ? keep : undefined
   if (prefer && input.orderIndependent) throw notBoth()
   const config: DedupeSettings = typeof keep === 'object' ? { ...input, keep } : input
   readConfig(config)
-  return openAt(location, dedupeSpaces, where, async (backend) => {
+  return openAt(location, dedupeSpaces, where, async (opened) => {
+    const backend = metered(opened, metrics)
     if (create === false) await requireState(backend)
     const known = asBefore ? await lastConfig(backend) : undefined
     const whole = readConfig(merged(known, config))
-    const state = await State.open(backend, whole, { prefer, embedder })
-    return new Deduper(state, () => new OverlayBackend(backend))
+    const live = metrics && new JobMetrics(metrics)
+    const state = await State.open(backend, whole, { prefer, embedder, metrics: live })
+    return new Deduper(state, () => new OverlayBackend(opened))
   })
 }
 

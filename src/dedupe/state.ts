@@ -18,12 +18,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import { differencesOf, requireFormat, requireSame, type Settings } from '../platform/settings.ts'
 import { findSettings, noteFingerprints, writeJobSettings } from '../ledger/index.ts'
 import { DEFAULT_PROFILE, type ShingleProfile, WINNOWING_VERSION } from '../fingerprint/index.ts'
-import {
-  fingerprintVersion,
-  judgeName,
-  recordedGuards,
-  type TextNearSettings,
-} from '../match/index.ts'
+import { judgeName, recordedGuards, type TextNearSettings } from '../match/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
@@ -37,10 +32,12 @@ import {
   type Preparing,
 } from './decision/prepare.ts'
 import type { Prefer } from './decision/rank.ts'
+import type { JobMetrics } from './metrics.ts'
 import { states } from './rows.ts'
 import { listRuns } from './runs.ts'
 import { VectorsMissing } from './decision/text-vectors.ts'
 import { upgradeRows } from './upgrade.ts'
+import { versionOf } from './version.ts'
 
 /** What fingerprints were made with: where it is, there is a state. */
 export const SETTINGS = cell(states, Buffer.from('state'))
@@ -77,6 +74,7 @@ export interface StateOptions {
   readonly embedder?: Embedder | undefined
   /** Nothing is decided, so no model is needed. */
   readonly compares?: boolean
+  readonly metrics?: JobMetrics | undefined
 }
 
 export class State {
@@ -84,6 +82,8 @@ export class State {
   readonly backend: Backend
   readonly engine: Engine
   readonly preparing: Preparing
+  /** Is told of every batch of decisions. */
+  readonly metrics: JobMetrics | undefined
   readonly #preparer: Preparer
   #hasOldKeys = false
   #turn: Promise<unknown> = Promise.resolve()
@@ -96,7 +96,9 @@ export class State {
     config: DedupeConfig,
     prefer: Prefer | undefined,
     formVersion: number | undefined,
+    metrics: JobMetrics | undefined,
   ) {
+    this.metrics = metrics
     this.backend = backend
     this.config = config
     this.engine = new Engine(config, backend.serial, prefer, formVersion)
@@ -108,10 +110,10 @@ export class State {
   static async open(
     backend: Backend,
     config: DedupeConfig,
-    { prefer, embedder, compares = true }: StateOptions = {},
+    { prefer, embedder, compares = true, metrics }: StateOptions = {},
   ): Promise<State> {
     const filled = await withRecorded(backend, config)
-    const state = new State(backend, filled, prefer, await formVersionOf(backend))
+    const state = new State(backend, filled, prefer, await formVersionOf(backend), metrics)
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
@@ -208,8 +210,11 @@ export class State {
     context: Context,
     inTransaction: InTransaction | undefined,
   ): Promise<Decision[]> {
+    const started = this.metrics ? performance.now() : 0
     try {
-      return await this.backend.run(decideAll, prepared, context, inTransaction)
+      const decisions = await this.backend.run(decideAll, prepared, context, inTransaction)
+      this.metrics?.onBatch(prepared, decisions, performance.now() - started)
+      return decisions
     } catch (error) {
       this.engine.invalidate()
       throw error
@@ -348,15 +353,6 @@ function settingsOf({ config, form, settings, meaning, containment }: Engine): S
     containment: containment ? WINNOWING_VERSION : undefined,
     semantic: meaning?.identity,
   }
-}
-
-/** Names what the fingerprints of a state were made with, in its ledger. */
-function versionOf({ config, form, settings }: Engine): string {
-  const [name = form] = form.split(', version ')
-  const canonical = { name, version: recordedVersion(form) }
-  return config.near.enabled
-    ? fingerprintVersion(canonical, settings)
-    : `${canonical.name}-${canonical.version}`
 }
 
 function* keepSettings(scope: Scope, wanted: Settings): Transaction<Settings> {

@@ -15,6 +15,7 @@ import {
 } from '../backends/index.ts'
 import { fingerprintVersion } from '../match/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { measured } from '../platform/measured.ts'
 import { ContainedMetrics } from '../platform/sinks.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
 import { type Added, addDocument, addList } from './add.ts'
@@ -77,6 +78,7 @@ export interface FingerprintInfo {
   readonly chunks: number
 }
 
+const PREFIX = 'prestige.fingerprints'
 const CANDIDATES_MAX = 100
 const BUCKET_MAX = 1000
 const BUCKET_MAX_SHARED = 200
@@ -303,28 +305,13 @@ export class Fingerprints {
 
   #countMatches(matches: readonly FingerprintMatch[]): void {
     for (const { method } of matches) {
-      this.#metrics?.counter('prestige.fingerprints.matches', 1, { method })
+      this.#metrics?.counter(`${PREFIX}.matches`, 1, { method })
     }
   }
 
   /** Bad input rejects the promise; it is never thrown beside it. */
   #measured<T>(operation: string, work: () => Promise<T>): Promise<T> {
-    return this.#gate.pass(async () => {
-      const metrics = this.#metrics
-      if (!metrics) return work()
-      const started = performance.now()
-      let status = 'ok'
-      try {
-        return await work()
-      } catch (error) {
-        status = error instanceof PrestigeError ? error.code : 'error'
-        throw error
-      } finally {
-        const us = (performance.now() - started) * 1000
-        metrics.counter('prestige.fingerprints.calls', 1, { operation, status })
-        metrics.histogram('prestige.fingerprints.latency_us', us, { operation })
-      }
-    })
+    return this.#gate.pass(() => measured(this.#metrics, PREFIX, operation, work))
   }
 }
 

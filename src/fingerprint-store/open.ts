@@ -1,6 +1,6 @@
 /** Opens fingerprints: reads the options, checks what they were made with, fills the tables in memory. */
 
-import { type Location, openAt } from '../backends/index.ts'
+import { type Location, metered, openAt } from '../backends/index.ts'
 import { readOptions } from '../platform/options.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { type FingerprintsOptions, fingerprintsOptions } from './options.ts'
@@ -17,7 +17,8 @@ export async function openFingerprints(
   input: FingerprintsOptions = {},
 ): Promise<Fingerprints> {
   const options = readOptions(fingerprintsOptions, input, 'Options of fingerprints')
-  return openAt(location, fingerprintSpaces, options, async (backend) =>
-    Fingerprints.open(backend, await openSettings(backend, options), options),
-  )
+  return openAt(location, fingerprintSpaces, options, async (opened) => {
+    const backend = metered(opened, options.metrics)
+    return Fingerprints.open(backend, await openSettings(backend, options), options)
+  })
 }

@@ -5,7 +5,7 @@ import * as v from 'valibot'
 import type { CanonicalInput } from '../canonical/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { Bytes } from '../platform/bytes.ts'
-import { given, locationOptions, share } from '../platform/options.ts'
+import { given, locationOptions, share, sinkOption } from '../platform/options.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
 
 export const METHODS = ['simhash', 'minhash', 'chunks'] as const
@@ -55,7 +55,6 @@ export interface FingerprintsOptions {
   readonly metrics?: MetricsSink | undefined
 }
 
-const isSink = (value: unknown) => typeof value === 'object' && value !== null && 'counter' in value
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
 const isText = (value: unknown) => typeof value === 'string'
 const TIME = 'must be a number of milliseconds from 1'
@@ -113,5 +112,5 @@ export const fingerprintsOptions = v.strictObject({
   bucketMax: v.optional(
     whole('Buckets of more documents are passed over (1000; 200 on shared engines).'),
   ),
-  metrics: v.optional(given<MetricsSink>(isSink, 'an object with counter, histogram and gauge')),
+  metrics: v.optional(sinkOption),
 })

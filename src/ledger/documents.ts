@@ -19,7 +19,7 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import type { DocumentRow } from './document-row.ts'
-import { countInForce, countOfRun, type LedgerLine } from './lines.ts'
+import { countInForce, countOfRun, isProcessed, type LedgerLine } from './lines.ts'
 import { type LinesOptions, pages, type Wanted, wantedOf } from './listing.ts'
 import { documentKey } from './names.ts'
 import { rejectLines } from './rejects.ts'
@@ -96,6 +96,16 @@ export class DocumentLines {
     const found: LedgerLine[] = []
     for await (const line of this.list({ id, source })) found.push(line)
     return found
+  }
+
+  async areProcessed(ids: readonly string[]): Promise<boolean[]> {
+    const answers: boolean[] = []
+    for (let from = 0; from < ids.length; from += PAGE) {
+      const page = ids.slice(from, from + PAGE)
+      const lines = await Promise.all(page.map((id) => this.ofId(id)))
+      answers.push(...lines.map((all) => all.some(isProcessed)))
+    }
+    return answers
   }
 
   /**

@@ -3,7 +3,7 @@
 import { concat, EMPTY, endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { isRemembered, type LedgerLine, lineCell, ledgerLine } from './lines.ts'
+import { isProcessed, isRemembered, type LedgerLine, lineCell, ledgerLine } from './lines.ts'
 import { documentKey, type Name, overallTallies, refuseUnknown, runName } from './names.ts'
 import {
   byRun,
@@ -97,6 +97,23 @@ export function* linesOf(
   keys: readonly Buffer[],
 ): Transaction<(Line | undefined)[]> {
   return yield* read(...keys.map(lineCell))
+}
+
+/** Which documents are done, in the order of their keys here. */
+export async function areProcessed(
+  backend: Backend,
+  keys: readonly Buffer[],
+  retentionMs: number,
+): Promise<boolean[]> {
+  const answers: boolean[] = []
+  for (let from = 0; from < keys.length; from += PAGE) {
+    const found = await backend.read(linesOf, keys.slice(from, from + PAGE))
+    const now = backend.now()
+    for (const line of found) {
+      answers.push(line !== undefined && isProcessed(line) && isRemembered(line, now, retentionMs))
+    }
+  }
+  return answers
 }
 
 /** Items in pages, so that lines are read some at a time and never all. */

@@ -336,7 +336,7 @@ export const commands = {
       prefix: 'Only keys with this prefix, which is removed.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
       archive: 'Write one archive of all there is, for import --archive (- for stdout).',
-      kind: 'With --archive: store, resolver, ledger, state or fingerprints, if there are several.',
+      kind: 'With --archive: store, resolver, ledger, state or fingerprints.',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,

@@ -14,7 +14,7 @@ export const ledgerOptionForms = {
 
 export const ledgerCommands = {
   ledger: {
-    operands: 'get ID | list | stats | prune',
+    operands: 'get ID|list|stats|prune',
     operandsMin: 1,
     operandsMax: 2,
     summary: 'Show which documents were processed, by which run, and how.',
@@ -34,13 +34,12 @@ export const ledgerCommands = {
       run: 'With list and stats: only this run.',
       after: 'With list: only lines after the one of this document.',
       limit: 'With list: maximum number of lines.',
-      since: 'With list: only from then on: 2026-01-31, 2026-01-31T12:00:00Z, or 90d (ago).',
+      since: 'With list: only from then on: 2026-01-31, 2026-01-31T12:00:00Z, 90d (ago).',
       until: 'With list: only before this time.',
       status: 'With list: accepted, rejected, duplicate, superseded, failed or claimed.',
       'older-than': 'With prune: what is older than 90d, say, or from before a date.',
       'dry-run': 'With prune: remove nothing, only count.',
-      cascade:
-        'With prune, of the state of dedupe: also newer documents that depend on older ones.',
+      cascade: 'With prune, of a state: also newer documents that rely on older ones.',
       escaped: 'Ids are given as they are printed: \\xHH is a byte, \\\\ a backslash.',
     },
     only: [
