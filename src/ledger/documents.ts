@@ -69,7 +69,9 @@ export function statusOf({ action }: DocumentRow): FinalStatus {
 export interface DocumentFilter {
   readonly id?: string
   readonly source?: string | undefined
-  readonly run?: string
+  readonly run?: string | undefined
+  /** Also what was no document, where no source is asked for. */
+  readonly hasRejects?: boolean
 }
 
 export class DocumentLines {
@@ -109,8 +111,8 @@ export class DocumentLines {
   }
 
   /**
-   * In the order of their keys. Lines of a source, run or time are found by reading all: no row is kept for that. Where
-   * no source is asked for, what was no document comes last, in the order of runs and inputs.
+   * In the order of their keys. Lines of a source, run or time are found by reading all: no row is kept for that. What
+   * was no document comes last, in the order of runs and inputs.
    */
   async *list(filter: DocumentFilter, options: LinesOptions = {}): AsyncGenerator<LedgerLine> {
     const wanted = wantedOf(options)
@@ -139,12 +141,12 @@ export class DocumentLines {
 
   /** What was no document has no id and no source of its own. */
   async *#rejects(
-    { id, source, run }: DocumentFilter,
+    { source, run, hasRejects }: DocumentFilter,
     wanted: Wanted,
     left: number,
     after?: string,
   ): AsyncGenerator<LedgerLine> {
-    if (id !== undefined || source !== undefined) return
+    if (!hasRejects || source !== undefined) return
     let isPast = after === undefined
     for await (const line of rejectLines(this.#backend, run)) {
       if (!isPast || !wanted.matches(line)) {

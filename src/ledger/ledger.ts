@@ -151,15 +151,16 @@ export class Ledger {
    * document, as `rejected`.
    */
   async *list(options: ListOptions = {}): AsyncGenerator<RunLine> {
+    this.#gate.assertOpen()
     const { source, run, ...others } = options
     if (source !== undefined && run !== undefined) throw oneOfBoth('List')
-    if (source !== undefined) yield* this.bySource(source, others)
+    if (this.#documents) {
+      if (source !== undefined) sourceName(source)
+      if (run !== undefined) runName(run)
+      yield* this.#documents.list({ source, run, hasRejects: true }, others)
+    } else if (source !== undefined) yield* this.bySource(source, others)
     else if (run !== undefined) yield* this.byRun(run, others)
-    else {
-      this.#gate.assertOpen()
-      if (this.#documents) yield* this.#documents.list({}, others)
-      else yield* listAll(this.#backend, others, this.#retentionMs)
-    }
+    else yield* listAll(this.#backend, others, this.#retentionMs)
   }
 
   /** The lines of a source, in an order that never changes. */
