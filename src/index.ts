@@ -45,6 +45,16 @@ export type {
   LedgerOptions,
   LedgerRun,
 } from './ledger/index.ts'
+export { openFingerprints } from './fingerprint-store/index.ts'
+export type {
+  FingerprintAnswer,
+  FingerprintInput,
+  FingerprintMatch,
+  FingerprintQuery,
+  Fingerprints,
+  FingerprintsOptions,
+  FingerprintVerdict,
+} from './fingerprint-store/index.ts'
 export { dedupe, openDedupe } from './dedupe/index.ts'
 export type {
   Decision,

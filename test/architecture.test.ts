@@ -22,6 +22,7 @@ const MODULES = [
   'dedupe',
   'exports',
   'fingerprint',
+  'fingerprint-store',
   'input',
   'ledger',
   'location',
@@ -56,6 +57,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   semantic: ['fingerprint', 'compare', 'backends'],
   store: ['canonical', 'fingerprint', 'compare', 'match', 'semantic', 'backends', 'backends/lmdb'],
   resolve: ['canonical', 'fingerprint', 'compare', 'match', 'backends'],
+  'fingerprint-store': ['canonical', 'fingerprint', 'match', 'backends'],
   ledger: ['backends'],
   dedupe: [
     'canonical',
@@ -68,7 +70,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'backends',
   ],
   report: ['canonical', 'fingerprint', 'compare', 'input', 'dedupe', 'backends'],
-  location: ['store', 'resolve', 'ledger', 'dedupe', 'match', 'backends'],
+  location: ['store', 'resolve', 'ledger', 'fingerprint-store', 'dedupe', 'match', 'backends'],
   index: [
     'location',
     'store',
@@ -76,6 +78,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'compare',
     'resolve',
     'ledger',
+    'fingerprint-store',
     'dedupe',
     'input',
     'backends',

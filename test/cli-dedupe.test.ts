@@ -303,7 +303,6 @@ describe('options that would have no effect', () => {
     [['--time-field', 'at', '--keep', 'longest'], '--keep newest'],
     [['--quality-field', 'q'], '--keep quality'],
     [['--dedup', 'exact'], '--config'],
-    [['--language-field', 'lang'], 'has no option --language-field'],
   ])('are refused: %j', async (options, message) => {
     writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(2)) })
     const { code, err } = await dedupe(at('in'), '-o', at('out'), ...options)

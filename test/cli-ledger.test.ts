@@ -66,10 +66,25 @@ describe('prestige ledger', () => {
     })
   })
 
+  it('lists by time and by status', async () => {
+    const listed = async (...args: string[]) =>
+      (await run('list', ...args)).text.split('\n').filter((line) => line !== '').length
+    expect(await listed()).toBe(2)
+    expect(await listed('--since', '2023-11-14')).toBe(2)
+    expect(await listed('--since', '2023-11-14T22:13:20Z', '--until', '2023-11-15')).toBe(2)
+    expect(await listed('--until', '2023-11-14T22:13:20+00:00')).toBe(0)
+    expect(await listed('--since', '1d')).toBe(0)
+    expect(await listed('--status', 'duplicate', '--source', 'web')).toBe(1)
+  })
+
   it('answers mistakes, and makes no ledger where there is none', async () => {
     expect((await run('get')).code).toBe(2)
     expect((await run('lost')).code).toBe(2)
-    expect((await run('list')).err).toContain('--source S or --run R')
+    expect((await run('list', '--since', 'yesterday')).err).toContain(
+      '--since takes a date (2026-01-31), a time (2026-01-31T12:00:00Z) or an age (90d, 12h)',
+    )
+    expect((await run('list', '--status', 'fine')).code).toBe(2)
+    expect((await run('stats', '--since', '1d')).err).toContain('--since has no effect')
     expect((await run('list', '--source', 's', '--run', 'r')).code).toBe(2)
     expect((await run('get', 'a', '--limit', '1')).err).toContain(
       '--limit has no effect with ledger get',

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import type { Body } from '../src/backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
-import { type LedgerLine, openDedupe, openLedger } from '../src/index.ts'
+import { type Ledger, type LedgerLine, openDedupe, openLedger } from '../src/index.ts'
 import { reportOfAll } from '../src/report/index.ts'
 import { prestige } from './children/cli.ts'
 import { corpus, jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
@@ -329,4 +329,74 @@ it('a large run is in the ledger whole, and gone when it is undone', async () =>
   })
   await deduper.undo('r')
   expect((await ledger.counts()).total).toBe(0)
+})
+
+describe('the lines of a corpus job', () => {
+  beforeEach(async () => {
+    writeFiles(directory, {
+      'in/a.jsonl': `${jsonl([{ id: '1', text: 'Ein Text auf Deutsch, den es einmal gibt.', lang: 'de' }])}not JSON\n`,
+      'in/b.jsonl': `${jsonl([{ id: '2', text: 'A text in English that is there once.', lang: 'en' }])}{"id":"3"}\n`,
+    })
+  })
+
+  async function jobRun(clock: () => number, options = {}): Promise<void> {
+    const deduper = await openDedupe(at('state'), { clock, ...options })
+    const reading = { fields: { language: 'lang' } }
+    await deduper.run({ inputs: [at('in')], out: at('out'), run: 'r', reading })
+    await deduper.close()
+  }
+
+  async function listed(options: Parameters<Ledger['list']>[0]): Promise<LedgerLine[]> {
+    await using ledger = await openLedger(at('state'), { create: false })
+    const found: LedgerLine[] = []
+    for await (const line of ledger.list(options)) found.push(line)
+    return found
+  }
+
+  it('have the language of the document and the version of its fingerprints', async () => {
+    await jobRun(() => 5000)
+    const lines = await listed({ status: 'accepted' })
+    expect(lines.map(({ id, language }) => `${id} ${language}`).toSorted()).toEqual([
+      '1 de',
+      '2 en',
+    ])
+    for (const { fingerprintVersion } of lines) {
+      expect(fingerprintVersion).toMatch(/^unicode-2\/adaptive\/128\/f\d+-[0-9a-f]{8}$/)
+    }
+  })
+
+  it('are kept through the order-independent job', async () => {
+    await jobRun(() => 5000, { orderIndependent: true })
+    const lines = await listed({ status: 'accepted' })
+    expect(lines.map(({ language }) => String(language)).toSorted()).toEqual(['de', 'en'])
+  })
+
+  it('list what was no document, with its file, line and reason', async () => {
+    await jobRun(() => 5000)
+    const rejected = await listed({ status: 'rejected' })
+    expect(rejected.map(({ id, run }) => [id, run])).toEqual([
+      ['a.jsonl#2', 'r'],
+      ['b.jsonl#2', 'r'],
+    ])
+    expect(JSON.parse(rejected[0]!.detail!)).toMatchObject({
+      file: 'a.jsonl',
+      line: 2,
+      position: 1,
+      reason: 'invalid-json',
+    })
+    expect(JSON.parse(rejected[1]!.detail!)).toMatchObject({ reason: 'missing-field' })
+    expect(await listed({ status: 'rejected', startAfter: rejected[0]! })).toEqual([rejected[1]])
+    expect(await listed({ status: 'rejected', limit: 1 })).toEqual([rejected[0]])
+    expect(await listed({ status: 'rejected', source: 'a' })).toEqual([])
+    expect((await listed({ run: 'r' })).length).toBe(4)
+    expect((await listed({})).length).toBe(4)
+  })
+
+  it('are listed by time', async () => {
+    await jobRun(() => 5000)
+    expect((await listed({ since: 5000, status: 'accepted' })).length).toBe(2)
+    expect((await listed({ since: 5001 })).length).toBe(0)
+    expect((await listed({ until: new Date(5000) })).length).toBe(0)
+    await expect(listed({ since: Number.NaN })).rejects.toThrow('since is a time')
+  })
 })

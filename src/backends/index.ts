@@ -28,6 +28,7 @@ export {
   tallies,
 } from './contract.ts'
 export { Gate } from './kit/gate.ts'
+export { metered } from './kit/metered.ts'
 export { ID_BYTES, idTime } from './kit/ids.ts'
 export { namespacePrefix } from './kit/namespace.ts'
 export { OverlayBackend } from './kit/overlay.ts'

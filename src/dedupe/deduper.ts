@@ -34,8 +34,9 @@ import { type DocumentExplanation, explain } from './inspect/explain.ts'
 import type { WorkerOptions } from './phases/leases.ts'
 import { undoJob, type Undone } from './phases/take-back.ts'
 import type { DocumentLike } from './decision/prepare.ts'
+import { pruneDocuments, type PrunedDocuments, type PruneOptions } from './phases/prune.ts'
 import { requireSources } from './phases/priorities.ts'
-import { doneFiles, listRuns, type RunHead, type RunStatus, sourceRuleOf } from './runs.ts'
+import { doneFiles, isOpen, listRuns, type RunHead, type RunStatus, sourceRuleOf } from './runs.ts'
 import type { State } from './state.ts'
 import { beginStream, keepStreamed } from './streams.ts'
 
@@ -181,6 +182,7 @@ export class Deduper {
   /** Goes on where it was cut off; asked for again when it is finished, it does nothing. */
   async run(job: Job): Promise<JobResult> {
     const { backend, config } = this.#state
+    const { metrics } = this.#state
     const { meaning, prefer } = this.#state.engine
     const { embedder } = meaning ?? {}
     // What is open already need not be loaded again; but a job goes by the rules of its config alone.
@@ -192,7 +194,16 @@ export class Deduper {
     const run = async ({ shards, skipped }: Listing) => {
       await requireSources(backend, config, shards, job.reading)
       const passedOver = passedOverIn(skipped)
-      const options = { ...job, ...this.#mode, listing, config, shards, embedder, passedOver }
+      const options = {
+        ...job,
+        ...this.#mode,
+        listing,
+        config,
+        shards,
+        embedder,
+        metrics,
+        passedOver,
+      }
       const result = await runJob(backend, options, opened)
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
     }
@@ -230,6 +241,16 @@ export class Deduper {
     const undone = await undoJob(this.#state.backend, run, options.cascade ?? false)
     this.#state.engine.invalidate()
     return undone
+  }
+
+  /**
+   * Removes documents that were decided about before a time, with their fingerprints, unless newer ones rely on them:
+   * those were dropped, linked or cut because of them. What was removed is new when it comes again. Outputs are not
+   * changed. Refused while a run goes on or can be resumed.
+   */
+  async prune(options: PruneOptions): Promise<PrunedDocuments> {
+    requirePrunable(options, await listRuns(this.#state.backend))
+    return pruneDocuments(this.#state.backend, this.#state.engine, options)
   }
 
   /**
@@ -316,6 +337,24 @@ function notConverted(): PrestigeError {
   return new PrestigeError(
     'INVALID_OPTIONS',
     'clean writes documents in the format of their input: leave formatOut out, or make a run.',
+  )
+}
+
+function requirePrunable(options: PruneOptions, runs: readonly RunHead[]): void {
+  const names = ['olderThan', 'dryRun', 'cascade']
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  if (unknown !== undefined) {
+    const message = `${unknown} is not an option here. There are ${names.join(', ')}.`
+    throw new PrestigeError('INVALID_OPTIONS', message)
+  }
+  if (!(Number(options.olderThan) >= 0)) {
+    throw new PrestigeError('INVALID_OPTIONS', 'Give olderThan, a time.')
+  }
+  const open = runs.find(isOpen)
+  if (!open) return
+  throw new PrestigeError(
+    'CONTENDED',
+    `Run ${open.id} goes on, or was cut off. Finish it by giving its command again, or undo it; then prune.`,
   )
 }
 

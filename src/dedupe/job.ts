@@ -27,11 +27,13 @@ import { type Redo, replaceEarlier } from './phases/again.ts'
 import type { Said } from './phases/again-settings.ts'
 import { State } from './state.ts'
 import { summarise, type Summary } from './phases/summary.ts'
+import type { JobMetrics } from './metrics.ts'
 import { requireTarget } from './output/target.ts'
 import { takeBack } from './phases/take-back.ts'
 
 export interface JobOptions {
   readonly embedder?: Embedder | undefined
+  readonly metrics?: JobMetrics | undefined
   readonly config: DedupeConfig
   readonly shards: readonly Shard[]
   /** The directory of all outputs. */
@@ -76,8 +78,8 @@ export async function runJob(
   opened?: State,
 ): Promise<JobResult> {
   if (opened) return runOn(opened, options)
-  const { config, embedder } = options
-  const state = await State.open(backend, config, { embedder, defers: true })
+  const { config, embedder, metrics } = options
+  const state = await State.open(backend, config, { embedder, metrics, defers: true })
   try {
     return await runOn(state, options)
   } finally {

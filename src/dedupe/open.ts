@@ -8,6 +8,7 @@ import {
   type Backend,
   type Location,
   type LocationOptions,
+  metered,
   openAt,
   OverlayBackend,
 } from '../backends/index.ts'
@@ -29,7 +30,9 @@ import { isOpen, listRuns } from './runs.ts'
 import { lastConfig, State } from './state.ts'
 import { isInUse, requireState, upgrade } from './state-settings.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { locationOptions, readOptions, requireObject } from '../platform/options.ts'
+import { locationOptions, readOptions, requireObject, sinkOption } from '../platform/options.ts'
+import type { MetricsSink } from '../platform/telemetry.ts'
+import { JobMetrics } from './metrics.ts'
 import type { Embedder } from '../semantic/index.ts'
 
 export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
@@ -60,9 +63,11 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
    * then those runs are superseded. Default: `false`, and other settings than those of the state are an error.
    */
   readonly again?: boolean | undefined
+  /** Where counters, histograms and gauges go, batch by batch. Default: nowhere. */
+  readonly metrics?: MetricsSink | undefined
 }
 
-const locationSchema = v.strictObject(locationOptions)
+const locationSchema = v.strictObject({ ...locationOptions, metrics: v.optional(sinkOption) })
 
 /**
  * Opens the state at a location: a directory, `memory:`, `redis://…`, `dynamodb://…`, or a backend of one's own, which
@@ -73,23 +78,26 @@ export async function openDedupe(
   options: DedupeOptions = {},
 ): Promise<Deduper> {
   requireObject(options, 'Dedupe options')
-  const { namespace, durability, create, timeoutMs, clock, random, ...rest } = options
+  const { namespace, durability, create, timeoutMs, clock, random, metrics, ...rest } = options
   const { asBefore = false, again = false, keep, embedder, ...input } = rest
   const where = readOptions(
     locationSchema,
-    { namespace, durability, create, timeoutMs, clock, random },
+    { namespace, durability, create, timeoutMs, clock, random, metrics },
     'Dedupe options',
   )
   const prefer = typeof keep === 'function' ? keep : undefined
   if (prefer && input.orderIndependent) throw notBoth()
   const config: DedupeSettings = typeof keep === 'object' ? { ...input, keep } : input
   readConfig(config)
-  return openAt(location, dedupeSpaces, where, async (backend) => {
+  return openAt(location, dedupeSpaces, where, async (opened) => {
+    const backend = metered(opened, metrics)
     if (create === false) await requireState(backend)
     const known = asBefore ? await lastConfig(backend) : undefined
     const whole = readConfig(merged(known, config))
-    const state = await State.open(backend, whole, { prefer, embedder, defers: again })
-    return new Deduper(state, () => new OverlayBackend(backend), { again })
+    const live = metrics && new JobMetrics(metrics)
+    const how = { prefer, embedder, metrics: live, defers: again }
+    const state = await State.open(backend, whole, how)
+    return new Deduper(state, () => new OverlayBackend(opened), { again })
   })
 }
 

@@ -7,29 +7,11 @@
  */
 
 import { asBuffer, type Bytes, concat } from '../platform/bytes.ts'
-import { PrestigeError } from '../platform/errors.ts'
-import { cell, type Codec, rows, type Scope, type Space } from '../backends/index.ts'
-import { ledgerSpaces, type Rank } from '../ledger/index.ts'
+import { cell, rows, type Scope, type Space } from '../backends/index.ts'
+import { jsonCodec, ledgerSpaces, type Rank } from '../ledger/index.ts'
 import { nearSpaces, rawCodec, spacesOf } from '../match/index.ts'
 
-export { documentKey, type DocumentRow, documents, type Rank } from '../ledger/index.ts'
-
-const FORMAT = 0x10
-
-function jsonCodec<T>(what: string): Codec<T> {
-  return {
-    encode: (value) => concat(Buffer.of(FORMAT), Buffer.from(JSON.stringify(value))),
-    decode(bytes) {
-      try {
-        if (bytes[0] !== FORMAT) throw new TypeError('another format')
-        return JSON.parse(asBuffer(bytes).toString('utf8', 1)) as T // safe: format 1 is written by us alone
-      } catch (error) {
-        const message = `A row of the corpus job (${what}) cannot be read.`
-        throw new PrestigeError('CONTENT_CORRUPT', message, { cause: error })
-      }
-    },
-  }
-}
+export { documentKey, type DocumentRow, documents, type Rank, rejects } from '../ledger/index.ts'
 
 export interface ClusterRow {
   /** Document keys in hex. */
@@ -59,11 +41,6 @@ export const clusters: Space<ClusterRow> = rows('dedupe.clusters', jsonCodec('cl
 export const members: Space<Bytes> = rows('dedupe.members', rawCodec, { ordered: true })
 /** Run, `/`, shard (4) and position (4) → entries of a batch. */
 export const batches: Space<Bytes> = rows('dedupe.batches', rawCodec, { ordered: true })
-
-/** Run, `/`, shard (4) and position (4) → what was no document, as JSON. */
-export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>('rejects'), {
-  ordered: true,
-})
 /** Run, `/`, rank, document key, place and part (see waiting.ts) → a prepared document that waits for its turn. */
 export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
 /** Run, `/`, part of the hashes (1), shard (4) and piece (4) → hashes of windows (6 each), see passages/count-windows.ts. */
@@ -99,7 +76,6 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   clusters,
   members,
   batches,
-  rejects,
   pending,
   passageCounts,
   passageFiles,

@@ -8,6 +8,7 @@
 import type { Backend, Scope, Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Difference, requireSame, type Settings } from '../platform/settings.ts'
+import { noteFingerprints } from '../ledger/index.ts'
 import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
@@ -20,6 +21,7 @@ import {
   type Preparing,
 } from './decision/prepare.ts'
 import type { Prefer } from './decision/rank.ts'
+import type { JobMetrics } from './metrics.ts'
 import { isOpen, listRuns } from './runs.ts'
 import {
   differencesFrom,
@@ -34,6 +36,7 @@ import {
   withRecorded,
 } from './state-settings.ts'
 import { VectorsMissing } from './decision/text-vectors.ts'
+import { versionOf } from './version.ts'
 
 /** What is written in the same transaction as decisions are. */
 export type InTransaction = (scope: Scope, made: readonly Made[]) => Transaction<void>
@@ -63,6 +66,7 @@ export interface StateOptions {
   readonly compares?: boolean
   /** Other settings than those of the state are no error: `mismatch` names them, and nothing is loaded. */
   readonly defers?: boolean
+  readonly metrics?: JobMetrics | undefined
 }
 
 export class State {
@@ -70,6 +74,8 @@ export class State {
   readonly backend: Backend
   readonly engine: Engine
   readonly preparing: Preparing
+  /** Is told of every batch of decisions. */
+  readonly metrics: JobMetrics | undefined
   readonly #preparer: Preparer
   #hasOldKeys = false
   #turn: Promise<unknown> = Promise.resolve()
@@ -84,7 +90,9 @@ export class State {
     config: DedupeConfig,
     prefer: Prefer | undefined,
     formVersion: number | undefined,
+    metrics: JobMetrics | undefined,
   ) {
+    this.metrics = metrics
     this.backend = backend
     this.config = config
     this.engine = new Engine(config, backend.serial, prefer, formVersion)
@@ -96,10 +104,11 @@ export class State {
   static async open(
     backend: Backend,
     config: DedupeConfig,
-    { prefer, embedder, compares = true, defers = false }: StateOptions = {},
+    { prefer, embedder, compares = true, defers = false, metrics }: StateOptions = {},
   ): Promise<State> {
     const filled = await withRecorded(backend, config)
-    const state = new State(backend, filled, prefer, await formVersionOf(backend, config))
+    const form = await formVersionOf(backend, config)
+    const state = new State(backend, filled, prefer, form, metrics)
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
@@ -135,6 +144,7 @@ export class State {
       differences,
       'Give the stored values to continue with this state, or name another state.',
     )
+    await backend.run(noteFingerprints, versionOf(engine))
     await engine.load(backend)
   }
 
@@ -197,8 +207,11 @@ export class State {
     inTransaction: InTransaction | undefined,
   ): Promise<Decision[]> {
     const release = this.engine.evidence.hold(prepared)
+    const started = this.metrics ? performance.now() : 0
     try {
-      return await this.backend.run(decideAll, prepared, context, inTransaction)
+      const decisions = await this.backend.run(decideAll, prepared, context, inTransaction)
+      this.metrics?.onBatch(prepared, decisions, performance.now() - started)
+      return decisions
     } catch (error) {
       this.engine.invalidate()
       throw error

@@ -80,5 +80,6 @@ export {
 export type { SimulatedFaults, SimulatedRow } from '../backends/simulated/index.ts'
 export { dedupeSpaces } from '../dedupe/index.ts'
 export { ledgerSpaces } from '../ledger/index.ts'
+export { fingerprintSpaces } from '../fingerprint-store/index.ts'
 export { resolverSpaces } from '../resolve/index.ts'
 export { storeSpaces } from '../store/index.ts'

@@ -12,5 +12,6 @@ export {
 } from '../backends/dynamodb/index.ts'
 export { dedupeSpaces } from '../dedupe/index.ts'
 export { ledgerSpaces } from '../ledger/index.ts'
+export { fingerprintSpaces } from '../fingerprint-store/index.ts'
 export { resolverSpaces } from '../resolve/index.ts'
 export { storeSpaces } from '../store/index.ts'

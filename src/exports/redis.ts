@@ -8,5 +8,6 @@ export {
 } from '../backends/redis/index.ts'
 export { dedupeSpaces } from '../dedupe/index.ts'
 export { ledgerSpaces } from '../ledger/index.ts'
+export { fingerprintSpaces } from '../fingerprint-store/index.ts'
 export { resolverSpaces } from '../resolve/index.ts'
 export { storeSpaces } from '../store/index.ts'

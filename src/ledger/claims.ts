@@ -44,6 +44,8 @@ export interface ClaimOutcome {
   readonly status: FinalStatus
   readonly of?: string | undefined
   readonly detail?: string | undefined
+  readonly language?: string | undefined
+  readonly fingerprintVersion?: string | undefined
 }
 
 export interface PreparedClaim extends ClaimOptions {
@@ -110,15 +112,17 @@ export function* claimLine(scope: Scope, prepared: PreparedClaim): Transaction<C
 export function* commitClaim(
   scope: Scope,
   claim: HeldClaim,
-  { status, of, detail }: ClaimOutcome,
+  outcome: ClaimOutcome,
 ): Transaction<LedgerLine> {
   const { key, token } = claim
+  const { status, of, detail, language, fingerprintVersion } = outcome
   const [old] = yield* read(lineCell(key))
   if (old?.token !== token) throw lost(claim)
   if (old.status === status) return ledgerLine(old)
   if (old.status !== 'claimed') throw lost(claim)
   const at = scope.now()
-  const line: Line = { ...old, status, at, leaseUntil: undefined, of, detail }
+  const ended = { status, at, leaseUntil: undefined, of, detail, language, fingerprintVersion }
+  const line: Line = { ...old, ...ended }
   yield* putLine(scope, key, old, line)
   return ledgerLine(line)
 }

@@ -22,6 +22,7 @@ const anyRow = fc.record(
     quality: double,
     // Any string at all, half of a surrogate pair included.
     type: fc.string({ unit: 'binary' }).chain((text) => fc.constantFrom(text, `${text}\ud800`)),
+    language: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
     rank: fc.array(double, { maxLength: 6 }),
     action: fc.constantFrom('keep', 'drop', 'link', 'superseded'),
     method: fc.constantFrom('exact', 'near', 'semantic'),
@@ -65,6 +66,12 @@ describe('the row of a document', () => {
         expect(documentCodec.decode(documentCodec.encode(row))).toEqual(row)
       }),
     )
+  })
+
+  it('is written as format 4 says where it has a language, and as before where it has none', () => {
+    const hex = (row: DocumentRow) => Buffer.from(documentCodec.encode(row)).toString('hex')
+    const [before, after] = hex(ROW).split('027231')
+    expect(hex({ ...ROW, language: 'hi' })).toBe(`4${before!.slice(1)}027231026869${after}`)
   })
 
   it('is written as format 3 says', () => {

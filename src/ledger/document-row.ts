@@ -4,8 +4,8 @@
  * small and cheap to read. Numbers are big endian, texts UTF-8.
  *
  * Format 3: `3a` flags (2) digest of the text (16) bytes (6) at (6) rank (1 + 8 each) id (2 + n) source (1 + n)
- * run (1 + n), and the fields that the flags announce, in their order; a is the action. Format 2, which is only read,
- * has no time.
+ * run (1 + n), and the fields that the flags announce, in their order; a is the action. Format 4, where there is a
+ * language: the same, but language (1 + n) behind the run. Format 2, which is only read, has no time.
  */
 
 import { asBuffer, type Bytes } from '../platform/bytes.ts'
@@ -30,6 +30,7 @@ export interface DocumentRow {
   readonly time?: number
   readonly quality?: number
   readonly type?: string
+  readonly language?: string
   readonly rank: Rank
   readonly action: 'keep' | 'drop' | 'link' | 'superseded'
   readonly method?: string
@@ -81,6 +82,7 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 const CONTAINMENT = 'containment'
 const FORMAT_WITHOUT_TIME = 0x20
 const FORMAT = 0x30
+const FORMAT_WITH_LANGUAGE = 0x40
 const ACTIONS = ['keep', 'drop', 'link', 'superseded'] as const
 const HAS_SESSION = 1
 const HAS_TIME = 2
@@ -116,7 +118,9 @@ export const documentCodec: Codec<DocumentRow> = {
 
 function encodeRow(row: DocumentRow): Buffer {
   const to = new RowWriter()
-  to.number(FORMAT | ACTIONS.indexOf(row.action), 1)
+  const { language } = row
+  const format = language === undefined ? FORMAT : FORMAT_WITH_LANGUAGE
+  to.number(format | ACTIONS.indexOf(row.action), 1)
   to.number(0, 2)
   to.bytes(row.digest)
   to.number(row.bytes, 6)
@@ -126,6 +130,7 @@ function encodeRow(row: DocumentRow): Buffer {
   to.text(row.id, 2)
   to.text(row.source, 1)
   to.text(row.run, 1)
+  if (language !== undefined) to.text(language, 1)
   const flags = writeWhatIs(to, row) | writeLinks(to, row)
   if (row.method === CONTAINMENT) writeContainment(to, row)
   to.patch(flags, 1)
@@ -248,19 +253,21 @@ function decodeRow(from: RowReader): DocumentRow {
   const { first } = from
   const format = first & FORMAT_MASK
   const action = ACTIONS[first & ~FORMAT_MASK]
-  const isKnown = format === FORMAT || format === FORMAT_WITHOUT_TIME
+  const hasLanguage = format === FORMAT_WITH_LANGUAGE
+  const isKnown = format === FORMAT || hasLanguage || format === FORMAT_WITHOUT_TIME
   if (!isKnown || action === undefined) throw new TypeError('another format')
   const flags = from.number(2)
   const digest = from.bytes(KEY)
   const bytes = from.number(6)
-  const at = format === FORMAT ? from.number(6) : 0
+  const at = format === FORMAT_WITHOUT_TIME ? 0 : from.number(6)
   const rank = from.list(from.number(1), () => from.double())
   const id = from.text(2)
   const source = from.text(1)
   const run = from.text(1)
+  const language = hasLanguage ? from.text(1) : undefined
   const session = flags & HAS_SESSION ? from.text(2) : run
   // Most documents are like no other.
-  if (flags === HAS_CENTRE) {
+  if (flags === HAS_CENTRE && !hasLanguage) {
     const centre = from.bytes(from.number(4))
     return { id, source, run, session, digest, bytes, at, rank, action, centre }
   }
@@ -275,6 +282,7 @@ function decodeRow(from: RowReader): DocumentRow {
     rank,
     action,
   }
+  if (language !== undefined) row.language = language
   readWhatIs(from, row, flags)
   readLinks(from, row, flags)
   if (row.method === CONTAINMENT) readContainment(from, row)

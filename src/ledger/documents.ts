@@ -19,10 +19,12 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import type { DocumentRow } from './document-row.ts'
-import { countInForce, countOfRun, type LedgerLine } from './lines.ts'
-import { checkedLimit, type LinesOptions, pages } from './listing.ts'
+import { countInForce, countOfRun, isProcessed, type LedgerLine } from './lines.ts'
+import { type LinesOptions, pages, type Wanted, wantedOf } from './listing.ts'
 import { documentKey } from './names.ts'
+import { rejectLines } from './rejects.ts'
 import { documents, type FinalStatus } from './rows.ts'
+import type { JobLedger } from './settings.ts'
 
 export const ID_BYTES = 8
 const PAGE = 40
@@ -67,7 +69,9 @@ export function statusOf({ action }: DocumentRow): FinalStatus {
 export interface DocumentFilter {
   readonly id?: string
   readonly source?: string | undefined
-  readonly run?: string
+  readonly run?: string | undefined
+  /** Also what was no document, where no source is asked for. */
+  readonly hasRejects?: boolean
 }
 
 export class DocumentLines {
@@ -75,32 +79,82 @@ export class DocumentLines {
   /** See above. */
   readonly #hasOldKeys: boolean
   readonly #retentionMs: number
+  /** What all fingerprints were made with, where that is known. */
+  readonly #fingerprints: string | undefined
 
-  constructor(backend: Backend, hasOldKeys: boolean, retentionMs: number) {
+  constructor(
+    backend: Backend,
+    { hasOldKeys, fingerprints }: Pick<JobLedger, 'hasOldKeys' | 'fingerprints'>,
+    retentionMs: number,
+  ) {
     this.#backend = backend
     this.#hasOldKeys = hasOldKeys
+    this.#fingerprints = fingerprints
     this.#retentionMs = retentionMs
   }
 
   /** Of all documents of an id. */
-  async ofId(id: string, source?: string): Promise<DocumentLine[]> {
-    const found: DocumentLine[] = []
+  async ofId(id: string, source?: string): Promise<LedgerLine[]> {
+    const found: LedgerLine[] = []
     for await (const line of this.list({ id, source })) found.push(line)
     return found
   }
 
-  /** In the order of their keys. Lines of a source or run are found by reading all: no row is kept for that. */
-  async *list(filter: DocumentFilter, options: LinesOptions = {}): AsyncGenerator<DocumentLine> {
-    let left = checkedLimit(options)
+  async areProcessed(ids: readonly string[]): Promise<boolean[]> {
+    const answers: boolean[] = []
+    for (let from = 0; from < ids.length; from += PAGE) {
+      const page = ids.slice(from, from + PAGE)
+      const lines = await Promise.all(page.map((id) => this.ofId(id)))
+      answers.push(...lines.map((all) => all.some(isProcessed)))
+    }
+    return answers
+  }
+
+  /**
+   * In the order of their keys. Lines of a source, run or time are found by reading all: no row is kept for that. What
+   * was no document comes last, in the order of runs and inputs.
+   */
+  async *list(filter: DocumentFilter, options: LinesOptions = {}): AsyncGenerator<LedgerLine> {
+    const wanted = wantedOf(options)
+    let left = wanted.limit
     if (left === 0) return
-    const range = await this.#range(filter.id, options.startAfter)
+    const { startAfter, status } = options
+    const isAfterReject = typeof startAfter === 'object' && startAfter.status === 'rejected'
+    if (status === 'rejected' || isAfterReject) {
+      const last = typeof startAfter === 'string' ? startAfter : startAfter?.id
+      yield* this.#rejects(filter, wanted, left, last)
+      return
+    }
+    const range = await this.#range(filter.id, startAfter)
     const found = this.#matching(range, filter)
     for await (const page of pages(found, Math.min(PAGE, left))) {
       for (const line of await this.#backend.read(linesOfRows, page)) {
-        if (line.at + this.#retentionMs <= this.#backend.now()) continue
-        yield line
+        if (line.at + this.#retentionMs <= this.#backend.now() || !wanted.matches(line)) continue
+        yield this.#fingerprints === undefined
+          ? line
+          : Object.assign(line, { fingerprintVersion: this.#fingerprints })
         if (--left === 0) return
       }
+    }
+    yield* this.#rejects(filter, wanted, left)
+  }
+
+  /** What was no document has no id and no source of its own. */
+  async *#rejects(
+    { source, run, hasRejects }: DocumentFilter,
+    wanted: Wanted,
+    left: number,
+    after?: string,
+  ): AsyncGenerator<LedgerLine> {
+    if (!hasRejects || source !== undefined) return
+    let isPast = after === undefined
+    for await (const line of rejectLines(this.#backend, run)) {
+      if (!isPast || !wanted.matches(line)) {
+        isPast ||= line.id === after
+        continue
+      }
+      yield line
+      if (--left <= 0) return
     }
   }
 
@@ -128,8 +182,9 @@ export class DocumentLines {
   async #keyOf(which: string | LedgerLine): Promise<Buffer> {
     const id = typeof which === 'string' ? which : which.id
     const given = typeof which === 'object' && 'key' in which ? String(which.key) : undefined
-    const key = given ?? (await this.ofId(id, undefined)).at(-1)?.key
-    return key === undefined ? documentKey(id) : Buffer.from(key, 'hex')
+    if (given !== undefined) return Buffer.from(given, 'hex')
+    const last = (await this.ofId(id, undefined)).at(-1)
+    return last && 'key' in last ? Buffer.from(String(last.key), 'hex') : documentKey(id)
   }
 }
 
@@ -143,7 +198,7 @@ function* linesOfRows(
 }
 
 function* lineOf(key: Buffer, row: DocumentRow): Transaction<DocumentLine> {
-  const { id, source, run, at, method, similarity } = row
+  const { id, source, run, at, method, similarity, language } = row
   const of = yield* keptCopyOf(row)
   const why = { method, ...(similarity !== undefined && { similarity }) }
   return {
@@ -155,6 +210,7 @@ function* lineOf(key: Buffer, row: DocumentRow): Transaction<DocumentLine> {
     run,
     ...(of && { of: of.id }),
     ...(method !== undefined && { detail: JSON.stringify(why) }),
+    ...(language !== undefined && { language }),
     key: key.toString('hex'),
   }
 }

@@ -2,10 +2,12 @@
 
 import { endOfPrefix } from '../platform/bytes.ts'
 import type { Backend } from '../backends/index.ts'
-import type { Name } from './names.ts'
+import { PrestigeError } from '../platform/errors.ts'
+import { isHeld } from './lines.ts'
+import { type Name, refuseUnknown } from './names.ts'
 import { byRun, KEY, lines, runs } from './rows.ts'
 import { finishRun } from './runs.ts'
-import { dropLines, dropRun, dropShards, takeBack } from './undo.ts'
+import { dropLines, dropRun, dropShards, isOver, takeBack } from './undo.ts'
 
 export interface Forgotten {
   /** Documents that have no line any more. */
@@ -16,6 +18,13 @@ export interface Forgotten {
   readonly replaced: number
 }
 
+export interface PruneOptions {
+  /** What is from before this time is removed. Default: what is beyond `retentionMs`. */
+  readonly olderThan?: number | Date | undefined
+  /** Remove nothing, only count. Default: `false`. */
+  readonly dryRun?: boolean | undefined
+}
+
 export interface Pruned {
   readonly lines: number
   /** Lines that had been replaced, and were only kept for undo. */
@@ -24,6 +33,25 @@ export interface Pruned {
 }
 
 const SHARDS_AT_ONCE = 50
+
+/** What `prune` would remove. */
+export async function wouldPrune(backend: Backend, olderThan: number): Promise<Pruned> {
+  const sums = { lines: 0, oldLines: 0, runs: 0 }
+  const used = new Set<string | undefined>()
+  for await (const { value: line } of backend.scan(lines)) {
+    if (line.at < olderThan && !isHeld(line, backend.now())) sums.lines++
+    else used.add(line.run)
+  }
+  for await (const { value } of backend.scan(byRun)) {
+    if (!value.replaced) continue
+    if (value.replaced.at < olderThan) sums.oldLines++
+    else used.add(value.replaced.run)
+  }
+  for await (const { value: run } of backend.scan(runs)) {
+    if (isOver(run, olderThan) && !used.has(run.id)) sums.runs++
+  }
+  return sums
+}
 
 /** A run is ended first, so no line of it can come after the scan. */
 export async function forgetRun(backend: Backend, run: Name): Promise<Forgotten> {
@@ -37,7 +65,19 @@ export async function forgetRun(backend: Backend, run: Name): Promise<Forgotten>
   return forgotten
 }
 
-export async function prune(backend: Backend, olderThan: number): Promise<Pruned> {
+/** As asked for: by default, what is beyond retention. */
+export function pruneAs(
+  backend: Backend,
+  options: PruneOptions,
+  retentionMs: number,
+): Promise<Pruned> {
+  refuseUnknown(options, ['olderThan', 'dryRun'])
+  const before = Number(options.olderThan ?? backend.now() - retentionMs)
+  if (before >= 0) return options.dryRun ? wouldPrune(backend, before) : prune(backend, before)
+  throw new PrestigeError('INVALID_OPTIONS', 'Give olderThan, a time, or open with retentionMs.')
+}
+
+async function prune(backend: Backend, olderThan: number): Promise<Pruned> {
   const sums = { lines: 0, oldLines: 0, runs: 0 }
   for await (const { key, value } of backend.scan(lines)) {
     if (value.at >= olderThan && !value.previous) continue

@@ -22,8 +22,10 @@ export {
   type RunRow,
   type ShardRow,
   documents,
+  jsonCodec,
   ledgerSpaces,
   lines,
+  rejects,
   runs,
 } from './rows.ts'
 export { requireRunning, runCell } from './runs.ts'
@@ -41,6 +43,6 @@ export {
   shardCell,
   shardValue,
 } from './shards.ts'
-export { findSettings, writeJobSettings } from './settings.ts'
+export { findSettings, noteFingerprints, writeJobSettings } from './settings.ts'
 export { documentTallyChecks, storedLedger } from './stored.ts'
 export { dropLines, dropShards } from './undo.ts'

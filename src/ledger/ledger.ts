@@ -5,6 +5,9 @@
 
 import { type Backend, Gate, type ReadScope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { measured } from '../platform/measured.ts'
+import { ContainedMetrics } from '../platform/sinks.ts'
+import type { MetricsSink } from '../platform/telemetry.ts'
 import {
   type Claim,
   type Claimed,
@@ -31,10 +34,12 @@ import {
 import { DocumentLines } from './documents.ts'
 import { ambiguous, type DocumentName, nameOf } from './document-name.ts'
 import {
+  areProcessed,
   countsOf,
   type LineCounts,
-  linesOf,
   type LinesOptions,
+  listAll,
+  type ListOptions,
   listRun,
   listRuns,
   listSource,
@@ -50,7 +55,7 @@ import {
   sourceName,
 } from './names.ts'
 import type { LedgerOptions } from './options.ts'
-import { forgetRun, type Forgotten, prune, type Pruned } from './forgetting.ts'
+import { forgetRun, type Forgotten, pruneAs, type Pruned, type PruneOptions } from './forgetting.ts'
 import { type Exists, reconcile, type ReconcileOptions, type ReconcileReport } from './reconcile.ts'
 import type { Line, RunRow } from './rows.ts'
 import {
@@ -65,41 +70,46 @@ import { type LedgerKind, readOnly } from './settings.ts'
 import {
   checkLeaseOptions,
   finishShard,
-  type HeldShard,
+  held,
   type Leased,
   type LeaseOptions,
   leaseShard,
+  listShards,
   noteProgress,
   releaseShard,
   type Shard,
-  shardsOf,
   shardValue,
 } from './shards.ts'
 import { dropLines } from './undo.ts'
 import { type ClaimedWork, withClaim, type WithClaimResult } from './with-claim.ts'
-
-const AT_ONCE = 64
 
 export class Ledger {
   readonly #backend: Backend
   readonly #gate = new Gate('ledger')
   readonly #retentionMs: number
   readonly #isReadOnly: boolean
+  readonly #metrics: MetricsSink | undefined
   /** Lines that the corpus job owns. */
   readonly #documents: DocumentLines | undefined
 
   /** @internal */
   constructor(
     backend: Backend,
-    options: Pick<LedgerOptions, 'retentionMs'> = {},
+    options: Pick<LedgerOptions, 'retentionMs' | 'metrics'> = {},
     kind: LedgerKind = { owner: 'ledger' },
   ) {
     this.#backend = backend
     this.#retentionMs = options.retentionMs ?? Infinity
+    this.#metrics = options.metrics && new ContainedMetrics(options.metrics)
     this.#isReadOnly = kind.owner === 'job'
     if (kind.owner === 'job' && kind.hasDocuments) {
-      this.#documents = new DocumentLines(backend, kind.hasOldKeys, this.#retentionMs)
+      this.#documents = new DocumentLines(backend, kind, this.#retentionMs)
     }
+  }
+
+  /** Its lines are those of a corpus job, and only the job writes them. */
+  get isOfJob(): boolean {
+    return this.#isReadOnly
   }
 
   /** Its work is done. Claimed is not yet, failed is not. Of several documents of an id, one is enough. */
@@ -109,24 +119,10 @@ export class Ledger {
 
   /** In the order of the ids. */
   wasProcessedMany(ids: readonly string[]): Promise<boolean[]> {
-    return this.#pass(async () => {
+    return this.#pass('wasProcessedMany', async () => {
       const keys = ids.map(documentKey)
-      const documents = this.#documents
-      const answers: boolean[] = []
-      for (let from = 0; from < keys.length; from += AT_ONCE) {
-        if (documents) {
-          const page = ids.slice(from, from + AT_ONCE)
-          const lines = await Promise.all(page.map((id) => documents.ofId(id)))
-          answers.push(...lines.map((all) => all.some(isProcessed)))
-          continue
-        }
-        const found = await this.#backend.read(linesOf, keys.slice(from, from + AT_ONCE))
-        const now = this.#backend.now()
-        for (const line of found) {
-          answers.push(line !== undefined && isProcessed(line) && this.#remembers(line, now))
-        }
-      }
-      return answers
+      if (this.#documents) return this.#documents.areProcessed(ids)
+      return areProcessed(this.#backend, keys, this.#retentionMs)
     })
   }
 
@@ -139,7 +135,7 @@ export class Ledger {
 
   /** The lines of all documents of an id, or of a source and an id. */
   lines(which: DocumentName): Promise<LedgerLine[]> {
-    return this.#pass(async () => {
+    return this.#pass('lines', async () => {
       const { id, source } = nameOf(which)
       const key = documentKey(id)
       if (this.#documents) return this.#documents.ofId(id, source)
@@ -147,6 +143,24 @@ export class Ledger {
       if (!line || !this.#remembers(line, this.#backend.now())) return []
       return source === undefined || line.source === source ? [ledgerLine(line)] : []
     })
+  }
+
+  /**
+   * Lines of a source, of a run, or all, in an order that never changes, which is not that of time. Those of some time
+   * or status are found by reading the others too. Of the state of a corpus job without a source: also what was no
+   * document, as `rejected`.
+   */
+  async *list(options: ListOptions = {}): AsyncGenerator<RunLine> {
+    this.#gate.assertOpen()
+    const { source, run, ...others } = options
+    if (source !== undefined && run !== undefined) throw oneOfBoth('List')
+    if (this.#documents) {
+      if (source !== undefined) sourceName(source)
+      if (run !== undefined) runName(run)
+      yield* this.#documents.list({ source, run, hasRejects: true }, others)
+    } else if (source !== undefined) yield* this.bySource(source, others)
+    else if (run !== undefined) yield* this.byRun(run, others)
+    else yield* listAll(this.#backend, others, this.#retentionMs)
   }
 
   /** The lines of a source, in an order that never changes. */
@@ -167,11 +181,9 @@ export class Ledger {
 
   /** How many lines there are of each status: of all, of a source, or of a run. Exact, and at once. */
   counts(of: { source?: string | undefined; run?: string | undefined } = {}): Promise<LineCounts> {
-    return this.#pass(() => {
+    return this.#pass('counts', () => {
       refuseUnknown(of, ['source', 'run'])
-      if (of.source !== undefined && of.run !== undefined) {
-        throw new PrestigeError('INVALID_OPTIONS', 'Count a source or a run, not both.')
-      }
+      if (of.source !== undefined && of.run !== undefined) throw oneOfBoth('Count')
       const run = of.run === undefined ? undefined : runName(of.run)
       const name = of.source === undefined ? run : sourceName(of.source)
       return this.#backend.read(countsOf, name)
@@ -180,33 +192,32 @@ export class Ledger {
 
   /** The right to work on a document, unless it is processed or another has it. */
   claim(id: string, options: ClaimOptions): Promise<Claimed> {
-    return this.#write(() =>
+    return this.#write('claim', () =>
       this.#backend.run(claimLine, prepareClaim(id, options, this.#retentionMs)),
     )
   }
 
   /** The work is done. Refused with CLAIM_LOST when another has taken the document over. */
   commit(claim: Claim, outcome: ClaimOutcome): Promise<LedgerLine> {
-    return this.#write(() => {
-      refuseUnknown(outcome, ['status', 'of', 'detail'])
+    return this.#write('commit', () => {
       checkOutcome(outcome)
-      return this.#backend.run(commitClaim, heldClaim(claim), outcome)
+      return this.#commit(claim, outcome)
     })
   }
 
   /** The work failed: the line says failed, and anybody may claim the document at once. */
   abort(claim: Claim, why: { readonly reason?: string | undefined } = {}): Promise<LedgerLine> {
-    return this.#write(() => {
+    return this.#write('abort', () => {
       refuseUnknown(why, ['reason'])
       checkDetail(why.reason)
       const outcome = { status: 'failed', detail: why.reason } as const
-      return this.#backend.run(commitClaim, heldClaim(claim), outcome)
+      return this.#commit(claim, outcome)
     })
   }
 
   /** The lease goes on from now. */
   renew(claim: Claim, leaseMs: number): Promise<LedgerLine> {
-    return this.#write(() => {
+    return this.#write('renew', () => {
       checkLease(leaseMs)
       return this.#backend.run(renewClaim, heldClaim(claim), leaseMs)
     })
@@ -229,7 +240,11 @@ export class Ledger {
    * Each is written whatever becomes of the others; then the first error is thrown.
    */
   record(inputs: readonly LineInput[]): Promise<(LedgerLine | undefined)[]> {
-    return this.#write(() => recordLines(this.#backend, inputs.map(prepareLine)))
+    return this.#write('record', async () => {
+      const replaced = await recordLines(this.#backend, inputs.map(prepareLine))
+      for (const { status } of inputs) this.#countLine(status)
+      return replaced
+    })
   }
 
   /** Another document took the place of this one, which was processed. `undefined`: it was not. */
@@ -238,7 +253,7 @@ export class Ledger {
     by: string,
     options: { readonly run?: string | undefined } = {},
   ): Promise<LedgerLine | undefined> {
-    return this.#write(async () => {
+    return this.#write('supersede', async () => {
       refuseUnknown(options, ['run'])
       documentKey(by)
       const change = { of: by, run: options.run }
@@ -249,7 +264,7 @@ export class Ledger {
 
   /** Takes a document's line away, with its history: as if it had never been seen. A claim on it is lost. */
   forget(id: string): Promise<boolean> {
-    return this.#write(async () => {
+    return this.#write('forget', async () => {
       const key = documentKey(id)
       for (;;) {
         const { hasLine, hasMore } = await this.#backend.run(dropLines, key, Infinity, true)
@@ -260,7 +275,7 @@ export class Ledger {
 
   /** Starts a run, or resumes one that is running and has the same configuration. */
   startRun(input: RunInput = {}): Promise<StartedRun> {
-    return this.#write(() => {
+    return this.#write('startRun', () => {
       checkRunInput(input)
       return this.#backend.run(startRun, input)
     })
@@ -268,7 +283,7 @@ export class Ledger {
 
   /** The run takes no more lines. Claims that are still held may be committed. */
   finishRun(run: string, status: 'finished' | 'failed' = 'finished'): Promise<RunRow> {
-    return this.#write(() => {
+    return this.#write('finishRun', () => {
       if (status === 'finished' || status === 'failed') {
         return this.#backend.run(finishRun, run, status)
       }
@@ -287,35 +302,27 @@ export class Ledger {
    * has replaced stay, and are counted: undo that run first, then this one again.
    */
   forgetRun(run: string): Promise<Forgotten> {
-    return this.#write(() => forgetRun(this.#backend, runName(run)))
+    return this.#write('forgetRun', () => forgetRun(this.#backend, runName(run)))
   }
 
   /** Takes away lines from before a time (by default, beyond `retentionMs`), and runs that ended before it. */
-  prune(options: { readonly olderThan?: number | Date | undefined } = {}): Promise<Pruned> {
-    return this.#write(() => {
-      refuseUnknown(options, ['olderThan'])
-      const { olderThan = this.#backend.now() - this.#retentionMs } = options
-      if (Number(olderThan) >= 0) return prune(this.#backend, Number(olderThan))
-      throw new PrestigeError(
-        'INVALID_OPTIONS',
-        'Give olderThan, a time, or open with retentionMs.',
-      )
-    })
+  prune(options: PruneOptions = {}): Promise<Pruned> {
+    return this.#write('prune', () => pruneAs(this.#backend, options, this.#retentionMs))
   }
 
   /** Finds, and by default repairs, what ledger and target disagree on. */
   reconcile(exists: Exists, options: ReconcileOptions = {}): Promise<ReconcileReport> {
-    return this.#write(() => reconcile(this.#backend, exists, options))
+    return this.#write('reconcile', () => reconcile(this.#backend, exists, options))
   }
 
   /** Divides a run, for workers that share it. */
   openShards(run: string, count: number): Promise<RunRow> {
-    return this.#write(() => this.#backend.run(openShards, run, count))
+    return this.#write('openShards', () => this.#backend.run(openShards, run, count))
   }
 
   /** A shard that nobody has. */
   lease(run: string, options: LeaseOptions): Promise<Leased> {
-    return this.#write(() => {
+    return this.#write('lease', () => {
       checkLeaseOptions(options)
       return this.#backend.run(leaseShard, run, options)
     })
@@ -323,29 +330,25 @@ export class Ledger {
 
   /** Notes how far a shard is, for whoever takes it over, and renews its lease. */
   progress(run: string, shard: number, token: number, value: unknown): Promise<number> {
-    return this.#write(() =>
+    return this.#write('progress', () =>
       this.#backend.run(noteProgress, held(run, shard, token), shardValue(value)),
     )
   }
 
   done(run: string, shard: number, token: number, result?: unknown): Promise<void> {
-    return this.#write(() =>
+    return this.#write('done', () =>
       this.#backend.run(finishShard, held(run, shard, token), shardValue(result)),
     )
   }
 
   /** Gives a shard back, with its progress. */
   release(run: string, shard: number, token: number): Promise<void> {
-    return this.#write(() => this.#backend.run(releaseShard, held(run, shard, token)))
+    return this.#write('release', () => this.#backend.run(releaseShard, held(run, shard, token)))
   }
 
   async *shards(run: string): AsyncGenerator<Shard> {
     this.#gate.assertOpen()
-    for (let from = 0; ; from += AT_ONCE) {
-      const page = await this.#backend.read(shardPage, runName(run).text, from)
-      yield* page
-      if (page.length < AT_ONCE) return
-    }
+    yield* listShards(this.#backend, runName(run).text)
   }
 
   close(): Promise<void> {
@@ -356,21 +359,33 @@ export class Ledger {
     return this.close()
   }
 
+  async #commit(claim: Claim, outcome: ClaimOutcome): Promise<LedgerLine> {
+    const line = await this.#backend.run(commitClaim, heldClaim(claim), outcome)
+    this.#countLine(outcome.status)
+    return line
+  }
+
+  #countLine(status: string): void {
+    this.#metrics?.counter('prestige.ledger.lines', 1, { status })
+  }
+
   #remembers(line: Line, now: number): boolean {
     return isRemembered(line, now, this.#retentionMs)
   }
 
   /** As `#pass`, for what changes lines, runs or shards: those of the corpus job are its own. */
-  #write<T>(work: () => Promise<T>): Promise<T> {
-    return this.#pass(() => {
+  #write<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    return this.#pass(operation, () => {
       if (this.#isReadOnly) throw readOnly()
       return work()
     })
   }
 
   /** Bad input rejects the promise; it is never thrown beside it. */
-  #pass<T>(work: () => Promise<T>): Promise<T> {
-    return this.#gate.pass(async () => work())
+  #pass<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    return this.#gate.pass(() =>
+      measured(this.#metrics, 'prestige.ledger', operation, async () => work()),
+    )
   }
 }
 
@@ -378,12 +393,6 @@ function* findLine(_scope: ReadScope, key: Buffer): Transaction<Line | undefined
   return yield* lookLine(key)
 }
 
-function* shardPage(_scope: ReadScope, run: string, from: number): Transaction<Shard[]> {
-  return yield* shardsOf(run, from, from + AT_ONCE)
-}
-
-function held(run: string, shard: number, token: number): HeldShard {
-  const isWhole = Number.isInteger(shard) && shard >= 0 && Number.isInteger(token)
-  if (isWhole) return { run: runName(run).text, shard, token }
-  throw new PrestigeError('INVALID_VALUE', 'Give the shard and the token that lease() returned.')
+function oneOfBoth(verb: string): PrestigeError {
+  return new PrestigeError('INVALID_OPTIONS', `${verb} a source or a run, not both.`)
 }

@@ -56,6 +56,9 @@ export interface LedgerLine {
   /** The document it is a duplicate of, or that took its place. */
   readonly of?: string
   readonly detail?: string
+  readonly language?: string
+  /** What the fingerprints of the document were made with: `unicode-2/adaptive/128/f1-2c9b41d7`. */
+  readonly fingerprintVersion?: string
 }
 
 /** A final line to be recorded: the work is done. */
@@ -67,6 +70,8 @@ export interface LineInput {
   readonly worker?: string | undefined
   readonly of?: string | undefined
   readonly detail?: string | undefined
+  readonly language?: string | undefined
+  readonly fingerprintVersion?: string | undefined
 }
 
 /** Checked, with its key made: what bodies take. Made once, however often the body runs. */
@@ -82,14 +87,14 @@ export interface Recorded {
 
 const CHAIN_MAX = 100_000
 const RECORDED_AT_ONCE = 256
-const LINE_OPTIONS = ['id', 'status', 'source', 'run', 'worker', 'of', 'detail']
+const OUTCOME_OPTIONS = ['status', 'of', 'detail', 'language', 'fingerprintVersion']
+const LINE_OPTIONS = ['id', 'source', 'run', 'worker', ...OUTCOME_OPTIONS]
 
 export function prepareLine(input: LineInput): PreparedLine {
   if (typeof input !== 'object' || input === null) {
     throw new PrestigeError('INVALID_VALUE', 'A line is an object with an id and a status.')
   }
-  refuseUnknown(input, LINE_OPTIONS)
-  checkOutcome(input)
+  checkOutcome(input, LINE_OPTIONS)
   if (input.source !== undefined) sourceName(input.source)
   if (input.run !== undefined) runName(input.run)
   if (input.worker !== undefined) shortText(input.worker, 'A worker')
@@ -97,12 +102,12 @@ export function prepareLine(input: LineInput): PreparedLine {
 }
 
 /** How work can end. */
-export function checkOutcome(outcome: {
-  readonly status: unknown
-  readonly of?: string | undefined
-  readonly detail?: string | undefined
-}): void {
-  const { status, of, detail } = outcome
+export function checkOutcome(
+  outcome: Omit<Partial<LineInput>, 'status'> & { readonly status: unknown },
+  names: readonly string[] = OUTCOME_OPTIONS,
+): void {
+  refuseUnknown(outcome, names)
+  const { status, of, detail, language, fingerprintVersion } = outcome
   const isFinal = status !== 'claimed' && STATUSES.some((one) => one === status)
   if (!isFinal) {
     throw new PrestigeError(
@@ -111,6 +116,8 @@ export function checkOutcome(outcome: {
     )
   }
   if (of !== undefined) documentKey(of)
+  if (language !== undefined) shortText(language, 'A language')
+  if (fingerprintVersion !== undefined) shortText(fingerprintVersion, 'A fingerprintVersion')
   checkDetail(detail)
 }
 
@@ -138,6 +145,7 @@ export function isRemembered(line: Line, now: number, retentionMs: number): bool
 
 export function ledgerLine(line: Line): LedgerLine {
   const { id, status, at, token, leaseUntil, source, run, worker, of, detail } = line
+  const { language, fingerprintVersion } = line
   return {
     id,
     status,
@@ -149,6 +157,8 @@ export function ledgerLine(line: Line): LedgerLine {
     ...(worker !== undefined && { worker }),
     ...(of !== undefined && { of }),
     ...(detail !== undefined && { detail }),
+    ...(language !== undefined && { language }),
+    ...(fingerprintVersion !== undefined && { fingerprintVersion }),
   }
 }
 
@@ -164,13 +174,15 @@ export function* lookLine(key: Buffer): Transaction<Line | undefined> {
  */
 export function* recordLine(scope: Scope, prepared: PreparedLine): Transaction<Recorded> {
   const { key, id, status, source, run, worker, of, detail } = prepared
+  const { language, fingerprintVersion } = prepared
   if (run !== undefined) yield* requireRunning(run)
   const [replaced] = yield* read(lineCell(key))
   const token = replaced ? replaced.token + 1 : 0
   const at = scope.now()
   const leaseUntil = undefined
   const previous = undefined
-  const line = { id, status, token, at, leaseUntil, source, run, worker, of, detail, previous }
+  const names = { id, source, run, worker, of, language, fingerprintVersion }
+  const line = { ...names, status, token, at, leaseUntil, detail, previous }
   yield* putLine(scope, key, replaced, line)
   return { line, replaced }
 }

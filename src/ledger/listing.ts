@@ -1,15 +1,16 @@
 /** Lines in a stable order, that of their keys: neither time nor later changes move a line to another place. */
 
-import { concat, endOfPrefix } from '../platform/bytes.ts'
+import { concat, EMPTY, endOfPrefix } from '../platform/bytes.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { isRemembered, type LedgerLine, lineCell, ledgerLine } from './lines.ts'
+import { isProcessed, isRemembered, type LedgerLine, lineCell, ledgerLine } from './lines.ts'
 import { documentKey, type Name, overallTallies, refuseUnknown, runName } from './names.ts'
 import {
   byRun,
   bySource,
   KEY,
   type Line,
+  lines,
   type LineStatus,
   type RunEntry,
   type RunRow,
@@ -22,6 +23,26 @@ export interface LinesOptions {
   readonly startAfter?: string | LedgerLine | undefined
   /** At most so many lines. Default: all. */
   readonly limit?: number | undefined
+  /** Only lines that have their status since this time, or later. Default: from the first on. */
+  readonly since?: number | Date | undefined
+  /** Only lines that have their status since before this time. Default: up to the last. */
+  readonly until?: number | Date | undefined
+  /** Only lines of this status. Default: of all. */
+  readonly status?: LineStatus | undefined
+}
+
+/** Which lines are listed: of a source, or of a run, or all. */
+export interface ListOptions extends LinesOptions {
+  /** Only lines of this source. Default: of all. */
+  readonly source?: string | undefined
+  /** Only lines of this run. Default: of all. */
+  readonly run?: string | undefined
+}
+
+/** Options of a listing, checked. */
+export interface Wanted {
+  readonly limit: number
+  matches(line: Pick<LedgerLine, 'at' | 'status'>): boolean
 }
 
 export type LineCounts = Readonly<Record<LineStatus, number>> & { readonly total: number }
@@ -40,11 +61,28 @@ export interface RunLine extends LedgerLine {
 /** Twice as many cells are read at once, which every engine can. */
 const PAGE = 40
 
-export function checkedLimit(options: LinesOptions): number {
-  refuseUnknown(options, ['startAfter', 'limit'])
-  const { limit = Infinity } = options
-  if (limit === Infinity || (Number.isInteger(limit) && limit >= 0)) return limit
-  throw new PrestigeError('INVALID_OPTIONS', `limit is a whole number from 0 on, not ${limit}.`)
+export function wantedOf(options: LinesOptions): Wanted {
+  refuseUnknown(options, ['startAfter', 'limit', 'since', 'until', 'status'])
+  const { limit = Infinity, status: wanted } = options
+  const since = timeOf(options.since, 'since') ?? -Infinity
+  const until = timeOf(options.until, 'until') ?? Infinity
+  if (limit !== Infinity && !(Number.isInteger(limit) && limit >= 0)) {
+    throw new PrestigeError('INVALID_OPTIONS', `limit is a whole number from 0 on, not ${limit}.`)
+  }
+  if (wanted !== undefined && !STATUSES.includes(wanted)) {
+    const known = STATUSES.join(', ')
+    throw new PrestigeError('INVALID_OPTIONS', `status is one of ${known}, not ${wanted}.`)
+  }
+  return {
+    limit,
+    matches: ({ at, status }) =>
+      at >= since && at < until && (wanted === undefined || wanted === status),
+  }
+}
+
+function timeOf(time: number | Date | undefined, name: string): number | undefined {
+  if (time === undefined || Number.isFinite(Number(time))) return time && Number(time)
+  throw new PrestigeError('INVALID_OPTIONS', `${name} is a time: milliseconds, or a Date.`)
 }
 
 function rangeOf(prefix: Buffer, { startAfter }: LinesOptions) {
@@ -59,6 +97,23 @@ export function* linesOf(
   keys: readonly Buffer[],
 ): Transaction<(Line | undefined)[]> {
   return yield* read(...keys.map(lineCell))
+}
+
+/** Which documents are done, in the order of their keys here. */
+export async function areProcessed(
+  backend: Backend,
+  keys: readonly Buffer[],
+  retentionMs: number,
+): Promise<boolean[]> {
+  const answers: boolean[] = []
+  for (let from = 0; from < keys.length; from += PAGE) {
+    const found = await backend.read(linesOf, keys.slice(from, from + PAGE))
+    const now = backend.now()
+    for (const line of found) {
+      answers.push(line !== undefined && isProcessed(line) && isRemembered(line, now, retentionMs))
+    }
+  }
+  return answers
 }
 
 /** Items in pages, so that lines are read some at a time and never all. */
@@ -79,7 +134,8 @@ export async function* listSource(
   options: LinesOptions,
   retentionMs: number,
 ): AsyncGenerator<LedgerLine> {
-  let left = checkedLimit(options)
+  const wanted = wantedOf(options)
+  let left = wanted.limit
   if (left === 0) return
   const found = backend.scan(bySource, rangeOf(source.key, options))
   for await (const page of pages(found, Math.min(PAGE, left))) {
@@ -87,9 +143,27 @@ export async function* listSource(
     for (const line of await backend.read(linesOf, documentsOf(page))) {
       // It may have gone, or gone elsewhere, since the page was read.
       if (line?.source !== source.text || !isRemembered(line, now, retentionMs)) continue
+      if (!wanted.matches(line)) continue
       yield ledgerLine(line)
       if (--left === 0) return
     }
+  }
+}
+
+/** All lines. There is no index by time: every line is read, whatever times are wanted. */
+export async function* listAll(
+  backend: Backend,
+  options: LinesOptions,
+  retentionMs: number,
+): AsyncGenerator<LedgerLine> {
+  const wanted = wantedOf(options)
+  let left = wanted.limit
+  if (left === 0) return
+  const { start } = rangeOf(EMPTY, options)
+  for await (const { value: line } of backend.scan(lines, { start })) {
+    if (!isRemembered(line, backend.now(), retentionMs) || !wanted.matches(line)) continue
+    yield ledgerLine(line)
+    if (--left === 0) return
   }
 }
 
@@ -98,12 +172,13 @@ export async function* listRun(
   run: Name,
   options: LinesOptions,
 ): AsyncGenerator<RunLine> {
-  let left = checkedLimit(options)
+  const wanted = wantedOf(options)
+  let left = wanted.limit
   if (left === 0) return
   const found = backend.scan(byRun, rangeOf(run.key, options))
   for await (const page of pages(found, Math.min(PAGE, left))) {
     for (const line of await backend.read(runLinesOf, run, documentsOf(page))) {
-      if (!line) continue
+      if (!line || !wanted.matches(line)) continue
       yield line
       if (--left === 0) return
     }

@@ -1,6 +1,6 @@
 /** Opens a ledger: reads the options, checks the format. */
 
-import { type Location, openAt } from '../backends/index.ts'
+import { type Location, metered, openAt } from '../backends/index.ts'
 import { Ledger } from './ledger.ts'
 import { type LedgerOptions, ledgerOptions } from './options.ts'
 import { ledgerSpaces } from './rows.ts'
@@ -13,10 +13,8 @@ import { readOptions } from '../platform/options.ts'
  */
 export async function openLedger(location: Location, input: LedgerOptions = {}): Promise<Ledger> {
   const options = readOptions(ledgerOptions, input, 'Ledger options')
-  return openAt(
-    location,
-    ledgerSpaces,
-    options,
-    async (backend) => new Ledger(backend, options, await openSettings(backend, options.create)),
-  )
+  return openAt(location, ledgerSpaces, options, async (opened) => {
+    const backend = metered(opened, options.metrics)
+    return new Ledger(backend, options, await openSettings(backend, options.create))
+  })
 }

@@ -3,7 +3,8 @@
 import * as v from 'valibot'
 
 import type { Bytes } from '../platform/bytes.ts'
-import { locationOptions } from '../platform/options.ts'
+import { locationOptions, sinkOption } from '../platform/options.ts'
+import type { MetricsSink } from '../platform/telemetry.ts'
 
 const TIME = 'must be a number of milliseconds from 1'
 
@@ -23,6 +24,8 @@ export interface LedgerOptions {
   readonly clock?: (() => number) | undefined
   /** So many random bytes. Default: the system's. */
   readonly random?: ((count: number) => Bytes) | undefined
+  /** Where counters, histograms and gauges go. Default: nowhere. */
+  readonly metrics?: MetricsSink | undefined
 }
 
 export const ledgerOptions = v.strictObject({
@@ -34,4 +37,5 @@ export const ledgerOptions = v.strictObject({
       v.description('Lines older than this count no more, and prune() takes them away.'),
     ),
   ),
+  metrics: v.optional(sinkOption),
 })

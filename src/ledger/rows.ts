@@ -20,6 +20,7 @@ export { KEY } from './row-bytes.ts'
 
 const FORMAT = 0x10
 const JOB_FORMAT = 0x20
+const LONGER_FORMAT = 0x20
 const LOW_MASK = 0x0f
 
 /** In the order of their numbers in a row. */
@@ -80,7 +81,8 @@ function valueIn<T>({ first }: RowReader, values: readonly T[]): T {
  *
  * `1s` flags (1) token (6) at (6) [lease until (6)] [run whose line it replaced (16)] id (2 + n) [source (1 + n)]
  * [run (1 + n)] [worker (1 + n)] [of (2 + n)] [detail (to the end)]; s is the status. Flags: 1 source, 2 run,
- * 4 worker, 8 lease, 16 of, 32 detail, 64 replaced another.
+ * 4 worker, 8 lease, 16 of, 32 detail, 64 replaced another. Where there is a language or a version of fingerprints:
+ * `2s`, and both (1 + n each, empty: none) before the detail.
  */
 export interface Line {
   readonly id: string
@@ -96,6 +98,9 @@ export interface Line {
   /** The document it is a duplicate of, or that took its place. */
   readonly of: string | undefined
   readonly detail: string | undefined
+  readonly language?: string | undefined
+  /** What the fingerprints of the document were made with. */
+  readonly fingerprintVersion?: string | undefined
   /** The run whose line this one replaced, by its key. */
   readonly previous: Buffer | undefined
 }
@@ -104,10 +109,12 @@ export const lineCodec: Codec<Line> = codecOf(
   'lines',
   (line, to) => {
     const { leaseUntil, source, run, worker, of, detail, previous } = line
+    const { language, fingerprintVersion: version } = line
+    const isLonger = language !== undefined || version !== undefined
     const has = (value: unknown, flag: number) => (value === undefined ? 0 : flag)
     const names = has(source, 1) | has(run, 2) | has(worker, 4)
     const others = has(leaseUntil, 8) | has(of, 16) | has(detail, 32) | has(previous, 64)
-    to.number(FORMAT | STATUSES.indexOf(line.status), 1)
+    to.number((isLonger ? LONGER_FORMAT : FORMAT) | STATUSES.indexOf(line.status), 1)
     to.number(names | others, 1)
     to.number(line.token, 6)
     to.number(line.at, 6)
@@ -118,6 +125,10 @@ export const lineCodec: Codec<Line> = codecOf(
     if (run !== undefined) to.text(run, 1)
     if (worker !== undefined) to.text(worker, 1)
     if (of !== undefined) to.text(of, 2)
+    if (isLonger) {
+      to.text(language ?? '', 1)
+      to.text(version ?? '', 1)
+    }
     if (detail !== undefined) to.lastText(detail)
   },
   (from) => {
@@ -131,10 +142,15 @@ export const lineCodec: Codec<Line> = codecOf(
     const run = flags & 2 ? from.text(1) : undefined
     const worker = flags & 4 ? from.text(1) : undefined
     const of = flags & 16 ? from.text(2) : undefined
+    const isLonger = (from.first & FORMAT_MASK) === LONGER_FORMAT
+    const language = (isLonger && from.text(1)) || undefined
+    const fingerprintVersion = (isLonger && from.text(1)) || undefined
     const detail = flags & 32 ? from.rest().toString() : undefined
     const status = valueIn(from, STATUSES)
-    return { id, status, token, at, leaseUntil, source, run, worker, of, detail, previous }
+    const line = { id, status, token, at, leaseUntil, source, run, worker, of, detail, previous }
+    return isLonger ? { ...line, language, fingerprintVersion } : line
   },
+  [FORMAT, LONGER_FORMAT],
 )
 
 /**
@@ -241,6 +257,22 @@ const shardCodec: Codec<ShardRow> = codecOf(
 const nothing: Codec<Bytes> = { encode: (bytes) => bytes, decode: (bytes) => bytes }
 export const PRESENT: Bytes = Buffer.of(FORMAT)
 
+/** Rows of the corpus job that are JSON behind their format. */
+export function jsonCodec<T>(what: string): Codec<T> {
+  return {
+    encode: (value) => concat(Buffer.of(FORMAT), Buffer.from(JSON.stringify(value))),
+    decode(bytes) {
+      try {
+        if (bytes[0] !== FORMAT) throw new TypeError('another format')
+        return JSON.parse(asBuffer(bytes).toString('utf8', 1)) as T // safe: format 1 is written by us alone
+      } catch (error) {
+        const message = `A row of the corpus job (${what}) cannot be read.`
+        throw new PrestigeError('CONTENT_CORRUPT', message, { cause: error })
+      }
+    },
+  }
+}
+
 const textCodec: Codec<string> = {
   encode: (text) => Buffer.from(text),
   decode: (bytes) => asBuffer(bytes).toString(),
@@ -254,6 +286,10 @@ export const bySource: Space<Bytes> = rows('ledger.bySource', nothing, { ordered
 export const byRun: Space<RunEntry> = rows('ledger.byRun', runEntryCodec, { ordered: true })
 /** Document key (see documents.ts) → DocumentRow: lines that the corpus job owns. */
 export const documents: Space<DocumentRow> = rows('dedupe.documents', documentCodec, {
+  ordered: true,
+})
+/** Run, `/`, shard (4) and position (4) → what was no document, as JSON: of the corpus job. */
+export const rejects: Space<unknown> = rows('dedupe.rejects', jsonCodec<unknown>('rejects'), {
   ordered: true,
 })
 /** Run → RunRow. */
@@ -273,6 +309,7 @@ export const ledgerSpaces: readonly Space<unknown>[] = [
   bySource,
   byRun,
   documents,
+  rejects,
   runs,
   shards,
   settings,

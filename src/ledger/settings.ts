@@ -21,12 +21,20 @@ export interface LedgerSettings {
   readonly format: number
   /** Documents are kept under keys of format 1 as well. */
   readonly hasOldKeys?: boolean
+  /** What the fingerprints of all documents were made with. */
+  readonly fingerprints?: string
 }
 
 /** Who writes the lines, and where they are. */
-export type LedgerKind =
-  | { readonly owner: 'ledger' }
-  | { readonly owner: 'job'; readonly hasDocuments: boolean; readonly hasOldKeys: boolean }
+export type LedgerKind = { readonly owner: 'ledger' } | JobLedger
+
+export interface JobLedger {
+  readonly owner: 'job'
+  readonly hasDocuments: boolean
+  readonly hasOldKeys: boolean
+  /** What the fingerprints of all documents were made with, where the job has noted it. */
+  readonly fingerprints?: string | undefined
+}
 
 /** Every line is in the rows of the ledger itself: so it was in states of format 1. */
 const JOB_OF_FORMAT_1: LedgerKind = { owner: 'job', hasDocuments: false, hasOldKeys: false }
@@ -62,15 +70,29 @@ export function writeJobSettings(scope: Scope, hasOldKeys: boolean): void {
   scope.write(SETTINGS, JSON.stringify(wanted))
 }
 
+/** Notes what fingerprints are made with: states of earlier versions say nothing of it. */
+export function* noteFingerprints(scope: Scope, version: string): Transaction<void> {
+  const [text] = yield* read(SETTINGS)
+  const found = readRecorded('ledger', text ?? '{}', [JOB_FORMAT_VERSION])
+  if (found['fingerprints'] === version) return
+  scope.write(SETTINGS, JSON.stringify({ ...found, fingerprints: version }))
+}
+
 function kindOf(text: string): LedgerKind {
   const found = readRecorded('ledger', text, [FORMAT_VERSION, JOB_FORMAT_VERSION])
   if (found['format'] === FORMAT_VERSION) return { owner: 'ledger' }
-  return { owner: 'job', hasDocuments: true, hasOldKeys: found['hasOldKeys'] === true }
+  const { hasOldKeys, fingerprints } = found
+  return {
+    owner: 'job',
+    hasDocuments: true,
+    hasOldKeys: hasOldKeys === true,
+    fingerprints: typeof fingerprints === 'string' ? fingerprints : undefined,
+  }
 }
 
 export function readOnly(): PrestigeError {
   return new PrestigeError(
     'READ_ONLY',
-    'This is the state of a corpus job: only the job writes its lines and runs. To take back a run, use prestige undo; for lines of your own, open a ledger at another location.',
+    'This is the state of a corpus job: only the job writes its lines and runs. To take back a run, use prestige undo; to remove old documents, prestige ledger prune, or prune() of openDedupe; for lines of your own, open a ledger at another location.',
   )
 }

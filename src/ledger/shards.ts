@@ -4,11 +4,22 @@
  * written in the very transaction that did the work.
  */
 
-import { cell, type Cell, glance, read, type Scope, type Transaction } from '../backends/index.ts'
+import {
+  type Backend,
+  cell,
+  type Cell,
+  glance,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { checkLease, refuseUnknown, runName, shortText } from './names.ts'
 import { shardKey, type ShardRow, shards, type ShardState } from './rows.ts'
 import { requireRunning, runCell } from './runs.ts'
+
+const LISTED_AT_ONCE = 64
 
 export interface LeaseOptions {
   /** Names who leases it. */
@@ -177,7 +188,22 @@ function* requireHeld({ run, shard, token }: HeldShard): Transaction<ShardRow> {
   )
 }
 
-export function* shardsOf(run: string, from: number, to: number): Transaction<Shard[]> {
+/** A lease as its holder names it. */
+export function held(run: string, shard: number, token: number): HeldShard {
+  const isWhole = Number.isInteger(shard) && shard >= 0 && Number.isInteger(token)
+  if (isWhole) return { run: runName(run).text, shard, token }
+  throw new PrestigeError('INVALID_VALUE', 'Give the shard and the token that lease() returned.')
+}
+
+export async function* listShards(backend: Backend, run: string): AsyncGenerator<Shard> {
+  for (let from = 0; ; from += LISTED_AT_ONCE) {
+    const page = await backend.read(shardsOf, run, from, from + LISTED_AT_ONCE)
+    yield* page
+    if (page.length < LISTED_AT_ONCE) return
+  }
+}
+
+function* shardsOf(_scope: ReadScope, run: string, from: number, to: number): Transaction<Shard[]> {
   const [found] = yield* read(runCell(run))
   const last = Math.min(to, found?.shards ?? 0)
   const numbers = Array.from({ length: Math.max(0, last - from) }, (_, at) => from + at)

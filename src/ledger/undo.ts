@@ -117,9 +117,14 @@ export function* dropRun(
 ): Transaction<RunRow | undefined> {
   const place = cell(runs, key)
   const [run] = yield* read(place)
-  if (!run || run.status === 'running' || (run.endedAt ?? 0) >= before) return undefined
+  if (!run || !isOver(run, before)) return undefined
   scope.remove(place)
   return run
+}
+
+/** It ended before a time. */
+export function isOver({ status, endedAt = 0 }: RunRow, before: number): boolean {
+  return status !== 'running' && endedAt < before
 }
 
 export function* dropShards(

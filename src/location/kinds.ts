@@ -2,6 +2,7 @@
 
 import { type Backend, type Cell, type Location, read, type Space } from '../backends/index.ts'
 import { storedState } from '../dedupe/index.ts'
+import { storedFingerprints } from '../fingerprint-store/index.ts'
 import { storedLedger } from '../ledger/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { isDirectory } from '../platform/location.ts'
@@ -10,7 +11,12 @@ import { storedStore } from '../store/index.ts'
 import type { KindName, StoredKind, StoredSettings } from './stored-kind.ts'
 
 /** All but stores, which have ways of their own. */
-export const storedKinds: readonly StoredKind[] = [storedResolver, storedLedger, storedState]
+export const storedKinds: readonly StoredKind[] = [
+  storedResolver,
+  storedLedger,
+  storedState,
+  storedFingerprints,
+]
 
 const listed: readonly Pick<StoredKind, 'spaces' | 'settings' | 'isOwn' | 'counts'>[] = [
   storedStore,

@@ -6,7 +6,7 @@
 import type { Backend, Cell, Space, Transaction } from '../backends/index.ts'
 import type { PortableIndex } from '../match/index.ts'
 
-export const KINDS = ['store', 'resolver', 'ledger', 'state'] as const
+export const KINDS = ['store', 'resolver', 'ledger', 'state', 'fingerprints'] as const
 export type KindName = (typeof KINDS)[number]
 
 /** Of settings, whatever the kind. */

@@ -61,6 +61,7 @@ export {
 } from './scheme/containment.ts'
 export type { Probe, SignatureScheme } from './scheme/scheme.ts'
 export { type SimHashProbe, SimHashScheme } from './scheme/simhash.ts'
+export { type SketchProbe, SketchScheme } from './scheme/sketch.ts'
 export { probeText, type TextProbe, TextScheme } from './scheme/text.ts'
 export {
   levelCosine,
@@ -79,4 +80,5 @@ export {
   type TextNearSettings,
   textNearSettings,
 } from './settings.ts'
+export { fingerprintVersion } from './version.ts'
 export { HEAD_KEY } from './view.ts'

@@ -7,6 +7,7 @@ import * as v from 'valibot'
 
 import { nearest } from './did-you-mean.ts'
 import { PrestigeError } from './errors.ts'
+import type { MetricsSink } from './telemetry.ts'
 
 type Schema = v.GenericSchema<unknown, object>
 
@@ -112,6 +113,14 @@ export function share(help: string): v.GenericSchema<number> {
 export function given<T>(isGood: (value: unknown) => boolean, help: string): v.GenericSchema<T> {
   return v.pipe(v.custom<T>(isGood, `must be ${help}`), v.description(help))
 }
+
+const isSink = (value: unknown) => typeof value === 'object' && value !== null && 'counter' in value
+
+/** Where measurements go. */
+export const sinkOption: v.GenericSchema<MetricsSink> = given<MetricsSink>(
+  isSink,
+  'an object with counter, histogram and gauge',
+)
 
 const isFunction = (value: unknown) => typeof value === 'function'
 const TIMEOUT = 'must be a whole number from 1'

@@ -11,10 +11,9 @@ import { PrestigeError } from '../platform/errors.ts'
 import { type JudgementOptions, judgementOptions } from '../compare/index.ts'
 import type { ShingleProfile } from '../fingerprint/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
-import { flag, given, locationOptions, oneOf, share } from '../platform/options.ts'
+import { flag, given, locationOptions, oneOf, share, sinkOption } from '../platform/options.ts'
 
 const isCanonical = (value: unknown) => typeof value === 'string' || typeof value === 'object'
-const isSink = (value: unknown) => typeof value === 'object' && value !== null && 'counter' in value
 
 /** Times are kept in six bytes: this long from any clock still fits. */
 const TIME_MS_MAX = 2 ** 47
@@ -172,7 +171,7 @@ export const resolverOptions = v.strictObject({
     ),
   ),
   labelGroups: v.optional(flag('Metrics are labelled with the group, however many there are.')),
-  metrics: v.optional(given<MetricsSink>(isSink, 'an object with counter, histogram and gauge')),
+  metrics: v.optional(sinkOption),
 }) satisfies v.GenericSchema<ResolverOptions>
 
 const SEED = 13_374_269

@@ -1,13 +1,15 @@
-/** `ledger`: what it says of a document, of a source or run, and in numbers. It only reads. */
+/** `ledger`: what it says of a document, of a source, a run or a time, and in numbers; and what is too old to keep. */
 
 import type { Ledger, LedgerLine, LedgerRun } from '../../index.ts'
-import type { LineCounts, RunLine } from '../../ledger/index.ts'
+import type { LineCounts, LineStatus, RunLine } from '../../ledger/index.ts'
 import { Failure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { notationOf } from '../print/key-notation.ts'
 import { jsonOf, print, printJson } from '../print/output.ts'
 import { table } from '../print/table.ts'
-import { count, time } from '../print/units.ts'
+import { count, countOf, time } from '../print/units.ts'
+import { unsaidDurability } from '../call/location.ts'
+import { timeGiven } from '../call/time-given.ts'
 import { existingLocationOf } from '../call/with-store.ts'
 
 const CHUNK_LINES = 1000
@@ -18,13 +20,14 @@ export async function run(invocation: Invocation): Promise<number> {
     if (rest.length === 0) throw usageFailure('Usage: prestige ledger get ID [--source S]')
     return withLedger(invocation, (ledger) => get(ledger, invocation))
   }
-  if (rest.length > 0 || (what !== 'list' && what !== 'stats')) {
-    throw usageFailure('Usage: prestige ledger get ID | list --source S | list --run R | stats')
+  if (rest.length > 0 || (what !== 'list' && what !== 'stats' && what !== 'prune')) {
+    throw usageFailure('Usage: prestige ledger get ID | list | stats | prune')
   }
   const { source, run: ofRun } = namesOf(invocation)
   if (source !== undefined && ofRun !== undefined) {
     throw usageFailure('Give --source or --run, not both.')
   }
+  if (what === 'prune') return prune(invocation)
   if (what === 'list') return withLedger(invocation, (ledger) => list(ledger, invocation))
   return withLedger(invocation, (ledger) => stats(ledger, invocation))
 }
@@ -71,6 +74,8 @@ function rowsOf(line: LedgerLine): string[][] {
     ['worker', shown(worker)],
     ['of', shown(of)],
     ['detail', shown(detail)],
+    ['language', shown(line.language)],
+    ['fingerprints', shown(line.fingerprintVersion)],
     ['token', String(token)],
   ]
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
@@ -81,15 +86,17 @@ function shown<T extends string | undefined>(text: T): T | string {
 }
 
 async function list(ledger: Ledger, invocation: Invocation): Promise<void> {
-  const { source, run } = namesOf(invocation)
   const after = invocation.keyOption('after')
-  const options = {
+  const lines = ledger.list({
+    ...namesOf(invocation),
     startAfter: after === undefined ? undefined : String(after),
     limit: invocation.wholeNumber('limit'),
-  }
-  if (source !== undefined) return printLines(ledger.bySource(source, options), invocation)
-  if (run !== undefined) return printLines(ledger.byRun(run, options), invocation)
-  throw usageFailure('ledger list needs --source S or --run R.')
+    since: timeGiven(invocation, 'since'),
+    until: timeGiven(invocation, 'until'),
+    // safe: the option has these choices
+    status: invocation.text('status') as LineStatus | undefined,
+  })
+  return printLines(lines, invocation)
 }
 
 async function printLines(lines: AsyncIterable<RunLine>, invocation: Invocation): Promise<void> {
@@ -105,9 +112,65 @@ async function printLines(lines: AsyncIterable<RunLine>, invocation: Invocation)
   await print(chunk.join(''))
 }
 
-function lineText({ id, status, at, of, isReplaced }: RunLine): string {
-  const more = (of === undefined ? '' : ` of ${shown(of)}`) + (isReplaced ? ' (replaced)' : '')
+function lineText({ id, status, at, of, detail, isReplaced }: RunLine): string {
+  const why = status === 'rejected' && detail !== undefined ? `  ${shown(detail)}` : ''
+  const more = (of === undefined ? '' : ` of ${shown(of)}`) + (isReplaced ? ' (replaced)' : why)
   return `${status.padEnd(10)}  ${time(at)}  ${shown(id)}${more}\n`
+}
+
+async function prune(invocation: Invocation): Promise<number> {
+  const olderThan = timeGiven(invocation, 'older-than')
+  if (olderThan === undefined) throw usageFailure('ledger prune needs --older-than 90d.')
+  const { source, run: ofRun } = namesOf(invocation)
+  if (source !== undefined || ofRun !== undefined) {
+    throw usageFailure('ledger prune goes by time alone: leave out --source and --run.')
+  }
+  const dryRun = invocation.flag('dry-run')
+  const cascade = invocation.flag('cascade')
+  let isOfJob = false
+  await withLedger(invocation, async (ledger) => {
+    ;({ isOfJob } = ledger)
+    if (isOfJob) return
+    if (cascade)
+      throw usageFailure('--cascade has no effect here: lines of a ledger rely on nothing.')
+    await printPruned(await ledger.prune({ olderThan, dryRun }), invocation, dryRun)
+  })
+  if (isOfJob) await pruneState(invocation, { olderThan, dryRun, cascade })
+  return 0
+}
+
+async function pruneState(
+  invocation: Invocation,
+  options: { olderThan: number; dryRun: boolean; cascade: boolean },
+): Promise<void> {
+  const location = existingLocationOf(invocation)
+  const { openDedupe } = await import('../../dedupe/index.ts')
+  await using deduper = await openDedupe(location, {
+    namespace: invocation.text('namespace'),
+    create: false,
+    durability: unsaidDurability(location, 'os'),
+    asBefore: true,
+  })
+  await printPruned(await deduper.prune(options), invocation, options.dryRun)
+}
+
+const PRUNED_NOUNS: Readonly<Record<string, string>> = {
+  lines: 'line',
+  oldLines: 'replaced line',
+  runs: 'run',
+  documents: 'document',
+}
+
+async function printPruned(pruned: object, invocation: Invocation, dryRun: boolean): Promise<void> {
+  if (invocation.flag('json')) return printJson(pruned)
+  const numbers: [string, number][] = Object.entries(pruned)
+  const counts = numbers.flatMap(([name, number]) => {
+    const noun = PRUNED_NOUNS[name]
+    return noun === undefined ? [] : [countOf(number, noun)]
+  })
+  const reliedOn = numbers.find(([name]) => name === 'reliedOn')?.[1] ?? 0
+  const kept = reliedOn > 0 ? `; ${count(reliedOn)} stay because newer ones rely on them` : ''
+  await print(`${dryRun ? 'would remove' : 'removed'} ${counts.join(', ')}${kept}\n`)
 }
 
 async function stats(ledger: Ledger, invocation: Invocation): Promise<void> {

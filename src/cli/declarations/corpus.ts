@@ -52,6 +52,7 @@ export const corpusOptionForms = {
   'time-field': { type: 'string', value: 'NAME' },
   'quality-field': { type: 'string', value: 'NAME' },
   'type-field': { type: 'string', value: 'NAME' },
+  'language-field': { type: 'string', value: 'NAME' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 const STATE = 'State of the runs: a directory, or the URL of a server.'
@@ -138,6 +139,7 @@ export const corpusCommands = {
       'time-field': 'Field of the time, for --keep newest.',
       'quality-field': 'Field of the quality (a number), for --keep quality.',
       'type-field': 'Field of the document type, for --keep type.',
+      'language-field': 'Field of the language, which the ledger records.',
       source: 'Source of documents that have none.',
       'follow-symlinks': 'Follow symbolic links that lead out of the inputs.',
       workers: 'Processes that share the run (default 1).',

@@ -9,7 +9,7 @@ import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
-import { ledgerCommands } from './ledger.ts'
+import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { labelCommands } from './label.ts'
@@ -44,7 +44,7 @@ const fidelity = ['own', 'representative'] as const satisfies Choices<'fidelity'
 const onUnreadable = ['error', 'bytes'] as const satisfies Choices<'onUnreadable'>
 const gc = ['immediate', 'manual'] as const satisfies Choices<'gc'>
 const durability = ['fsync', 'os'] as const satisfies Choices<'durability'>
-const kinds = ['store', 'resolver', 'ledger', 'state'] as const satisfies readonly KindName[]
+const kinds: readonly KindName[] = ['store', 'resolver', 'ledger', 'state', 'fingerprints']
 
 export const optionForms = {
   store: { type: 'string', short: 's', value: 'LOCATION' },
@@ -92,6 +92,7 @@ export const optionForms = {
   ...corpusOptionForms,
   ...dynamoOptionForms,
   ...inspectOptionForms,
+  ...ledgerOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -328,7 +329,7 @@ export const commands = {
     operandsMax: 1,
     summary: 'Write every key as a file, with the bytes that were imported.',
     details: [
-      'With --archive, a store, a resolver, a ledger or the state of dedupe is written as one file.',
+      'With --archive, a store, resolver, ledger, state of dedupe or fingerprints is written as one file.',
       '',
       'All keys are checked first. If one is not a safe path, or is the directory of another, nothing',
       'is written. Each file is written under a temporary name and renamed.',
@@ -338,7 +339,7 @@ export const commands = {
       prefix: 'Only keys with this prefix, which is removed.',
       overwrite: 'Write into a directory that is not empty, replacing files of the same name.',
       archive: 'Write one archive for import --archive: a file, s3://BUCKET/KEY or - for stdout.',
-      kind: 'With --archive, where there are several: store, resolver, ledger or state.',
+      kind: 'With --archive: store, resolver, ledger, state or fingerprints.',
       progress: PROGRESS,
       escaped: 'The prefix is given as `keys` prints it.',
       quiet: QUIET,
@@ -356,7 +357,7 @@ export const commands = {
     operandsMax: 0,
     summary: 'Read everything at a location, and report damage.',
     details: [
-      'Stores, resolvers, ledgers and states of dedupe. Only a store can be repaired or salvaged.',
+      'Stores, resolvers, ledgers, states of dedupe, fingerprints. Only stores are repaired or salvaged.',
     ],
     shared: WRITES_STORE,
     options: {
@@ -374,7 +375,7 @@ export const commands = {
     operandsMax: 1,
     summary: 'List what is stored at a location, in all namespaces.',
     details: [
-      'Kind (store, resolver, ledger, or state of dedupe), format, counts and namespace of each.',
+      'Kind (store, resolver, ledger, state of dedupe, fingerprints), format, counts, namespace of each.',
       'Without LOCATION, that of --store. On DynamoDB the whole table is read.',
     ],
     shared: LOCATION,

@@ -179,7 +179,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   source: ['input', 'source'],
   'follow-symlinks': ['input', 'followSymlinks'],
 }
-const FIELDS = ['text', 'id', 'source', 'time', 'quality', 'type'] as const
+const FIELDS = ['text', 'id', 'source', 'time', 'quality', 'type', 'language'] as const
 
 async function optionLayer(invocation: Invocation): Promise<Layer> {
   const values: Record<string, unknown> = {}

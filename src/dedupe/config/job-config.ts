@@ -34,9 +34,7 @@ const { format, root, followSymlinks, shardBytes } = listingOptions.entries
 const { source, lineBytesMax, expansionMax } = readingOptions.entries
 // Without a default: a state goes on as it began.
 const sources = v.optional(listingOptions.entries.sources.wrapped)
-// The job has no use for the language of a document.
-const { language: _, ...fieldEntries } = readingOptions.entries.fields.wrapped.entries
-const fields = v.optional(v.strictObject(fieldEntries), {})
+const { fields } = readingOptions.entries
 
 export const jobSchema = v.strictObject({
   ...commandEntries,

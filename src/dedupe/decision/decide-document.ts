@@ -85,7 +85,7 @@ export function* decideDocument(
   if (found.match) {
     scope.write(cell(members, concat(found.match.centre, key)), Buffer.from(run))
   }
-  const { id, source, digest, bytes, time, quality, type } = document
+  const { id, source, digest, bytes, time, quality, type, language } = document
   const next: Writable<DocumentRow> = {
     id,
     source,
@@ -101,6 +101,7 @@ export function* decideDocument(
   if (time !== undefined) next.time = time
   if (quality !== undefined) next.quality = quality
   if (type !== undefined) next.type = type
+  if (language !== undefined) next.language = language
   if (orphaned > 0) next.orphaned = decision.orphaned = orphaned
   if (found.possibleMiss && !found.match) next.possibleMiss = decision.possibleMiss = true
   // Joining may have changed the row that was there.

@@ -54,6 +54,7 @@ export interface PreparedDocument {
   readonly time: number | undefined
   readonly quality: number | undefined
   readonly type: string | undefined
+  readonly language: string | undefined
   /** Bytes of the text. */
   readonly bytes: number
   /** The first sixteen bytes of the SHA-256 of the text, and of its canonical form; twice the first where that is empty. */
@@ -83,6 +84,7 @@ export interface DocumentLike {
   readonly time?: number | undefined
   readonly quality?: number | undefined
   readonly type?: string | undefined
+  readonly language?: string | undefined
 }
 
 /** What a preparer is made of, for other threads. */
@@ -140,7 +142,7 @@ export class Preparer {
   }
 
   prepare(document: DocumentLike, place?: string): PreparedDocument {
-    const { id, source = DEFAULT_SOURCE, time, quality, type } = document
+    const { id, source = DEFAULT_SOURCE, time, quality, type, language } = document
     const known = utf8Of(document)
     requireNames(document, source, known !== undefined)
     const text = known ?? Buffer.from(document.text)
@@ -158,6 +160,7 @@ export class Preparer {
       time,
       quality,
       type,
+      language,
       bytes: text.byteLength,
       digest,
       form: isBlank ? digest : shortDigest(form),
@@ -240,8 +243,15 @@ function requireNames(document: DocumentLike, source: string, hasText: boolean):
   if (!isId) throw refusal('A document has an id of 1 to 900 bytes.')
   if (!hasText && typeof document.text !== 'string')
     throw refusal(`The text of document ${id} is no string.`)
-  if (typeof source === 'string' && Buffer.byteLength(source) <= NAME_BYTES_MAX) return
+  const { language } = document
+  if (language !== undefined && !isName(language))
+    throw refusal(`The language of document ${id} is no text of at most ${NAME_BYTES_MAX} bytes.`)
+  if (isName(source)) return
   throw refusal(`The source of document ${id} is no text of at most ${NAME_BYTES_MAX} bytes.`)
+}
+
+function isName(name: unknown): boolean {
+  return typeof name === 'string' && Buffer.byteLength(name) <= NAME_BYTES_MAX
 }
 
 function refusal(message: string): PrestigeError {

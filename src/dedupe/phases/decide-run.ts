@@ -168,6 +168,7 @@ async function* batchesLeft(
     const shard = typeof found === 'string' ? undefined : run.shards[found.shard]
     if (typeof found === 'string' || !shard) return undefined
     const resume = numberIn(found.progress, 'positions')
+    found.path = shard.path
     return { held: found, shard, reading: { ...reading, resume }, strict, run: packing }
   }
   for (;;) {

@@ -49,6 +49,8 @@ export class Held implements HeldShard {
   readonly edition: string
   /** What the worker before has noted last. */
   readonly progress: unknown
+  /** Of a shard: the file that it is of. */
+  path?: string
   /** Another has it. */
   isLost = false
 

@@ -24,13 +24,14 @@ interface Unrecorded {
 /** `recorded`: how many of the shard are recorded already. */
 export function keepRejects(
   scope: Scope,
-  { run, shard }: { readonly run: string; readonly shard: number },
+  { run, shard, path }: { readonly run: string; readonly shard: number; readonly path?: string },
   rejected: readonly Reject[],
   recorded: number,
 ): void {
   const left = Math.max(0, SHARD_REJECTS_MAX - recorded)
   for (const reject of rejected.slice(0, left)) {
-    scope.write(cell(rejects, shardKey(run, shard, reject.position)), reject)
+    const place = cell(rejects, shardKey(run, shard, reject.position))
+    scope.write(place, path === undefined ? reject : { path, ...reject })
   }
   const [first, ...others] = rejected.slice(left)
   if (!first) return
