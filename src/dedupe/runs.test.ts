@@ -5,15 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { MemoryBackend } from '../backends/memory/backend.ts'
 import type { Shard } from '../input/index.ts'
 import { readConfig } from './config/config.ts'
-import {
-  changeRun,
-  findRun,
-  keepFiles,
-  keepNewRun,
-  listRuns,
-  notDone,
-  type RunHead,
-} from './runs.ts'
+import { changeRun, findRun, keepNewRun, listRuns, type RunHead } from './runs.ts'
+import { keepFiles, notDone } from './done-files.ts'
 
 function shardOf(count: number): Shard {
   const files = Array.from({ length: count }, (_, at) => ({

@@ -13,7 +13,7 @@ import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { labelCommands } from './label.ts'
-import { PROFILE, SLOTS, tuneCommands } from './tune.ts'
+import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
 
@@ -81,13 +81,7 @@ export const optionForms = {
   slots: { type: 'string', value: 'N' },
   bands: { type: 'string', value: 'N' },
   rows: { type: 'string', value: 'N' },
-  pairs: { type: 'string', value: 'FILE' },
-  fields: { type: 'string', value: 'A,B,LABEL' },
-  svg: { type: 'string', value: 'FILE' },
-  precision: { type: 'string', value: 'P' },
-  judge: { type: 'string', value: 'FILE' },
-  'no-guards': { type: 'boolean' },
-  'recall-min': { type: 'string', value: 'R' },
+  ...tuneOptionForms,
   ...resolverOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,

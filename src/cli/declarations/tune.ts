@@ -1,9 +1,19 @@
 /** The command that chooses thresholds, and its options. Only data. */
 
-import type { Command } from './index.ts'
+import type { Command, OptionForm } from './index.ts'
 
 export const PROFILE = 'adaptive (default), auto, chars, words, codepoints; a width: words-3.'
 export const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
+
+export const tuneOptionForms = {
+  pairs: { type: 'string', value: 'FILE' },
+  fields: { type: 'string', value: 'A,B,LABEL' },
+  svg: { type: 'string', value: 'FILE' },
+  precision: { type: 'string', value: 'P' },
+  judge: { type: 'string', value: 'FILE' },
+  'no-guards': { type: 'boolean' },
+  'recall-min': { type: 'string', value: 'R' },
+} as const satisfies Readonly<Record<string, OptionForm>>
 
 export const tuneCommands = {
   tune: {

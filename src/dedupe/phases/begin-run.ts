@@ -22,14 +22,13 @@ import {
   keepNewRun,
   listRuns,
   newRunName,
-  type NotDone,
-  notDone,
   publishedTo,
   readRun,
   requireRunName,
   type RunHead,
   type RunRow,
 } from '../runs.ts'
+import { type NotDone, notDone } from '../done-files.ts'
 import type { State } from '../state.ts'
 import { affectedBy, describeRedo, lastDecided, redoable, requireRedoable } from './again.ts'
 import { rowsOf, shardsAgain } from './again-inputs.ts'

@@ -25,14 +25,8 @@ import { publishOutputs, restoreOthers } from '../output/reconcile.ts'
 import { recordPath, showRecords } from '../output/records.ts'
 import { removeStaged } from '../output/swap.ts'
 import { findPassages } from '../passages/find-passages.ts'
-import {
-  changeRun,
-  keepFiles,
-  readHead,
-  type RunHead,
-  type RunRow,
-  type RunStatus,
-} from '../runs.ts'
+import { changeRun, readHead, type RunHead, type RunRow, type RunStatus } from '../runs.ts'
+import { keepFiles } from '../done-files.ts'
 import { summarise, type Summary } from './summary.ts'
 
 export interface JobResult {

@@ -7,7 +7,6 @@ import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   changeRun,
-  dropFiles,
   findRun,
   isOpen,
   isTakenBack,
@@ -16,6 +15,7 @@ import {
   type RunHead,
   type RunRow,
 } from '../runs.ts'
+import { dropFiles } from '../done-files.ts'
 import { State } from '../state.ts'
 import { restoreOthers } from '../output/reconcile.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
