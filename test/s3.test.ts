@@ -91,12 +91,13 @@ function withoutClusters(files: Record<string, string>): Record<string, string> 
 
 async function runLocally(files: Record<string, string | Uint8Array>): Promise<void> {
   writeFiles(at('in'), files)
-  const run = await dedupe(at('in'), '-o', at('out'), '--state', at('local-state'), '-q')
+  const own = ['--source', 'corpus', '-q']
+  const run = await dedupe(at('in'), '-o', at('out'), '--state', at('local-state'), ...own)
   expect([run.code, run.err]).toEqual([0, ''])
 }
 
 const runOnS3 = (...args: string[]) =>
-  dedupe(s3('in'), '-o', s3('out'), '--state', at('state'), '--json', ...args)
+  dedupe(s3('in'), '-o', s3('out'), '--state', at('state'), '--source', 'corpus', '--json', ...args)
 
 /** What is on S3 is what the same runs make of local directories. */
 async function expectSame(): Promise<void> {
@@ -145,7 +146,7 @@ describe('a run from s3:// to s3://', () => {
   it('goes on after it was killed while it published', async () => {
     const files = everyFormat()
     await put(below('in', files))
-    const args = [s3('in'), '-o', s3('out'), '--state', at('state'), '-q']
+    const args = [s3('in'), '-o', s3('out'), '--state', at('state'), '--source', 'corpus', '-q']
     const killed = await inOwnProcess(['dedupe', ...args], {
       meanwhile: async (child) => {
         let uploads = 0
@@ -171,7 +172,7 @@ describe('a run from s3:// to s3://', () => {
       method === 'PUT' && url.includes('/kept/b.txt') ? 'deny' : undefined
     const denied = await runOnS3()
     expect(denied.code).toBe(2)
-    expect(denied.err).toContain(s3('out/kept/b.txt'))
+    expect(denied.err).toContain('/kept/b.txt')
     expect(Object.keys(await publishedAt('out'))).not.toContain('manifest.json')
     server.forget()
     expect((await runOnS3()).code).toBe(0)
@@ -251,7 +252,7 @@ describe('a run from s3:// to s3://', () => {
     const { run } = (await runOnS3()).json
     const undone = await prestige(['undo', run, '--state', at('state'), '--delete-outputs'])
     expect([undone.code, undone.err]).toEqual([0, ''])
-    expect(undone.text).toContain(s3('out/kept/sub/b.jsonl'))
+    expect(undone.text).toContain(s3('out/kept'))
     expect(await server.get(BUCKET, `${prefix}/out/`)).toEqual({})
   })
 })
@@ -275,8 +276,8 @@ describe('fingerprints', () => {
     const files = everyFormat()
     writeFiles(at('in'), files)
     await put(below('in', files))
-    await prestige(['fingerprint', at('in'), '-o', at('s.parquet'), '-q'])
-    const run = await prestige(['fingerprint', s3('in'), '-o', s3('s.parquet'), '-q'])
+    await prestige(['fingerprint', at('in'), '-o', at('s.parquet'), '--source', 'x', '-q'])
+    const run = await prestige(['fingerprint', s3('in'), '-o', s3('s.parquet'), '--source', 'x', '-q'])
     expect([run.code, run.err]).toEqual([0, ''])
     const { '/s.parquet': there } = await server.get(BUCKET, prefix)
     expect(there?.equals(readFileSync(at('s.parquet')))).toBe(true)

@@ -10,7 +10,8 @@ import * as local from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 
-import { PrestigeError } from './errors.ts'
+import { codeOf, PrestigeError } from './errors.ts'
+import { join } from './paths.ts'
 import { isS3 } from './s3/address.ts'
 
 export type FileStats = Pick<
@@ -76,11 +77,29 @@ export async function rm(
 ): Promise<void> {
   if (!isS3(path)) return local.rm(path, options)
   const { listObjects, removeObjects } = await objects()
-  const paths = [path]
+  const paths: string[] = []
   if (options.recursive === true) {
     for await (const one of listObjects(`${path.replace(/\/+$/, '')}/`)) paths.push(one.path)
   }
-  await removeObjects(paths)
+  await removeObjects(paths.length > 0 ? paths : [path])
+}
+
+/** Everything in a directory whose name begins like this, with what is below it. */
+export async function removeNamed(directory: string, beginning: string): Promise<void> {
+  if (isS3(directory)) {
+    const { listObjects, removeObjects } = await objects()
+    const found: string[] = []
+    for await (const { path } of listObjects(join(directory, beginning))) found.push(path)
+    return found.length > 0 ? removeObjects(found) : undefined
+  }
+  const names = await local.readdir(directory).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+    throw error
+  })
+  for (const name of names) {
+    if (name.startsWith(beginning))
+      await local.rm(join(directory, name), { recursive: true, force: true })
+  }
 }
 
 /** On S3, everything at and below it is copied, then removed. What is not there any more was moved before. */

@@ -1,9 +1,8 @@
 /** `undo RUN`: takes the documents of a run of dedupe out of its state and out of the outputs. */
 
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-
+import { rm } from '../../platform/files.ts'
 import { harmless } from '../../platform/harmless.ts'
+import { join } from '../../platform/paths.ts'
 import { stateOf } from '../dedupe/dedupe-settings.ts'
 import type { Undone } from '../../dedupe/index.ts'
 import { fileFailure } from '../call/failure.ts'

@@ -1,8 +1,8 @@
 /** Whether a call can be carried out, found out before anything is made for it. */
 
-import { stat } from 'node:fs/promises'
-
 import { requireMakeable } from '../../platform/atomic-file.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { stat } from '../../platform/files.ts'
 import { isDirectory } from '../../platform/location.ts'
 import { fileFailure, kindOf, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
@@ -34,7 +34,7 @@ export async function requireInputs(inputs: readonly string[]): Promise<void> {
   for (const input of inputs) {
     if (input === '-' || /[*?[{!(]/.test(input)) continue
     await stat(input).catch((error: unknown) => {
-      throw fileFailure(input, error)
+      throw error instanceof PrestigeError ? error : fileFailure(input, error)
     })
   }
 }

@@ -4,7 +4,7 @@
  * begun.
  */
 
-import { readdir, readLines, rename, rm, rmdir } from '../../platform/files.ts'
+import { readLines, removeNamed, rename, rm, rmdir } from '../../platform/files.ts'
 import { dirname, join } from '../../platform/paths.ts'
 
 import { cell, read, type Backend, type Scope, type Transaction } from '../../backends/index.ts'
@@ -132,10 +132,9 @@ export async function endSwap(backend: Backend, out: string): Promise<void> {
 
 /** Removes what was written aside. Only for whoever knows that nobody writes there. */
 export async function removeStaged(out: string): Promise<void> {
-  const names = await readdir(out).catch(() => [])
-  for (const name of names) {
-    if (name.startsWith(STAGED)) await rm(join(out, name), { recursive: true, force: true })
-  }
+  await removeNamed(out, STAGED).catch((error: unknown) => {
+    throw outputFailure(out, error)
+  })
 }
 
 async function moveOutput(from: string, to: string): Promise<void> {
