@@ -74,11 +74,13 @@ const LIVE_RUN = 'live'
 export class Deduper {
   readonly #state: State
   readonly #overlay: () => Backend
+  readonly #memory: number | undefined
 
   /** @internal */
-  constructor(state: State, overlay: () => Backend) {
+  constructor(state: State, overlay: () => Backend, memory?: number) {
     this.#state = state
     this.#overlay = overlay
+    this.#memory = memory
   }
 
   /** Where everything is kept: for reports. */
@@ -125,7 +127,11 @@ export class Deduper {
     const opened = prefer ? undefined : this.#state
     const isDone = await doneFiles(backend, await listRuns(backend))
     const run = async ({ shards, skipped }: Listing) => {
-      const result = await runJob(backend, { ...job, config, shards, embedder }, opened)
+      const result = await runJob(
+        backend,
+        { ...job, config, shards, embedder, memory: this.#memory },
+        opened,
+      )
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
     }
     return withShards(job, run, isDone)

@@ -43,6 +43,8 @@ import { clearRun, reliedOnBy, undoRun } from './phases/undo.ts'
 
 export interface JobOptions {
   readonly embedder?: Embedder | undefined
+  /** Bytes that indexes in memory may have. */
+  readonly memory?: number | undefined
   readonly config: DedupeConfig
   readonly shards: readonly Shard[]
   /** The directory of all outputs. */
@@ -82,8 +84,8 @@ export async function runJob(
   opened?: State,
 ): Promise<JobResult> {
   if (opened) return runOn(opened, options)
-  const { config, embedder } = options
-  const state = await State.open(backend, config, { embedder })
+  const { config, embedder, memory } = options
+  const state = await State.open(backend, config, { embedder, memory })
   try {
     return await runOn(state, options)
   } finally {

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 
 import { type Location, type LocationOptions, openAt, OverlayBackend } from '../backends/index.ts'
-import { type DedupeSettings, type KeepRule, readConfig } from './config/config.ts'
+import { type DedupeSettings, type KeepRule, memoryOption, readConfig } from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
 import { Deduper, type DedupeStreamOptions } from './deduper.ts'
 import type { DocumentLike } from './decision/prepare.ts'
@@ -36,11 +36,17 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
   readonly clock?: (() => number) | undefined
   /** So many random bytes. Default: the system's. */
   readonly random?: LocationOptions['random']
+  /**
+   * Bytes of memory that the indexes of `near` and `simhash` may have, at least 1,000,000. What does not fit is
+   * searched on disk, with the same result; a run may have another bound than those before. Default: no bound.
+   */
+  readonly memory?: number | undefined
   /** Settings not given are those of the last run of the state, instead of the defaults. Default: `false`. */
   readonly asBefore?: boolean | undefined
 }
 
 const locationSchema = v.strictObject(locationOptions)
+const memorySchema = v.strictObject({ memory: memoryOption })
 
 /**
  * Opens the state at a location: a directory, `memory:`, `redis://…`, `dynamodb://…`, or a backend of one's own, which
@@ -52,7 +58,8 @@ export async function openDedupe(
 ): Promise<Deduper> {
   requireObject(options, 'Dedupe options')
   const { namespace, durability, create, timeoutMs, clock, random, ...rest } = options
-  const { asBefore = false, keep, embedder, ...input } = rest
+  const { asBefore = false, keep, embedder, memory: bound, ...input } = rest
+  const { memory } = readOptions(memorySchema, { memory: bound }, 'Dedupe options')
   const where = readOptions(
     locationSchema,
     { namespace, durability, create, timeoutMs, clock, random },
@@ -66,8 +73,8 @@ export async function openDedupe(
     if (create === false) await requireState(backend)
     const known = asBefore ? await lastConfig(backend) : undefined
     const whole = readConfig(merged(known, config))
-    const state = await State.open(backend, whole, { prefer, embedder })
-    return new Deduper(state, () => new OverlayBackend(backend))
+    const state = await State.open(backend, whole, { prefer, embedder, memory })
+    return new Deduper(state, () => new OverlayBackend(backend), memory)
   })
 }
 

@@ -23,7 +23,7 @@ import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { Decision } from './decision/decision.ts'
-import { Engine, recordedVersion } from './decision/engine.ts'
+import { Engine, type EngineOptions, recordedVersion } from './decision/engine.ts'
 import {
   type DocumentLike,
   nearSettingsOf,
@@ -71,6 +71,8 @@ export interface StateOptions {
   readonly prefer?: Prefer | undefined
   /** In place of the model that the config names. */
   readonly embedder?: Embedder | undefined
+  /** Bytes that indexes in memory may have; what does not fit is searched on disk. Default: no bound. */
+  readonly memory?: number | undefined
   /** Nothing is decided, so no model is needed. */
   readonly compares?: boolean
 }
@@ -87,15 +89,11 @@ export class State {
   /** Streams that are known to have begun. */
   readonly streams = new Set<string>()
 
-  private constructor(
-    backend: Backend,
-    config: DedupeConfig,
-    prefer: Prefer | undefined,
-    formVersion: number | undefined,
-  ) {
+  private constructor(backend: Backend, config: DedupeConfig, options: EngineOptions) {
     this.backend = backend
     this.config = config
-    this.engine = new Engine(config, backend.serial, prefer, formVersion)
+    this.engine = new Engine(config, backend.serial, options)
+    const { formVersion } = options
     const { valueBytesMax, cellsMax } = backend.limits
     this.preparing = { config, valueBytesMax, cellsMax, formVersion }
     this.#preparer = new Preparer(config, valueBytesMax, cellsMax, formVersion)
@@ -104,10 +102,11 @@ export class State {
   static async open(
     backend: Backend,
     config: DedupeConfig,
-    { prefer, embedder, compares = true }: StateOptions = {},
+    { prefer, embedder, memory, compares = true }: StateOptions = {},
   ): Promise<State> {
     const filled = await withRecorded(backend, config)
-    const state = new State(backend, filled, prefer, await formVersionOf(backend))
+    const formVersion = await formVersionOf(backend)
+    const state = new State(backend, filled, { prefer, formVersion, memory })
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
@@ -204,14 +203,17 @@ export class State {
     inTransaction: InTransaction | undefined,
   ): Promise<Decision[]> {
     const release = this.engine.evidence.hold(prepared)
+    let decisions: Decision[]
     try {
-      return await this.backend.run(decideAll, prepared, context, inTransaction)
+      decisions = await this.backend.run(decideAll, prepared, context, inTransaction)
     } catch (error) {
       this.engine.invalidate()
       throw error
     } finally {
       release()
     }
+    await this.engine.spill(this.backend)
+    return decisions
   }
 
   async #withMeanings(

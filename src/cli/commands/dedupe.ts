@@ -154,7 +154,9 @@ class Work {
     // A plan leaves no trace, not even the state that there is not yet.
     if (isPlan && isDirectory(state) && !existsSync(join(state, 'data.mdb')))
       return openDedupe('memory:', config)
-    return openDedupe(state, { ...config, durability })
+    // A plan keeps all that it writes in memory.
+    const memory = isPlan ? undefined : this.#settings.memory
+    return openDedupe(state, { ...config, durability, memory })
   }
 
   async #job(): Promise<Job> {

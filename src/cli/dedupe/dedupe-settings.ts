@@ -104,7 +104,7 @@ export async function isAnythingSaid(invocation: Invocation): Promise<boolean> {
     ...environmentLayer(process.env).values,
     ...(await optionLayer(invocation)).values,
   }
-  return Object.keys(said).some((name) => name !== 'input' && name !== 'strict')
+  return Object.keys(said).some((name) => !['input', 'strict', 'memory'].includes(name))
 }
 
 const CONFIG_BYTES_MAX = 1024 * 1024
@@ -144,6 +144,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   containment: ['containment', 'min'],
   'containment-action': ['containment', 'action'],
   strict: ['strict'],
+  memory: ['memory'],
   format: ['input', 'format'],
   source: ['input', 'source'],
   'follow-symlinks': ['input', 'followSymlinks'],

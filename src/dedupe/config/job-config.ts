@@ -15,7 +15,7 @@ import {
 } from '../../input/index.ts'
 import { nearest } from '../../platform/did-you-mean.ts'
 import { flag, readOptions } from '../../platform/options.ts'
-import { type DedupeConfig, dedupeSchema, readConfig } from './config.ts'
+import { type DedupeConfig, dedupeSchema, memoryOption, readConfig } from './config.ts'
 import { isRaw, mergeRaw, nested, type Raw } from './raw.ts'
 import { fieldsOf, type SchemaField } from './schema-fields.ts'
 import { seedNames } from './seed-names.ts'
@@ -29,6 +29,7 @@ const fields = v.optional(v.strictObject(fieldEntries), {})
 
 export const jobSchema = v.strictObject({
   ...dedupeSchema.entries,
+  memory: memoryOption,
   strict: v.optional(flag('Stop the run at the first input that is not a document.'), false),
   input: v.optional(
     v.strictObject({
@@ -49,6 +50,8 @@ export interface JobConfig {
   readonly listing: ListingInput
   readonly reading: ReadingInput
   readonly strict: boolean
+  /** Bytes of memory for indexes. */
+  readonly memory: number | undefined
   /** Settings without a counterpart here. */
   readonly warnings: readonly string[]
 }
@@ -72,7 +75,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     merged = mergeRaw(merged, read)
   }
   const read = readSettings(merged, 'The config')
-  const { strict, input, ...dedupe } = read
+  const { strict, memory, input, ...dedupe } = read
   const listing = {
     format: input.format,
     root: input.root,
@@ -85,7 +88,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
     lineBytesMax: input.lineBytesMax,
   }
   requireKeepable(dedupe, input.fields)
-  return { config: readConfig(dedupe), listing, reading, strict, warnings }
+  return { config: readConfig(dedupe), listing, reading, strict, memory, warnings }
 }
 
 /** Every rule has what it compares by; without it, it would have no effect. */
