@@ -88,7 +88,7 @@ describe('a job with bounded memory', () => {
   })
 
   it('bounds SimHash too', async () => {
-    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(4000)) })
+    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(3000)) })
     writeFiles(directory, {
       'simhash.yaml': 'near: { enabled: false }\nsimhash: { enabled: true }',
     })
