@@ -127,7 +127,7 @@ export async function benchBoundedMemory(
     const name = `${Math.round(bytesMax / 1e6)} MB, ${point.documents} documents`
     print({ bench: 'bounded-memory', case: name, ...point, ...disk, growth, isSame, isWithin })
   }
-  if (scale === 1) writeFileSync(PLOT, boundPlot(points, bytesMax))
+  writeFileSync(PLOT, boundPlot(points, bytesMax))
 }
 
 function rounded(number: number): number {
