@@ -7,10 +7,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
+import { SimulatedWorld } from '../src/backends/simulated/index.ts'
 import { dedupeSpaces, near, simhash } from '../src/dedupe/rows.ts'
 import { State } from '../src/dedupe/state.ts'
 import { beginStream } from '../src/dedupe/streams.ts'
 import { readConfig } from '../src/dedupe/config/config.ts'
+import { openDedupe } from '../src/index.ts'
 import { inProcess, prestige } from './children/cli.ts'
 import { corpus, type Doc, jsonl, published, writeFiles } from './corpus-kit.ts'
 
@@ -45,15 +47,26 @@ async function pagesIn(state: string, space = near.snapshots): Promise<number> {
 
 describe('a job with bounded memory', () => {
   it.each([
-    { name: 'as documents come', args: [], workers: [] },
-    { name: 'in whatever order they come', args: ['--order-independent'], workers: [] },
-    { name: 'as documents come, with two workers', args: [], workers: ['--workers', '2'] },
+    { name: 'as documents come', args: [], workers: [], reopens: true },
+    {
+      name: 'in whatever order they come',
+      args: ['--order-independent'],
+      workers: [],
+      reopens: true,
+    },
+    {
+      name: 'as they come, with two workers',
+      args: [],
+      workers: ['--workers', '2'],
+      reopens: false,
+    },
     {
       name: 'in whatever order they come, with two workers',
       args: ['--order-independent'],
       workers: ['--workers', '2'],
+      reopens: true,
     },
-  ])('writes the same $name, and when it is opened again', async ({ args, workers }) => {
+  ])('writes the same $name', async ({ args, workers, reopens }) => {
     writeFiles(at('in'), FIRST)
     const dedupe = async (out: string, ...more: string[]) => {
       const call = ['dedupe', at('in'), '-o', at(out), ...args, ...more]
@@ -66,6 +79,7 @@ describe('a job with bounded memory', () => {
     expect(await dedupe('bound', ...BOUND, ...workers)).toEqual(first)
     expect(await pagesIn(at('bound/state'))).toBeGreaterThan(13)
     expect(await pagesIn(at('free/state'))).toBe(0)
+    if (!reopens) return
     writeFiles(at('in'), { 'c.jsonl': jsonl(LATER) })
     const second = await dedupe('free')
     expect(second).not.toEqual(first)
@@ -141,5 +155,14 @@ describe('--memory', () => {
     writeFiles(directory, { 'exact.yaml': 'near: { enabled: false }' })
     const { code, err } = await dedupe('--memory', '2GB', '--config', at('exact.yaml'))
     expect([code, err]).toEqual([2, expect.stringContaining('neither is enabled')])
+    const shared = new SimulatedWorld(1).open('worker')
+    await expect(openDedupe(shared, { memory: 2e9 })).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining('a state on a server has none'),
+    })
+    await expect(openDedupe('memory:', { memory: 1000 })).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining('memory'),
+    })
   })
 })
