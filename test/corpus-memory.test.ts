@@ -24,7 +24,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const at = (...names: string[]) => join(directory, ...names)
 /** Some 260 documents are in memory, of two times 350 that are kept. */
-const BOUND = ['--memory', '1MB']
+const BOUND = ['--memory', '200KB']
 
 /** What two workers decide does not depend on who is faster: no document of one file is like one of the other. */
 const FIRST = { 'a.jsonl': jsonl(corpus(500)), 'b.jsonl': jsonl(corpus(500, 2)) }
@@ -102,7 +102,7 @@ describe('a job with bounded memory', () => {
   })
 
   it('bounds SimHash too', async () => {
-    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(3000)) })
+    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(2000)) })
     writeFiles(directory, {
       'simhash.yaml': 'near: { enabled: false }\nsimhash: { enabled: true }',
     })
@@ -143,7 +143,7 @@ describe('--memory', () => {
     const small = await dedupe('--memory', '10KB')
     expect([small.code, small.err]).toEqual([
       2,
-      expect.stringMatching(/--memory 10KB: must be .* from 1MB, such as 2GB/),
+      expect.stringMatching(/--memory 10KB: must be .* from 100KB, such as 2GB/),
     ])
     expect((await dedupe('--memory', 'much')).err).toContain('--memory much')
     expect((await dedupe('--memory', '2GB', '--plan')).err).toContain('--memory')

@@ -37,7 +37,7 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
   /** So many random bytes. Default: the system's. */
   readonly random?: LocationOptions['random']
   /**
-   * Bytes of memory that the indexes of `near` and `simhash` may have, at least 1,000,000. What does not fit is
+   * Bytes of memory that the indexes of `near` and `simhash` may have, at least 100,000. What does not fit is
    * searched on disk, with the same result; a run may have another bound than those before. Default: no bound.
    */
   readonly memory?: number | undefined

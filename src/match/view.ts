@@ -37,7 +37,7 @@ import { loadSnapshot } from './snapshot.ts'
 export const HEAD_KEY: Buffer = Buffer.from('journal')
 const PAGE_ROWS = 1000
 const NOTHING = { nonce: EMPTY }
-/** Of the memory there may be: tables have so much, with what it takes to seal them. */
+/** Of the memory there may be: tables have at least so much, with what it takes to seal them. */
 const TABLES_SHARE = 1 / 4
 
 /** A row this process has put into the journal, in which transaction, and the nonce of the one before it. */
@@ -122,7 +122,9 @@ export class NearView<Signature> {
     if (!this.#isBounded) return false
     const { size, bytes } = this.#tables
     const sealing = size * sealingBytes(this.#scheme.banding.bands)
-    return size > 0 && bytes + sealing > this.#bytesMax * TABLES_SHARE
+    // Filters are there twice while segments are merged.
+    const left = this.#bytesMax - 2 * (this.bytes - bytes)
+    return size > 0 && bytes + sealing > Math.max(left, this.#bytesMax * TABLES_SHARE)
   }
 
   /** What new segments are added to. */

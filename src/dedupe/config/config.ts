@@ -142,8 +142,8 @@ const semantic = v.strictObject({
   ),
 })
 
-const MEMORY_MIN = 1_000_000
-const memoryRule = 'must be a whole number of bytes from 1MB, such as 2GB'
+const MEMORY_MIN = 100_000
+const memoryRule = 'must be a whole number of bytes from 100KB, such as 2GB'
 
 /** Of a call, not of a state: it decides nothing. */
 export const memoryOption = v.optional(

@@ -19,9 +19,12 @@ const PLACE_BITS = 21
 const REPRESENTATIVES_MAX = 2 ** PLACE_BITS
 const CHUNK_ROWS = 1024
 
-/** Memory that sealing a representative needs besides: its keys and its number, and its entry sorted and in a page. */
+/**
+ * Memory that sealing a representative needs besides: its keys and its number, its entry sorted and in a page, and its
+ * part of the filter.
+ */
 export function sealingBytes(bands: number): number {
-  return 4 * (bands + 1) + 8 + 8
+  return 4 * (bands + 1) + 8 + 8 + 1.5 * bands
 }
 
 /** What came to one partition: keys and numbers of its representatives, in the order in which they came. */

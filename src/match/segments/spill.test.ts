@@ -42,8 +42,8 @@ const vectors: Kind<Uint8Array> = {
 
 /** Tables are sealed at every opportunity, into pages of a few entries. */
 const TINY: MemoryBound = { bytesMax: 1, pageEntries: 2 }
-/** Some dozens of representatives fit, and the filters of all. */
-const SMALL: MemoryBound = { bytesMax: 20_000, pageEntries: 3 }
+/** A dozen representatives fits, and the filters of all. */
+const SMALL: MemoryBound = { bytesMax: 6000, pageEntries: 3 }
 
 function dyingAfter(engine: MemoryEngine, transactions: number): Backend {
   const backend = new MemoryBackend({}, engine)
