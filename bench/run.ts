@@ -123,6 +123,13 @@ const figures: Record<
       await benchLargerThanMemory(positive('scale'), print)
     },
   },
+  'bounded-memory': {
+    question: 'Does the near-duplicate index keep its speed with less memory than it needs?',
+    run: async (print) => {
+      const { benchBoundedMemory } = await import('./bounded-memory.ts')
+      await benchBoundedMemory(positive('scale'), print)
+    },
+  },
   'edit-curves': {
     question: 'Which edits of a text are found, by script and length?',
     run: async (print) => {

@@ -277,7 +277,15 @@ describe('fingerprints', () => {
     writeFiles(at('in'), files)
     await put(below('in', files))
     await prestige(['fingerprint', at('in'), '-o', at('s.parquet'), '--source', 'x', '-q'])
-    const run = await prestige(['fingerprint', s3('in'), '-o', s3('s.parquet'), '--source', 'x', '-q'])
+    const run = await prestige([
+      'fingerprint',
+      s3('in'),
+      '-o',
+      s3('s.parquet'),
+      '--source',
+      'x',
+      '-q',
+    ])
     expect([run.code, run.err]).toEqual([0, ''])
     const { '/s.parquet': there } = await server.get(BUCKET, prefix)
     expect(there?.equals(readFileSync(at('s.parquet')))).toBe(true)

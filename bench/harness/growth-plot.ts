@@ -1,5 +1,6 @@
 /** Pictures of how something grows, beside straight lines. */
 
+import type { BoundPoint } from '../bounded-memory.ts'
 import type { MemoryPoint } from '../larger-than-memory.ts'
 
 export interface GrowthPoint {
@@ -86,6 +87,39 @@ export function memoryPlot(points: readonly MemoryPoint[], memoryBytes: number):
     5000,
   )
   return picture('A store larger than its memory', [gets, puts], sizes)
+}
+
+/** CPU and memory of an index with a bound, beside one without. */
+export function boundPlot(
+  points: readonly BoundPoint[],
+  beyond: BoundPoint | undefined,
+  bytesMax: number,
+): string {
+  const first = beyond?.cpuMicros ?? 0
+  const micros = points.map(({ cpuMicros }) => cpuMicros)
+  const memory = points.map(({ bytes }) => bytes / 1e6)
+  const time: Panel = {
+    left: 60,
+    title: 'CPU a document',
+    unit: 'µs',
+    most: Math.max(...micros, first * 1.5) * 1.1,
+    values: micros,
+    line: [first * 1.5, first * 1.5],
+    lineName: '1.5 times the first that does not fit',
+    axis: 'documents',
+  }
+  const held: Panel = {
+    left: 440,
+    title: 'Memory of the index',
+    unit: 'MB',
+    most: (bytesMax / 1e6) * 1.2,
+    values: memory,
+    line: [bytesMax / 1e6, bytesMax / 1e6],
+    lineName: 'the bound',
+    axis: 'documents',
+  }
+  const documents = points.map((point) => point.documents)
+  return picture('An index with less memory than it needs', [time, held], documents)
 }
 
 function picture(title: string, panels: readonly Panel[], counts: readonly number[]): string {

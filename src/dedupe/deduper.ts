@@ -98,6 +98,8 @@ export interface JobMode {
   readonly said?: Said | undefined
   /** Called before documents of earlier runs are decided about again. */
   readonly onAgain?: ((redo: Redo) => void) | undefined
+  /** Bytes that indexes in memory may have. */
+  readonly memory?: number | undefined
 }
 
 const LIVE_RUN = 'live'

@@ -35,6 +35,8 @@ import { takeBack } from './phases/take-back.ts'
 export interface JobOptions {
   readonly embedder?: Embedder | undefined
   readonly metrics?: JobMetrics | undefined
+  /** Bytes that indexes in memory may have. */
+  readonly memory?: number | undefined
   readonly config: DedupeConfig
   readonly shards: readonly Shard[]
   /** The directory of all outputs. */
@@ -79,8 +81,8 @@ export async function runJob(
   opened?: State,
 ): Promise<JobResult> {
   if (opened) return runOn(opened, options)
-  const { config, embedder, metrics } = options
-  const state = await State.open(backend, config, { embedder, metrics, defers: true })
+  const { config, embedder, metrics, memory } = options
+  const state = await State.open(backend, config, { embedder, metrics, memory, defers: true })
   try {
     return await runOn(state, options)
   } finally {
@@ -123,7 +125,7 @@ async function withReady<T>(
   opened: State,
   run: RunRow,
   leases: Leases,
-  { watcher, embedder }: JobOptions,
+  { watcher, embedder, memory, metrics }: JobOptions,
   use: (state: State) => Promise<T>,
 ): Promise<T> {
   const { backend, mismatch } = opened
@@ -137,7 +139,7 @@ async function withReady<T>(
   }
   await replaceEarlier(opened, run, leases, watcher?.signal)
   const model = embedder ?? opened.engine.meaning?.embedder
-  const state = await State.open(backend, run.config, { embedder: model })
+  const state = await State.open(backend, run.config, { embedder: model, memory, metrics })
   try {
     return await use(state)
   } finally {

@@ -16,6 +16,7 @@ import {
   type DedupeConfig,
   type DedupeSettings,
   type KeepRule,
+  memoryOption,
   readConfig,
 } from './config/config.ts'
 import type { Decision } from './decision/decision.ts'
@@ -56,6 +57,11 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
   readonly clock?: (() => number) | undefined
   /** So many random bytes. Default: the system's. */
   readonly random?: LocationOptions['random']
+  /**
+   * Bytes of memory that the indexes of `near` and `simhash` may have, at least 100,000. What does not fit is
+   * searched on disk, with the same result; a run may have another bound than those before. Default: no bound.
+   */
+  readonly memory?: number | undefined
   /** Settings not given are those of the last run of the state, instead of the defaults. Default: `false`. */
   readonly asBefore?: boolean | undefined
   /**
@@ -68,6 +74,7 @@ export interface DedupeOptions extends Omit<DedupeSettings, 'keep'> {
 }
 
 const locationSchema = v.strictObject({ ...locationOptions, metrics: v.optional(sinkOption) })
+const memorySchema = v.strictObject({ memory: memoryOption })
 
 /**
  * Opens the state at a location: a directory, `memory:`, `redis://…`, `dynamodb://…`, or a backend of one's own, which
@@ -79,7 +86,8 @@ export async function openDedupe(
 ): Promise<Deduper> {
   requireObject(options, 'Dedupe options')
   const { namespace, durability, create, timeoutMs, clock, random, metrics, ...rest } = options
-  const { asBefore = false, again = false, keep, embedder, ...input } = rest
+  const { asBefore = false, again = false, keep, embedder, memory: bound, ...input } = rest
+  const { memory } = readOptions(memorySchema, { memory: bound }, 'Dedupe options')
   const where = readOptions(
     locationSchema,
     { namespace, durability, create, timeoutMs, clock, random, metrics },
@@ -95,9 +103,9 @@ export async function openDedupe(
     const known = asBefore ? await lastConfig(backend) : undefined
     const whole = readConfig(merged(known, config))
     const live = metrics && new JobMetrics(metrics)
-    const how = { prefer, embedder, metrics: live, defers: again }
+    const how = { prefer, embedder, metrics: live, memory, defers: again }
     const state = await State.open(backend, whole, how)
-    return new Deduper(state, () => new OverlayBackend(opened), { again })
+    return new Deduper(state, () => new OverlayBackend(opened), { again, memory })
   })
 }
 
@@ -122,7 +130,7 @@ export async function openForJob(
     const before = await configBefore(backend, resolve(out))
     const { said } = mode
     const config = readConfig(mergeRaw(underneath(before, said), said.settings))
-    const state = await State.open(backend, config, { defers: true })
+    const state = await State.open(backend, config, { memory: mode.memory, defers: true })
     return new Deduper(state, () => new OverlayBackend(backend), mode)
   })
 }

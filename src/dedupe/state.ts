@@ -13,7 +13,7 @@ import type { DedupeConfig } from './config/config.ts'
 import { type Context, decideDocument, lookAt, type Made } from './decision/decide-document.ts'
 import type { Embedder } from '../semantic/index.ts'
 import type { Decision } from './decision/decision.ts'
-import { Engine } from './decision/engine.ts'
+import { Engine, type EngineOptions } from './decision/engine.ts'
 import {
   type DocumentLike,
   type PreparedDocument,
@@ -62,6 +62,8 @@ export interface StateOptions {
   readonly prefer?: Prefer | undefined
   /** In place of the model that the config names. */
   readonly embedder?: Embedder | undefined
+  /** Bytes that indexes in memory may have; what does not fit is searched on disk. Default: no bound. */
+  readonly memory?: number | undefined
   /** Nothing is decided, so no model is needed. */
   readonly compares?: boolean
   /** Other settings than those of the state are no error: `mismatch` names them, and nothing is loaded. */
@@ -88,14 +90,14 @@ export class State {
   private constructor(
     backend: Backend,
     config: DedupeConfig,
-    prefer: Prefer | undefined,
-    formVersion: number | undefined,
+    options: EngineOptions,
     metrics: JobMetrics | undefined,
   ) {
     this.metrics = metrics
     this.backend = backend
     this.config = config
-    this.engine = new Engine(config, backend.serial, prefer, formVersion)
+    this.engine = new Engine(config, backend.serial, options)
+    const { formVersion } = options
     const { valueBytesMax, cellsMax } = backend.limits
     this.preparing = { config, valueBytesMax, cellsMax, formVersion }
     this.#preparer = new Preparer(config, valueBytesMax, cellsMax, formVersion)
@@ -104,11 +106,11 @@ export class State {
   static async open(
     backend: Backend,
     config: DedupeConfig,
-    { prefer, embedder, compares = true, defers = false, metrics }: StateOptions = {},
+    { prefer, embedder, memory, compares = true, defers = false, metrics }: StateOptions = {},
   ): Promise<State> {
     const filled = await withRecorded(backend, config)
-    const form = await formVersionOf(backend, config)
-    const state = new State(backend, filled, prefer, form, metrics)
+    const formVersion = await formVersionOf(backend, config)
+    const state = new State(backend, filled, { prefer, formVersion, memory }, metrics)
     const { engine } = state
     if (compares && config.semantic?.enabled) {
       const { Meanings } = await import('./decision/meaning.ts')
@@ -208,16 +210,18 @@ export class State {
   ): Promise<Decision[]> {
     const release = this.engine.evidence.hold(prepared)
     const started = this.metrics ? performance.now() : 0
+    let decisions: Decision[]
     try {
-      const decisions = await this.backend.run(decideAll, prepared, context, inTransaction)
+      decisions = await this.backend.run(decideAll, prepared, context, inTransaction)
       this.metrics?.onBatch(prepared, decisions, performance.now() - started)
-      return decisions
     } catch (error) {
       this.engine.invalidate()
       throw error
     } finally {
       release()
     }
+    await this.engine.spill(this.backend)
+    return decisions
   }
 
   async #withMeanings(

@@ -16,8 +16,8 @@ import { int32Rows, rowInPage } from './paged-rows.ts'
 export interface Collected {
   /** Every slot once, in no particular order. */
   readonly slots: readonly number[]
-  /** Buckets that were fuller than asked for, and were not looked at. */
-  readonly passedOver: number
+  /** Tables whose bucket was fuller than asked for, and was not looked at. */
+  readonly passedOver: readonly number[]
 }
 
 export interface FullBucket {
@@ -36,6 +36,7 @@ export interface Census {
 
 /** In place of the next slot: this one is in no chain. A link is a slot plus one, and 0 is the end. */
 const UNLINKED = -1
+const NONE: number[] = []
 
 export class ChainedTables {
   readonly #width: number
@@ -105,17 +106,27 @@ export class ChainedTables {
     return this.#skipTo(page[at + 1] ?? 0, page[at] ?? 0)
   }
 
-  /** All slots that have one of the keys in its table, except for buckets of more than `bucketMax`. */
-  collect(keys: Uint32Array, bucketMax: number): Collected {
+  /**
+   * All slots that have one of the keys in its table, except for buckets of more than `bucketMax`. `elsewhere`: what
+   * a bucket has beside its slots here, by table; it counts too.
+   */
+  collect(keys: Uint32Array, bucketMax: number, elsewhere?: Uint32Array): Collected {
     this.settle()
     const slots: number[] = []
+    let passedOver: number[] = NONE
     let looked = 0
     for (let table = 0; table < this.#width; table++) {
       const before = slots.length
-      if (this.#collectFrom(table, keys, bucketMax, looked, slots)) this.#looked[looked++] = table
-      else slots.length = before
+      const max = bucketMax - (elsewhere?.[table] ?? 0)
+      if (max >= 0 && this.#collectFrom(table, keys, max, looked, slots)) {
+        this.#looked[looked++] = table
+      } else {
+        slots.length = before
+        if (passedOver === NONE) passedOver = []
+        passedOver.push(table)
+      }
     }
-    return { slots, passedOver: this.#width - looked }
+    return { slots, passedOver }
   }
 
   /** Chains what came since somebody last looked. */

@@ -42,6 +42,10 @@ export class ContainmentTable implements SimilarityTable<Fingerprints> {
     return this.#ids.size
   }
 
+  get bytes(): number {
+    return this.#ids.bytes + this.#texts.bytes + this.#owners.bytes + this.#chains.bytes
+  }
+
   insert(id: Bytes, { hashes, level }: Fingerprints): void {
     const before = this.#ids.size
     const slot = this.#ids.take(id)

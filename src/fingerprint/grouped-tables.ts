@@ -28,6 +28,20 @@ export class GroupedTables<Signature> {
     return this.#tables.keys()
   }
 
+  /** Representatives of all groups. */
+  get size(): number {
+    let sum = 0
+    for (const { size } of this.#tables.values()) sum += size
+    return sum
+  }
+
+  /** Of all that the tables hold, used or not. */
+  get bytes(): number {
+    let sum = 0
+    for (const { bytes } of this.#tables.values()) sum += bytes
+    return sum
+  }
+
   /** Representatives of a group. */
   sizeOf(group: string): number {
     return this.#tables.get(group)?.size ?? 0

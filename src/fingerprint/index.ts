@@ -66,6 +66,18 @@ export type { FingerprintManyOptions, Texts } from './fingerprint-many.ts'
 
 export { GroupedTables, NearTables, VectorTables } from './grouped-tables.ts'
 export { NearTable } from './near-table.ts'
+export {
+  BandSegment,
+  ENTRY_WORDS,
+  filterBits,
+  numbersIn,
+  type PageRange,
+  type SealedPlace,
+  type SegmentLayout,
+  type SegmentPage,
+  SegmentWriter,
+  wordsOf,
+} from './band-segment.ts'
 export { chooseVectorBands, vectorBandKeys, VectorTable } from './vector-table.ts'
 export type { FullBucket } from './chained-tables.ts'
 export type {

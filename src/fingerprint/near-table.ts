@@ -57,6 +57,10 @@ export class NearTable implements SimilarityTable<Uint16Array> {
     return this.#ids.size
   }
 
+  get bytes(): number {
+    return this.#ids.bytes + this.#sketches.bytes + this.#tables.bytes
+  }
+
   insert(id: Bytes, sketch: Uint16Array): void {
     this.#askFor(sketch)
     const before = this.#ids.size
@@ -78,14 +82,15 @@ export class NearTable implements SimilarityTable<Uint16Array> {
   query(sketch: Uint16Array, query: CandidateQuery = {}): Candidates {
     const { estimateMin, limit, bucketMax } = checkedQuery(query, 0)
     this.#askFor(sketch)
-    const { slots, passedOver } = this.#tables.collect(this.#keys, bucketMax)
-    if (slots.length === 0) return { ...NO_CANDIDATES, bucketsPassedOver: passedOver }
+    const { slots, passedOver } = this.#tables.collect(this.#keys, bucketMax, query.elsewhere)
+    const passed = { bucketsPassedOver: passedOver.length, bandsPassedOver: passedOver }
+    if (slots.length === 0) return { ...NO_CANDIDATES, ...passed }
     const ranking = new Ranking(limit, this.#equalMin(estimateMin), this.#slots)
     for (const slot of slots) ranking.show(slot, this.#equalSlots(slot, ranking.floor))
     return {
       candidates: ranking.best(this.#ids, (equal) => equal / this.#slots),
       compared: slots.length,
-      bucketsPassedOver: passedOver,
+      ...passed,
     }
   }
 

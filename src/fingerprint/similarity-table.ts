@@ -18,6 +18,8 @@ export interface CandidateQuery {
   readonly limit?: number | undefined
   /** Buckets of more representatives than this are passed over. None are, unless asked for. */
   readonly bucketMax?: number | undefined
+  /** Representatives that buckets have beside those of the table, by band: they count against `bucketMax`. */
+  readonly elsewhere?: Uint32Array | undefined
 }
 
 export interface Candidate {
@@ -34,6 +36,8 @@ export interface Candidates {
   readonly compared: number
   /** Buckets that were fuller than `bucketMax`: what is only in those was not found. */
   readonly bucketsPassedOver: number
+  /** The bands of those buckets, of tables that have bands. */
+  readonly bandsPassedOver?: readonly number[]
 }
 
 export interface TableBytes {
@@ -54,6 +58,8 @@ export interface TableStats {
 
 export interface SimilarityTable<Signature> {
   readonly size: number
+  /** Of all that it holds, used or not. */
+  readonly bytes: number
   /** An id that is there already gets the new signature. */
   insert(id: Bytes, signature: Signature): void
   /** Whether it was there. */
@@ -72,7 +78,9 @@ export const NO_CANDIDATES: Candidates = { candidates: [], compared: 0, bucketsP
 export const FULLEST_COUNT = 10
 const DEFAULT_LIMIT = 100
 
-export type CheckedQuery = { readonly [Name in keyof CandidateQuery]-?: number }
+export type CheckedQuery = {
+  readonly [Name in Exclude<keyof CandidateQuery, 'elsewhere'>]-?: number
+}
 
 export function checkedQuery(query: CandidateQuery, estimateLeast: number): CheckedQuery {
   const { estimateMin = estimateLeast, limit = DEFAULT_LIMIT, bucketMax = Infinity } = query

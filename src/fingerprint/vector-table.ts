@@ -17,7 +17,6 @@ import { Ranking } from './ranking.ts'
 import {
   type CandidateQuery,
   type Candidates,
-  type CheckedQuery,
   checkedQuery,
   FULLEST_COUNT,
   type SimilarityTable,
@@ -81,6 +80,10 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
     return this.#ids.size
   }
 
+  get bytes(): number {
+    return this.#ids.bytes + this.#signatures.bytes + (this.#tables?.bytes ?? 0)
+  }
+
   insert(id: Bytes, signature: Uint8Array): void {
     this.#ask(signature)
     const before = this.#ids.size
@@ -105,7 +108,10 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
     this.#ask(signature)
     const ranking = new Ranking(checked.limit, this.#equalMin(checked.estimateMin), this.#bits)
     const tables = this.size > this.#scanMax ? this.#tables : undefined
-    const looked = tables ? this.#lookUp(ranking, checked, tables) : this.#scan(ranking)
+    const { bucketMax } = checked
+    const looked = tables
+      ? this.#lookUp(ranking, tables, bucketMax, query.elsewhere)
+      : this.#scan(ranking)
     const estimateOf = (equal: number) => cosineFromBits(this.#bits - equal, this.#bits)
     return { candidates: ranking.best(this.#ids, estimateOf), ...looked }
   }
@@ -140,11 +146,17 @@ export class VectorTable implements SimilarityTable<Uint8Array> {
     }
   }
 
-  #lookUp(ranking: Ranking, { bucketMax }: CheckedQuery, tables: ChainedTables): Looked {
+  #lookUp(
+    ranking: Ranking,
+    tables: ChainedTables,
+    bucketMax: number,
+    elsewhere: Uint32Array | undefined,
+  ): Looked {
     this.#writeKeys(this.#asked, 0)
-    const { slots, passedOver } = tables.collect(this.#keys, bucketMax)
+    const { slots, passedOver } = tables.collect(this.#keys, bucketMax, elsewhere)
     for (const slot of slots) ranking.show(slot, this.#equalBits(slot))
-    return { compared: slots.length, bucketsPassedOver: passedOver }
+    const passed = { bucketsPassedOver: passedOver.length, bandsPassedOver: passedOver }
+    return { compared: slots.length, ...passed }
   }
 
   #scan(ranking: Ranking): Looked {

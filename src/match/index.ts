@@ -19,6 +19,7 @@ export {
 } from './evidence.ts'
 export { judgementOf, type Verdict } from './judgement.ts'
 export { type IndexOptions, MatchIndex } from './match-index.ts'
+export type { MemoryBound } from './segments/spill.ts'
 export {
   type Candidate,
   type Hit,

@@ -10,7 +10,7 @@
  * Partitions never meet: a partition is sixteen bytes that its owner makes of everything that must be the same.
  */
 
-import { type Bytes, concat, EMPTY, equalBytes, latin1 } from '../platform/bytes.ts'
+import { type Bytes, concat, EMPTY, equalBytes } from '../platform/bytes.ts'
 import {
   type Backend,
   cell,
@@ -21,7 +21,10 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import type { Candidate, TableStats } from '../fingerprint/index.ts'
+import { idsOf, mostShared } from './buckets.ts'
 import type { SignatureLayout } from './scheme/scheme.ts'
+import { withdrawSegments } from './segments/seal.ts'
+import { type MemoryBound, Spill } from './segments/spill.ts'
 import {
   type Bucket,
   bucketKey,
@@ -41,6 +44,11 @@ export interface IndexOptions {
   readonly candidatesMax: number
   /** Buckets of more representatives are passed over. */
   readonly bucketMax: number
+  /**
+   * What the tables in memory may take; the rest is searched on disk. Default: no bound. For schemes whose tables
+   * always find by bands; only where bodies run one after another, because elsewhere there are no tables.
+   */
+  readonly memory?: MemoryBound | undefined
 }
 
 export interface Found {
@@ -65,12 +73,15 @@ export class MatchIndex<Signature> {
   readonly #spaces: NearSpaces
   readonly #options: IndexOptions
   readonly #view: NearView<Signature>
+  readonly #spill: Spill<Signature> | undefined
 
   constructor(spaces: NearSpaces, scheme: SignatureLayout<Signature>, options: IndexOptions) {
     this.#spaces = spaces
     this.scheme = scheme
     this.#options = options
-    this.#view = new NearView(spaces, scheme)
+    const { serial, memory } = options
+    this.#view = new NearView(spaces, scheme, memory?.bytesMax)
+    this.#spill = serial && memory ? new Spill(this.#view, spaces, scheme, memory) : undefined
   }
 
   /** Bodies run one after another. */
@@ -80,7 +91,17 @@ export class MatchIndex<Signature> {
 
   /** To be called once, before the first search. */
   async load(backend: Backend): Promise<void> {
-    if (this.#options.serial) await this.#view.load(backend)
+    if (this.#options.serial) await this.#view.load(backend, () => this.spill(backend))
+  }
+
+  /** Bytes of tables and filters in memory. */
+  get bytes(): number {
+    return this.#view.bytes
+  }
+
+  /** Keeps to the memory it may have. To be called between transactions that insert. */
+  async spill(backend: Backend): Promise<void> {
+    await this.#spill?.run(backend)
   }
 
   /**
@@ -97,9 +118,14 @@ export class MatchIndex<Signature> {
     const { shape } = this.scheme
     const changes = await backend.read(function* () {
       yield* view.catchUp(true)
-      return view.sequence - (yield* snapshotSequence(spaces, shape))
+      const sealed = view.sealed.segments.at(-1)?.to
+      return view.sequence - (sealed ?? (yield* snapshotSequence(spaces, shape)))
     })
     if (changes < Math.max(changesMin, view.sequence * SNAPSHOT_SHARE)) return false
+    if (this.#spill && view.sealed.segments.length > 0) {
+      await this.#spill.seal(backend)
+      return true
+    }
     try {
       return await keepSnapshot(backend, spaces, shape, view)
     } catch (error) {
@@ -125,7 +151,7 @@ export class MatchIndex<Signature> {
     else yield* this.#view.catchUp(true)
     const { candidatesMax: limit, bucketMax } = this.#options
     const query = { estimateMin, limit, bucketMax }
-    const { candidates, bucketsPassedOver } = this.#view.query(partition, signature, query)
+    const { candidates, bucketsPassedOver } = yield* this.#view.query(partition, signature, query)
     return { candidates, passedOver: bucketsPassedOver, relied: [] }
   }
 
@@ -261,6 +287,7 @@ export class MatchIndex<Signature> {
 
   *#bury(scope: Scope, numbers: readonly number[]): Transaction<void> {
     yield* withdrawSnapshot(scope, this.#spaces, numbers)
+    yield* withdrawSegments(scope, this.#spaces, this.scheme.shape, numbers)
     for (const number of numbers) {
       scope.remove(cell(this.#spaces.journal, sequenceKey(number)))
       scope.remove(cell(this.#spaces.dead, sequenceKey(number)))
@@ -340,38 +367,5 @@ export class MatchIndex<Signature> {
       if (left.length === 0) scope.remove(bucketCell)
       else scope.write(bucketCell, { isFull: false, ids: Buffer.concat(left) })
     }
-  }
-}
-
-function idsOf(bucket: Bucket | undefined): Buffer[] {
-  const ids: Buffer[] = []
-  if (!bucket) return ids
-  for (let at = 0; at < bucket.ids.byteLength; at += ID_BYTES) {
-    ids.push(bucket.ids.subarray(at, at + ID_BYTES))
-  }
-  return ids
-}
-
-/** Signatures are read of so many; those that share most bands, of equals the oldest. */
-function mostShared(
-  buckets: readonly (Bucket | undefined)[],
-  max: number,
-): { readonly ids: readonly Buffer[]; readonly passedOver: number } {
-  const shared = new Map<string, { readonly id: Buffer; count: number }>()
-  let passedOver = 0
-  for (const bucket of buckets) {
-    if (bucket?.isFull) passedOver++
-    for (const id of idsOf(bucket)) {
-      const known = shared.get(latin1(id))
-      if (known) known.count++
-      else shared.set(latin1(id), { id, count: 1 })
-    }
-  }
-  const ranked = [...shared.values()].toSorted(
-    (one, other) => other.count - one.count || one.id.compare(other.id),
-  )
-  return {
-    ids: ranked.slice(0, max).map(({ id }) => id),
-    passedOver: passedOver + Math.max(0, ranked.length - max),
   }
 }

@@ -67,7 +67,7 @@ export interface NearSpaces {
   readonly buckets: Space<Bucket>
   /** Number of a journal row that only views behind it need → nothing. */
   readonly dead: Space<Bytes>
-  /** The tables in memory as they were once: see snapshot.ts. Never needed. */
+  /** The tables in memory as they were once: see snapshot.ts, and segments/rows.ts. Never needed. */
   readonly snapshots: Space<Bytes>
 }
 

@@ -109,14 +109,15 @@ export interface LoadedSnapshot<Signature> {
   readonly nonce: Buffer
 }
 
-/** `undefined` if there is none that counts. */
+/** `undefined` if there is none that counts, or if it may be larger than `bytesMax`. */
 export async function loadSnapshot<Signature>(
   backend: Backend,
   spaces: NearSpaces,
   scheme: SignatureLayout<Signature>,
+  bytesMax = Infinity,
 ): Promise<LoadedSnapshot<Signature> | undefined> {
   const head = await backend.read(() => usableHead(spaces, scheme.shape))
-  if (!head) return undefined
+  if (!head || head.parts * partBytesMax(backend) > bytesMax) return undefined
   const tables = scheme.tables()
   if (!(await fill(tables.memoryToFill(), head, backend, spaces))) return undefined
   // It may have been withdrawn, because of what was trimmed meanwhile.
@@ -173,7 +174,7 @@ export async function keepSnapshot<Signature>(
 ): Promise<boolean> {
   await dropSnapshot(backend, spaces)
   const { mark, id } = await backend.run((scope) => markOf(scope, view))
-  const bytesMax = Math.min(PART_BYTES_MAX, backend.limits.valueBytesMax)
+  const bytesMax = partBytesMax(backend)
   let parts = 0
   let under: Promise<void>[] = []
   for (const part of partsOf(view.memory(), bytesMax)) {
@@ -222,8 +223,12 @@ function* keepHead<Signature>(
   return true
 }
 
+export function partBytesMax({ limits }: Backend): number {
+  return Math.min(PART_BYTES_MAX, limits.valueBytesMax)
+}
+
 /** Each with its digest. They are copies: what they are copied from may change. */
-function* partsOf(memory: Iterable<Uint8Array>, bytesMax: number): Generator<Buffer> {
+export function* partsOf(memory: Iterable<Uint8Array>, bytesMax: number): Generator<Buffer> {
   let part = Buffer.allocUnsafeSlow(bytesMax)
   let filled = DIGEST_BYTES
   const done = () => {

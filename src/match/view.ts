@@ -7,6 +7,10 @@
  * none.
  *
  * Whoever loads it starts with a snapshot of the tables, where there is one (snapshot.ts).
+ *
+ * Where memory is bounded, the tables have only what came last: what came before is in segments (segments/), of which
+ * memory has the filters, and a search asks both. Segments are sealed between transactions; the list of them is read
+ * in each.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -21,14 +25,20 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
-import type { CandidateQuery, Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
+import type { Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
 import type { SignatureLayout } from './scheme/scheme.ts'
 import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } from './rows.ts'
+import { sealingBytes } from './segments/from-journal.ts'
+import { loadSegments, NO_SEGMENTS, readList, type Segment } from './segments/rows.ts'
+import type { ListedSegments } from './segments/seal.ts'
+import { searchSealed, type ViewQuery } from './segments/search.ts'
 import { loadSnapshot } from './snapshot.ts'
 
 export const HEAD_KEY: Buffer = Buffer.from('journal')
 const PAGE_ROWS = 1000
 const NOTHING = { nonce: EMPTY }
+/** Of the memory there may be: tables have at least so much, with what it takes to seal them. */
+const TABLES_SHARE = 1 / 4
 
 /** A row this process has put into the journal, in which transaction, and the nonce of the one before it. */
 export interface OwnInsert<Signature> {
@@ -51,7 +61,15 @@ export interface Mark {
 export class NearView<Signature> {
   readonly #spaces: NearSpaces
   readonly #scheme: SignatureLayout<Signature>
+  readonly #bytesMax: number
   #tables: GroupedTables<Signature>
+  /** What is not in the tables, because it came before. */
+  #segments: readonly Segment[] = []
+  #list: Buffer = NO_SEGMENTS.id
+  /** A list with a segment that cannot be read. */
+  #unusable: Buffer | undefined
+  /** Journal rows of removals that were applied to the tables. */
+  #removals = 0
   /** The last journal row that was applied. */
   #sequence = 0
   #last: Pick<JournalRow, 'nonce'> = NOTHING
@@ -60,15 +78,24 @@ export class NearView<Signature> {
   /** The transaction that it was last caught up in; nobody else changes the journal while that goes on. */
   #scope: Scope | undefined
 
-  constructor(spaces: NearSpaces, scheme: SignatureLayout<Signature>) {
+  /** `bytesMax`: of tables and filters. */
+  constructor(spaces: NearSpaces, scheme: SignatureLayout<Signature>, bytesMax = Infinity) {
     this.#spaces = spaces
     this.#scheme = scheme
+    this.#bytesMax = bytesMax
     this.#tables = scheme.tables()
   }
 
-  /** Reads the journal page by page, letting others have their turn. What comes later is caught up with. */
-  async load(backend: Backend): Promise<void> {
-    const snapshot = await loadSnapshot(backend, this.#spaces, this.#scheme)
+  /**
+   * Reads the journal page by page, letting others have their turn. What comes later is caught up with. `onPage` is
+   * called after each of them.
+   */
+  async load(backend: Backend, onPage?: () => Promise<unknown>): Promise<void> {
+    if (this.#isBounded) await backend.read(() => this.adopt())
+    const bytesMax = this.#bytesMax * TABLES_SHARE
+    const snapshot =
+      this.#segments.length === 0 &&
+      (await loadSnapshot(backend, this.#spaces, this.#scheme, bytesMax))
     if (snapshot) {
       this.#tables = snapshot.tables
       this.#sequence = snapshot.sequence
@@ -76,8 +103,33 @@ export class NearView<Signature> {
     }
     for (let isLast = false; !isLast;) {
       isLast = await backend.read(() => this.#applyPage())
+      await onPage?.()
       await nextTurn()
     }
+  }
+
+  get #isBounded(): boolean {
+    return this.#bytesMax !== Infinity
+  }
+
+  /** Bytes of tables and of filters. */
+  get bytes(): number {
+    return this.#segments.reduce((sum, { entries }) => sum + entries.bytes, this.#tables.bytes)
+  }
+
+  /** The tables are to be sealed. */
+  get isFull(): boolean {
+    if (!this.#isBounded) return false
+    const { size, bytes } = this.#tables
+    const sealing = size * sealingBytes(this.#scheme.banding.bands)
+    // Filters are there twice while segments are merged.
+    const left = this.#bytesMax - 2 * (this.bytes - bytes)
+    return size > 0 && bytes + sealing > Math.max(left, this.#bytesMax * TABLES_SHARE)
+  }
+
+  /** What new segments are added to. */
+  get sealed(): ListedSegments {
+    return { list: this.#list, segments: this.#segments }
   }
 
   /** The last journal row that was applied. */
@@ -111,8 +163,34 @@ export class NearView<Signature> {
     this.#own = own
   }
 
-  query(partition: Bytes, signature: Signature, query: CandidateQuery): Candidates {
+  *query(partition: Bytes, signature: Signature, query: ViewQuery): Transaction<Candidates> {
+    if (this.#segments.length > 0) {
+      const found = yield* this.#searchSealed(partition, signature, query)
+      if (found) return found
+      // From here on they are as if there were none: everything is in the tables again.
+      this.#unusable = this.#list
+      this.invalidate()
+      yield* this.catchUp(true)
+    }
     return this.#tables.query(latin1(partition), signature, query)
+  }
+
+  #searchSealed(
+    partition: Bytes,
+    signature: Signature,
+    query: ViewQuery,
+  ): Transaction<Candidates | undefined> {
+    const removals = this.#segments.reduce((sum, one) => sum + one.removals, this.#removals)
+    return searchSealed(
+      {
+        spaces: this.#spaces,
+        scheme: this.#scheme,
+        segments: this.#segments,
+        tables: this.#tables,
+        removals,
+      },
+      { partition, signature, query },
+    )
   }
 
   stats(partition: Bytes): TableStats | undefined {
@@ -134,12 +212,26 @@ export class NearView<Signature> {
   /** `isReading`: the moment that is read may be older than what the tables know already. */
   *catchUp(isReading: boolean): Transaction<void> {
     this.#scope = undefined
+    if (this.#isBounded) yield* this.adopt()
     const [head] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
     if (head && this.#takeOwn(head)) return
     if (this.#isInvalid || !(yield* this.#isUpTo(head, isReading))) this.#clear()
     else if (!head || equalBytes(head.nonce, this.#last.nonce) || head.sequence < this.#sequence)
       return
     for (let isLast = false; !isLast;) isLast = yield* this.#applyPage()
+  }
+
+  /** Takes the segments that are listed now. If they are others, tables begin after them. */
+  *adopt(): Transaction<void> {
+    const list = yield* readList(this.#spaces, this.#scheme.shape)
+    if (equalBytes(list.id, this.#list) && !this.#isInvalid) return
+    const isUnusable = this.#unusable !== undefined && equalBytes(list.id, this.#unusable)
+    const usable = isUnusable ? NO_SEGMENTS : list
+    const segments = yield* loadSegments(this.#spaces, usable, this.#segments)
+    this.#list = list.id
+    const before = this.#segments.at(-1)?.to ?? 0
+    this.#segments = segments
+    if ((segments.at(-1)?.to ?? 0) !== before) this.#clear()
   }
 
   /** Whether it was the last one. */
@@ -189,9 +281,11 @@ export class NearView<Signature> {
   }
 
   #clear(): void {
+    const last = this.#segments.at(-1)
     this.#tables = this.#scheme.tables()
-    this.#sequence = 0
-    this.#last = NOTHING
+    this.#removals = 0
+    this.#sequence = last?.to ?? 0
+    this.#last = last ?? NOTHING
     this.#isInvalid = false
   }
 
@@ -200,7 +294,9 @@ export class NearView<Signature> {
     this.#last = value
     if (value.kind === 'gone') return
     const partition = latin1(value.partition)
-    if (value.kind === 'remove') this.#tables.remove(partition, value.id)
-    else this.#tables.insert(partition, value.id, this.#scheme.borrowed(value.signature))
+    if (value.kind === 'remove') {
+      this.#removals++
+      this.#tables.remove(partition, value.id)
+    } else this.#tables.insert(partition, value.id, this.#scheme.borrowed(value.signature))
   }
 }

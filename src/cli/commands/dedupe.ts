@@ -197,7 +197,9 @@ class Work {
     const said = saidOf(this.#invocation, this.#settings)
     const again = this.#invocation.flag('again')
     const onAgain = (redo: Redo) => this.#noteRedo(redo)
-    const how = { said, out, again, onAgain }
+    // A plan keeps all that it writes in memory.
+    const memory = isPlan ? undefined : this.#settings.memory
+    const how = { said, out, again, onAgain, memory }
     return isUnmade ? openForJob('memory:', how) : openForJob(state, { ...how, durability })
   }
 

@@ -174,6 +174,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   containment: ['containment', 'min'],
   'containment-action': ['containment', 'action'],
   strict: ['strict'],
+  memory: ['memory'],
   format: ['input', 'format'],
   'format-out': ['outputFormat'],
   source: ['input', 'source'],
@@ -240,8 +241,10 @@ const OPTION_AT: Readonly<Record<string, string>> = {
 }
 
 /** What was typed, and what to type instead where it differs from earlier runs. */
-export function saidOf(invocation: Invocation, { given, typed }: JobConfig): Said {
-  const { strict: _, input, ...settings } = given
+export function saidOf(invocation: Invocation, { given, typed, config }: JobConfig): Said {
+  const { input } = given
+  // All others are of the command, not of decisions.
+  const settings = Object.fromEntries(Object.entries(given).filter(([name]) => name in config))
   const { fields, source, lineBytesMax, format } = Object(input)
   const all = Object.entries({ fields, source, lineBytesMax, format })
   const reading = Object.fromEntries(all.filter(([, value]) => value !== undefined))

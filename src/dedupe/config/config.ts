@@ -180,6 +180,21 @@ const semantic = v.strictObject({
   ),
 })
 
+const MEMORY_MIN = 100_000
+const memoryRule = 'must be a whole number of bytes from 100KB, such as 2GB'
+
+/** Of a call, not of a state: it decides nothing. */
+export const memoryOption = v.optional(
+  v.pipe(
+    v.number(memoryRule),
+    v.integer(memoryRule),
+    v.minValue(MEMORY_MIN, memoryRule),
+    v.description(
+      'Memory for the indexes of near and simhash, such as 2GB. What does not fit is searched on disk, with the same result. No bound by default.',
+    ),
+  ),
+)
+
 const KEEP = ['first', 'longest', 'newest', 'quality', 'source', 'type'] as const
 
 export const dedupeSchema = v.strictObject({

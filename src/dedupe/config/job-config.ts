@@ -24,7 +24,7 @@ import {
   type InputNames,
   withPaths,
 } from './command-options.ts'
-import { type DedupeConfig, dedupeSchema, readConfig } from './config.ts'
+import { type DedupeConfig, dedupeSchema, memoryOption, readConfig } from './config.ts'
 import { isRaw, mergeRaw, nested, type Raw } from './raw.ts'
 import { fieldsOf, type SchemaField } from './schema-fields.ts'
 import { seedNames } from './seed-names.ts'
@@ -39,6 +39,7 @@ const { fields } = readingOptions.entries
 export const jobSchema = v.strictObject({
   ...commandEntries,
   ...dedupeSchema.entries,
+  memory: memoryOption,
   strict: v.optional(flag('Stop the run at the first input that is not a document.'), false),
   input: v.optional(
     v.strictObject({
@@ -67,6 +68,8 @@ export interface JobConfig {
   readonly listing: ListingInput
   readonly reading: ReadingInput
   readonly strict: boolean
+  /** Bytes of memory for indexes. */
+  readonly memory: number | undefined
   /** What the command reads and writes, where the config says so. */
   readonly command: CommandConfig
   readonly formatOut?: OutputFormat | undefined
@@ -105,7 +108,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const typed = (path: string) =>
     words.reduceRight<string | undefined>((found, of) => found ?? of(path), undefined)
   const read = readSettings(merged, 'The config')
-  const { strict, input, outputFormat: formatOut, ...others } = read
+  const { strict, memory, input, outputFormat: formatOut, ...others } = read
   const dedupe = dedupeOnly(others)
   const listing = {
     format: input.format,
@@ -123,7 +126,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   }
   requireKeepable(dedupe, input.fields)
   const command = commandOf(read, names)
-  const said = { formatOut, given: merged, typed }
+  const said = { formatOut, memory, given: merged, typed }
   return { config: readConfig(dedupe), listing, reading, strict, command, warnings, ...said }
 }
 

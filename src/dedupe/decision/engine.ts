@@ -1,5 +1,6 @@
 /** What finds duplicates: the indexes of near fingerprints and of SimHash, and how texts are measured. */
 
+import { PrestigeError } from '../../platform/errors.ts'
 import { versioned } from '../../platform/settings.ts'
 import type { CanonicalProfile } from '../../canonical/index.ts'
 import { type Backend, type Codec, type Scope, type Transaction } from '../../backends/index.ts'
@@ -12,6 +13,7 @@ import {
   Matcher,
   MatchIndex,
   Measured,
+  type MemoryBound,
   partitionKey,
   type Searched,
   type SimHashProbe,
@@ -62,6 +64,43 @@ export interface NearProbe extends TextProbe {
   readonly evidence: Uint8Array
 }
 
+export interface EngineOptions {
+  /** Compares copies in place of the rules. */
+  readonly prefer?: Prefer | undefined
+  /** Of the canonical profile. */
+  readonly formVersion?: number | undefined
+  /** Bytes that the indexes of near fingerprints and of SimHash may have together. Default: no bound. */
+  readonly memory?: number | undefined
+}
+
+/** An entry of SimHash is a fifth of one of a sketch. */
+const SIMHASH_SHARE = 1 / 5
+
+/** What each index may have. */
+function boundsOf(
+  { near: byNear, simhash: bySimhash }: DedupeConfig,
+  serial: boolean,
+  memory: number,
+): { readonly near?: MemoryBound; readonly simhash?: MemoryBound } {
+  if (!serial) {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      'memory: bounds tables in memory, and a state on a server has none. Leave memory out.',
+    )
+  }
+  if (!byNear.enabled && !bySimhash.enabled) {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      'memory: bounds the indexes of near and simhash, and neither is enabled. Leave memory out.',
+    )
+  }
+  const share = bySimhash.enabled ? (byNear.enabled ? SIMHASH_SHARE : 1) : 0
+  return {
+    ...(byNear.enabled && { near: { bytesMax: memory * (1 - share) } }),
+    ...(bySimhash.enabled && { simhash: { bytesMax: memory * share } }),
+  }
+}
+
 export class Engine {
   readonly config: DedupeConfig
   /** The canonical profile as a state records it. */
@@ -81,8 +120,13 @@ export class Engine {
   /** Compares copies in place of the rules. */
   readonly prefer: Prefer | undefined
 
-  constructor(config: DedupeConfig, serial: boolean, prefer?: Prefer, formVersion?: number) {
+  constructor(
+    config: DedupeConfig,
+    serial: boolean,
+    { prefer, formVersion, memory }: EngineOptions = {},
+  ) {
     this.prefer = prefer
+    const bounds = memory === undefined ? {} : boundsOf(config, serial, memory)
     const form = formProfile(config, formVersion)
     this.form = recordedForm(form)
     const { canonicalise } = form
@@ -94,13 +138,13 @@ export class Engine {
     this.settings = nearSettingsOf(config)
     const { similarityMin, slots } = this.settings
     const scheme = new TextScheme(slots, this.settings)
-    const nearIndex = new MatchIndex(near, scheme, limits)
+    const nearIndex = new MatchIndex(near, scheme, { ...limits, memory: bounds.near })
     const judgement = judgementOf(this.settings)
     const readEvidence = evidenceReader(this.evidence, canonicalise)
     const policy = { similarityMin, readEvidence, judgement }
     this.near = new Matcher(nearIndex, scheme, keyCodec, policy)
     const bits = simhashScheme()
-    const simhashIndex = new MatchIndex(simhash, bits, limits)
+    const simhashIndex = new MatchIndex(simhash, bits, { ...limits, memory: bounds.simhash })
     const cosineMin = cosineFromBits(config.simhash.distanceMax, SIMHASH_BITS)
     this.simhash = new Matcher(simhashIndex, bits, keyCodec, { similarityMin: cosineMin })
     this.meanings = new MatchIndex(meanings, meaningLayout(), limits)
@@ -122,6 +166,12 @@ export class Engine {
 
   *removeContainable(scope: Scope, row: Buffer): Transaction<void> {
     if (this.containment) yield* this.containment.remove(scope, row)
+  }
+
+  /** Keeps to the memory there may be. To be called between transactions. */
+  async spill(backend: Backend): Promise<void> {
+    await this.near.index.spill(backend)
+    await this.simhash.index.spill(backend)
   }
 
   /** For whoever opens the state next. */
