@@ -106,10 +106,6 @@ describe('other settings on the same outputs', () => {
     [['--text-field', 'body'], '--text-field body (before: text)'],
     [['--source', 'web'], '--source web (before: not set)'],
     [['--format', 'lines'], '--format lines (before: jsonl)'],
-    [
-      ['--keep', 'source', '--source-priority', 'b,a'],
-      '--keep source (before: first); --source-priority b,a (before: none)',
-    ],
   ])('are refused: %j', async (options, message) => {
     writeFiles(at('in'), { 'a.jsonl': jsonl(similarTexts(1, 1)) })
     await succeed(dedupe(at('in'), '-o', at('out'), '-q'))
@@ -306,7 +302,8 @@ describe('--again', () => {
     expect(changed.err).toContain(`${at('in/b.jsonl')} has changed since. Nothing was changed.`)
     expect([resultsIn('out'), (await runsOf('out')).length]).toEqual([before, 1])
     await succeed(dedupe(at('in/b.jsonl'), ...typed))
-    await succeed(dedupe(at('in'), '-o', at('fresh'), '-q', '--threshold', '0.95'))
+    const both = [at('in/a.jsonl'), at('in/b.jsonl')]
+    await succeed(dedupe(...both, '-o', at('fresh'), '-q', '--threshold', '0.95'))
     expect(resultsIn('out')).toEqual(resultsIn('fresh'))
     writeFileSync(at('in/b.jsonl'), bytes)
     utimesSync(at('in/b.jsonl'), mtime, mtime)

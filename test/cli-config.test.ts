@@ -119,6 +119,11 @@ describe('a config file', () => {
       format: 'input.format',
       source: 'input.source',
       'follow-symlinks': 'input.followSymlinks',
+      'format-out': 'outputFormat',
+      passages: 'passages.action',
+      'passages-min-documents': 'passages.documentsMin',
+      'passages-min-words': 'passages.wordsMin',
+      'passages-by': 'passages.by',
     }
     const names = [...Object.keys(options), ...shared, ...Object.keys(globalOptions)]
     const without = names.filter((name) => {
@@ -126,7 +131,8 @@ describe('a config file', () => {
       const camel = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
       return !settings.has(field ? `input.fields.${field}` : (SETTING_OF[name] ?? camel))
     })
-    expect(without).toEqual(['config', 'help', 'version'])
+    // To decide again is asked for each time.
+    expect(without).toEqual(['config', 'again', 'help', 'version'])
   })
 
   it('with a secret in it does not show it', async () => {

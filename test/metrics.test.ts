@@ -73,7 +73,8 @@ describe('a corpus job with a sink', () => {
     })
     const sink = new Sink()
     await using deduper = await openDedupe(at('state'), { metrics: sink })
-    await deduper.run({ inputs: [at('in')], out: at('out'), run: 'r' })
+    const listing = { sources: 'files' as const }
+    await deduper.run({ inputs: [at('in')], out: at('out'), run: 'r', listing })
     const { 'decide.latency_us': batches, ...sent } = sink.of('prestige.dedupe.')
     expect(batches).toBeGreaterThan(0)
     expect(sent).toEqual({

@@ -55,7 +55,8 @@ interface Call extends DedupeOptions {
 }
 
 function dedupe(inputs: string[], { run, out = 'out', formatOut, ...options }: Call = {}) {
-  const job = { inputs: inputs.map((name) => at(name)), out: at(out), run, formatOut }
+  const listing = { sources: 'files' as const }
+  const job = { inputs: inputs.map((name) => at(name)), out: at(out), run, formatOut, listing }
   return opened(options, (state) => state.run(job))
 }
 
@@ -236,7 +237,11 @@ describe('better copies', () => {
       writeFiles(at('f/2'), { 'b.jsonl.gz': gzipSync(jsonl(more)) })
     }
     await opened(keep, (state) =>
-      state.run({ inputs: [at('f/1')], out: at('out'), listing: { root: at('f') } }),
+      state.run({
+        inputs: [at('f/1')],
+        out: at('out'),
+        listing: { root: at('f'), sources: 'files' },
+      }),
     )
     await check(read)
     rmSync(at('f/1'), { recursive: true })
@@ -352,7 +357,7 @@ it('another order of sources supersedes what the first order kept', async () => 
   write({ 'in/books.jsonl': docs })
   write({ 'in/web.jsonl': docs.map((doc) => ({ id: `web-${doc.id}`, text: doc.text })) })
   const priority = (...sourcePriority: string[]) => ({ keep: ['source' as const], sourcePriority })
-  await dedupe(['in/books.jsonl'], priority('books', 'web'))
+  await dedupe(['in/books.jsonl'], priority('books'))
   await dedupe(['in/web.jsonl'], priority('web', 'books'))
   await check()
   expect(keptLines(at('out'))).toHaveLength(4)
@@ -369,7 +374,12 @@ describe('a run or an undo that fails at any step', () => {
       const state = await openDedupe(step === undefined ? backend : failing(backend, step), keep)
       try {
         if (what === 'undo') return await state.undo('two')
-        return await state.run({ inputs: [at('b')], out: at('out'), run: 'two' })
+        return await state.run({
+          listing: { sources: 'files' },
+          inputs: [at('b')],
+          out: at('out'),
+          run: 'two',
+        })
       } finally {
         await state.close()
       }
@@ -570,6 +580,7 @@ describe('outputs in another format', () => {
         inputs: [at('in')],
         out: at('out'),
         formatOut: 'jsonl',
+        listing: { sources: 'files' },
         reading: { fields: { text: 'body' } },
       }),
     )
@@ -580,7 +591,12 @@ describe('outputs in another format', () => {
     expect(linesOf(at('out/kept/a~2.jsonl'))).toMatchObject([{ text: one }])
     rmSync(at('out/kept/sub'), { recursive: true })
     await opened({}, (state) =>
-      state.run({ inputs: [at('in')], out: at('out'), reading: { fields: { text: 'body' } } }),
+      state.run({
+        listing: { sources: 'files' },
+        inputs: [at('in')],
+        out: at('out'),
+        reading: { fields: { text: 'body' } },
+      }),
     )
     expect(linesOf(at('out/kept/sub/a.jsonl'))).toMatchObject([{ text: three }])
   })

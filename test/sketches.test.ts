@@ -161,6 +161,8 @@ describe('fingerprints in a Parquet file', () => {
       at('in'),
       '-o',
       out,
+      '--source',
+      'corpus',
       '--evidence',
       'hashes',
       '--json',

@@ -2,7 +2,7 @@
 
 import type { Command, OptionForm } from './index.ts'
 
-export const PROFILE = 'adaptive (default), auto, chars, words, codepoints; a width: words-3.'
+export const PROFILE = 'adaptive (default), auto, chars, words or codepoints, or words-3.'
 export const SLOTS = 'Slots of a sketch, 64 to 512 in steps of 16 (default 128).'
 
 export const tuneOptionForms = {

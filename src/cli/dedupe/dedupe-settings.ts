@@ -97,7 +97,7 @@ export async function settingsOf(invocation: Invocation): Promise<CallSettings> 
   ]
   const settings = readJobConfig(layers)
   requireRules(invocation, settings.config.keep)
-  const others = new Set([...commandNames, 'input', 'strict'])
+  const others = new Set([...commandNames, 'input', 'strict', 'memory', 'outputFormat'])
   const said = layers.flatMap(({ values }) => Object.keys(values))
   return { ...settings, isMethodSaid: said.some((name) => !others.has(name)) }
 }
@@ -199,8 +199,9 @@ async function optionLayer(invocation: Invocation): Promise<Layer> {
     const field = invocation.text(`${name}-field`)
     if (field !== undefined) fields[name] = field
   }
-  const { judge, guards } = await judgementInput(invocation)
+  const { precision, judge, guards } = await judgementInput(invocation)
   const near = {
+    ...(precision !== undefined && { precision }),
     ...(judge && { judge }),
     ...(guards === false && { guards }),
     ...profileOf(invocation),

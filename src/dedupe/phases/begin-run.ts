@@ -141,8 +141,8 @@ async function requireNames(
 ): Promise<void> {
   const gone = new Set([...runs.filter(isTakenBack), ...redoes].map(({ id }) => id))
   const isGone = (id: string) => gone.has(id)
-  await requireUnused(resolve(out), todo, await outputsIn(backend, resolve(out)))
   await requireNoLinks(resolve(out), outputNames(todo))
+  await requireUnused(resolve(out), todo, await outputsIn(backend, resolve(out)))
   if (run !== undefined) await requireOwnFolder(resolve(out), run, isGone)
 }
 
