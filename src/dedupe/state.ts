@@ -76,7 +76,7 @@ export class State {
   readonly backend: Backend
   readonly engine: Engine
   readonly preparing: Preparing
-  /** Is told of every batch of decisions. */
+  /** Receives every batch of decisions. */
   readonly metrics: JobMetrics | undefined
   readonly #preparer: Preparer
   #hasOldKeys = false

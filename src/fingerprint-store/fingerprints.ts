@@ -167,7 +167,7 @@ export class Fingerprints {
 
   /**
    * Adds the fingerprints of a document unless others match by canonical form, SimHash or MinHash. Decided in one
-   * transaction: of any number of workers that have the same content, exactly one is told that it is new. Chunks do not
+   * transaction: of any number of workers that have the same content, exactly one gets `new`. Chunks do not
    * decide; `chunks` says how many of them others had.
    */
   addIfNew(input: FingerprintInput): Promise<FingerprintVerdict> {

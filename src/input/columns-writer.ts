@@ -73,7 +73,7 @@ export class ColumnsWriter {
     return this.#output.abort()
   }
 
-  /** Values of lists are hashes, of which a dictionary would only be looked for in vain. */
+  /** Values of lists are hashes, for which a dictionary never pays. */
   #source(name: string, data: unknown[]): ColumnSource {
     const isList = this.#columns[name]?.endsWith('[]') === true
     return isList ? { name, data, encoding: 'PLAIN' } : { name, data }

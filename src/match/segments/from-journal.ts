@@ -27,7 +27,7 @@ export function sealingBytes(bands: number): number {
   return 4 * (bands + 1) + 8 + 8 + 1.5 * bands
 }
 
-/** What came to one partition: keys and numbers of its representatives, in the order in which they came. */
+/** Inserts of one partition: keys and numbers of its representatives, in the order of the journal. */
 class Arrivals {
   readonly partition: Buffer
   readonly #width: number
