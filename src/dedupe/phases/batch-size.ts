@@ -31,7 +31,7 @@ export class BatchSize {
 /** Rows of a document besides those of its bands and passages, and of the clusters it may join. */
 const OTHER_CELLS = 24
 /** What others change meanwhile is decided about again, with all that is in the same transaction. */
-const CELLS_MAX = 1024
+const CELLS_MAX = 2048
 
 /**
  * Where what a transaction relies on and writes has a small limit: how many cells a document takes at most, a few more
