@@ -15,13 +15,12 @@ export interface OwnRun {
 export class PublishedRuns {
   readonly #backend: Backend
   readonly #own: OwnRun | undefined
-  readonly #heads: Promise<ReadonlyMap<string, RunHead>>
+  #heads: Promise<ReadonlyMap<string, RunHead>> | undefined
   readonly #whole = new Map<string, RunRow>()
 
   constructor(backend: Backend, own: OwnRun | undefined) {
     this.#backend = backend
     this.#own = own
-    this.#heads = listRuns(backend).then((all) => new Map(all.map((one) => [one.id, one])))
   }
 
   isOwn(run: string): boolean {
@@ -29,11 +28,11 @@ export class PublishedRuns {
   }
 
   async heads(): Promise<RunHead[]> {
-    return [...(await this.#heads).values()]
+    return [...(await this.#known()).values()]
   }
 
   async head(run: string): Promise<RunHead | undefined> {
-    return (await this.#heads).get(run)
+    return (await this.#known()).get(run)
   }
 
   /** With its inputs. `undefined` of a run that the state does not have. */
@@ -52,9 +51,15 @@ export class PublishedRuns {
     // What is cut as boilerplate was found after the outcome was noted.
     const isNoted = this.#own && passageSettings(this.#own.run).action !== 'cut'
     if (this.#own && isNoted && this.isOwn(run)) return this.#own.outcome.kept(shard)
-    const heads = await this.#heads
+    const heads = await this.#known()
     const number = heads.get(run)?.number ?? 0
     const isCurrent = (decidedBy: string) => (heads.get(decidedBy)?.number ?? Infinity) <= number
     return keptOfShard(this.#backend, run, shard, isCurrent)
+  }
+
+  /** Read when they are asked for first: a promise that nobody awaits would be a failure that nobody handles. */
+  #known(): Promise<ReadonlyMap<string, RunHead>> {
+    this.#heads ??= listRuns(this.#backend).then((all) => new Map(all.map((one) => [one.id, one])))
+    return this.#heads
   }
 }
