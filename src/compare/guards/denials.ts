@@ -31,11 +31,29 @@ export function hanDates(text: string): string[] {
 
 /** The words that deny in a text of these words, folded. */
 export function denialsAmong(forms: readonly string[]): ReadonlySet<string> {
-  const among = NEGATIONS_AMONG.filter(({ company }) => forms.some((form) => company.has(form)))
-  if (among.length === 0) return NEGATIONS
+  let found = 0
+  for (const form of forms) found |= COMPANY.get(form) ?? 0
+  const known = DENIALS_OF.get(found)
+  if (known) return known
   const denials = new Set(NEGATIONS)
-  for (const one of among) for (const word of one.denials) denials.add(word)
+  for (const [at, one] of NEGATIONS_AMONG.entries()) {
+    if (found & (1 << at)) for (const word of one.denials) denials.add(word)
+  }
+  DENIALS_OF.set(found, denials)
   return denials
+}
+
+/** A bit for each list that a word is in. */
+const COMPANY: ReadonlyMap<string, number> = companyBits()
+/** By bits: there are few languages, and texts of the same ones come together. */
+const DENIALS_OF = new Map<number, ReadonlySet<string>>([[0, NEGATIONS]])
+
+function companyBits(): Map<string, number> {
+  const bits = new Map<string, number>()
+  for (const [at, { company }] of NEGATIONS_AMONG.entries()) {
+    for (const word of company) bits.set(word, (bits.get(word) ?? 0) | (1 << at))
+  }
+  return bits
 }
 
 export function negationsIn(

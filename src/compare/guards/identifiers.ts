@@ -18,7 +18,6 @@ export interface Identified {
   readonly rest: string
 }
 
-const RUN = /[\x21-\x7e]+/g
 /** What is longer, and no address, is data: no guard reads it. */
 const IDENTIFIER_MAX = 90
 /** Runs without any of these are words. */
@@ -56,9 +55,7 @@ const PACKAGE =
 
 export function identifiedIn(text: string): Identified {
   const found: FoundIdentifier[] = []
-  if (!SPECIAL.test(text)) return { found, rest: text }
-  const rest = text.replace(RUN, (run, index: number) => {
-    if (!SPECIAL.test(run)) return run
+  const rest = replaceRuns(text, (run, index) => {
     const core = trimmed(run)
     if (core === '' || !SPECIAL.test(core)) return run
     if (core.length > IDENTIFIER_MAX && !ADDRESS.test(core)) return ' '
@@ -70,6 +67,29 @@ export function identifiedIn(text: string): Identified {
     return run.replace(core, () => PLACEHOLDER)
   })
   return { found, rest }
+}
+
+const NEXT_SPECIAL = new RegExp(SPECIAL, 'g')
+
+/** Replaces runs of visible ASCII that have a special sign: most have none, and are passed over. */
+function replaceRuns(text: string, replace: (run: string, index: number) => string): string {
+  let replaced = ''
+  let at = 0
+  for (;;) {
+    NEXT_SPECIAL.lastIndex = at
+    const { index } = NEXT_SPECIAL.exec(text) ?? {}
+    if (index === undefined) return replaced + text.slice(at)
+    let start = index
+    while (start > at && isVisibleCode(text.charCodeAt(start - 1))) start--
+    let end = index + 1
+    while (isVisibleCode(text.charCodeAt(end))) end++
+    replaced += text.slice(at, start) + replace(text.slice(start, end), start)
+    at = end
+  }
+}
+
+function isVisibleCode(code: number): boolean {
+  return code >= 0x21 && code <= 0x7e
 }
 
 /** Win32/Win64: codes side by side. */

@@ -9,28 +9,60 @@ const LONG = 600
 const READ_MAX = 32_768
 /** A sentence that is longer is cut once more, behind certain letters, so that both texts are cut alike. */
 const SENTENCE_MAX = 400
-const SENTENCE = /(?<=[.!?]\s|[\n。！？।])/u
+const NEWLINE = 0x0a
+/** Full stops of other scripts. */
+const ENDS: ReadonlySet<number> = new Set(Array.from('。！？।', (sign) => sign.charCodeAt(0)))
+const SPACE = /\s/
+const ASCII_END = 0x80
 const WORDS = /(?<=[hpx]\s)/u
 
 /** What each text has that the other has not, in order; `undefined`: one of them is short. */
 export function differingParts(a: string, b: string): readonly [string, string] | undefined {
   if (Math.min(a.length, b.length) < LONG) return undefined
   const [own, others] = [piecesOf(a), piecesOf(b)]
-  return [without(own, others), without(others, own)]
+  const same = commonBeginning(own, others)
+  return [without(own, others, same), without(others, own, same)]
 }
 
+/** Behind a full stop with white space, and behind every line. */
 function piecesOf(text: string): readonly string[] {
-  return text
-    .split(SENTENCE)
-    .flatMap((sentence) => (sentence.length > SENTENCE_MAX ? sentence.split(WORDS) : [sentence]))
+  const pieces: string[] = []
+  let start = 0
+  const cut = (end: number) => {
+    const sentence = text.slice(start, end)
+    if (sentence.length > SENTENCE_MAX) pieces.push(...sentence.split(WORDS))
+    else pieces.push(sentence)
+    start = end
+  }
+  let before = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === NEWLINE || (code >= ASCII_END && ENDS.has(code))) cut(at + 1)
+    else if (isStop(before) && SPACE.test(text[at] ?? '')) cut(at + 1)
+    before = code
+  }
+  if (start < text.length) cut(text.length)
+  return pieces
+}
+
+/** `.`, `!` or `?`. */
+function isStop(code: number): boolean {
+  return code === 0x2e || code === 0x21 || code === 0x3f
+}
+
+/** How many pieces both begin with. */
+function commonBeginning(own: readonly string[], others: readonly string[]): number {
+  let same = 0
+  while (same < own.length && own[same] === others[same]) same++
+  return same
 }
 
 /** A piece that one text has more often than the other is left as often as it is more. */
-function without(own: readonly string[], others: readonly string[]): string {
+function without(own: readonly string[], others: readonly string[], from: number): string {
   const counts = new Map<string, number>()
-  for (const piece of others) counts.set(piece, (counts.get(piece) ?? 0) + 1)
+  for (const piece of others.slice(from)) counts.set(piece, (counts.get(piece) ?? 0) + 1)
   let left = ''
-  for (const piece of own) {
+  for (const piece of own.slice(from)) {
     const count = counts.get(piece) ?? 0
     if (count > 0) counts.set(piece, count - 1)
     else left += piece

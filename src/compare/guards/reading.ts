@@ -40,7 +40,7 @@ export class Reading {
   )
   readonly #languages = once(() => languageHits(this.terms))
   readonly #denials = once(() => denialsAmong(this.#parts()))
-  readonly #parts = once(() => this.words.flatMap(({ plain }) => partsOf(plain)))
+  readonly #parts = once(() => allParts(this.words))
   #negations: number | undefined
 
   constructor(text: string, isPart = false) {
@@ -130,10 +130,15 @@ export function readingOf(text: string): Reading {
 }
 
 /** A denial may be part of a compound, or stand behind an apostrophe. */
-function partsOf(word: string): string | string[] {
-  const form = folded(word)
-  const isWhole = !form.includes('-') && !form.includes("'")
-  return isWhole || form.endsWith("n't") ? form : form.split(/[-']/)
+function allParts(words: readonly Word[]): string[] {
+  const parts: string[] = []
+  for (const { plain } of words) {
+    const form = folded(plain)
+    const isWhole = !form.includes('-') && !form.includes("'")
+    if (isWhole || form.endsWith("n't")) parts.push(form)
+    else parts.push(...form.split(/[-']/))
+  }
+  return parts
 }
 
 const RUN =

@@ -8,7 +8,7 @@ import type { FoundIdentifier } from './identifiers.ts'
 import { LANGUAGES } from './languages.ts'
 import { unitOf, western } from './numbers.ts'
 import { calendarOf } from './denials.ts'
-import { numberWord, SCALES } from './tables.ts'
+import { CALENDAR, NEGATIONS, NEGATIONS_AMONG, NUMBER_WORDS, numberWord, SCALES } from './tables.ts'
 
 /** `comma` separates items; `mark` is a picture such as an emoji. */
 export type TermKind =
@@ -176,9 +176,28 @@ interface WordPlace {
 
 const IRREGULAR: Readonly<Record<string, string>> = { wo: 'will', sha: 'shall', ca: 'can' }
 
+/** Whatever may be a number, a date or a denial in some language, and halves of such. */
+const SPECIAL_WORDS: ReadonlySet<string> = new Set([
+  ...NUMBER_WORDS.keys(),
+  ...SCALES.keys(),
+  ...CALENDAR.keys(),
+  ...NEGATIONS,
+  ...NEGATIONS_AMONG.flatMap(({ denials }) => Array.from(denials)),
+  'ne',
+  'n',
+  'cannot',
+  'sept',
+  'tres',
+])
+
 function addWord(add: Add, word: string, tail: string | undefined, place: WordPlace): TermKind {
   const { text, denials, isAfterNumber, isName, isCapital, isFirst } = place
   const form = folded(word)
+  // Most words are none of what follows.
+  if (tail === undefined && !isAfterNumber && !SPECIAL_WORDS.has(form)) {
+    add('word', form, isName, isCapital)
+    return 'word'
+  }
   if (tail?.toLowerCase() === "'t" && form.endsWith('n')) {
     const verb = form.slice(0, -1)
     add('word', IRREGULAR[verb] ?? verb)
