@@ -52,12 +52,17 @@ export class SmallTransactions {
     return OTHER_CELLS + bands + 2 * chunks.length + (meaning ? Infinity : 0)
   }
 
-  /** Whether it is to be decided about in the next transaction. */
-  isFullWith(document: PreparedDocument): boolean {
-    const cells = this.cellsOf(document)
-    const isFull = this.#cells > 0 && this.#cells + cells > this.cellsMax
-    this.#cells = isFull ? cells : this.#cells + cells
-    return isFull
+  /** Whatever it takes, where there is nothing else. */
+  hasRoomFor(document: PreparedDocument): boolean {
+    return this.#cells === 0 || this.#cells + this.cellsOf(document) <= this.cellsMax
+  }
+
+  add(document: PreparedDocument): void {
+    this.#cells += this.cellsOf(document)
+  }
+
+  clear(): void {
+    this.#cells = 0
   }
 }
 

@@ -327,6 +327,7 @@ async function decidePending(
   const small = new SmallTransactions(state)
   const take = async () => {
     size.clear()
+    small.clear()
     const documents = page.map(({ waiting }) => waiting.document)
     const packs = packer.take()
     if (!state.backend.serial) await keepPacks(state.backend, held, packs)
@@ -343,10 +344,12 @@ async function decidePending(
   }
   const range = { start: prefix, end: endOfPrefix(prefix) }
   for await (const rows of decodeWaiting(state.backend.scan(pending, range))) {
-    if (!state.backend.serial && small.isFullWith(rows.waiting.document)) await take()
+    const { document } = rows.waiting
+    if (!state.backend.serial && !small.hasRoomFor(document)) await take()
     page.push(rows)
-    packer.add(rows.waiting.document, rows.waiting.shard, rows.waiting.position)
-    if (size.add(weightOf(rows.waiting.document))) await take()
+    small.add(document)
+    packer.add(document, rows.waiting.shard, rows.waiting.position)
+    if (size.add(weightOf(document))) await take()
   }
   if (page.length > 0) await take()
   await state.backend.run(finishShard, held, '')

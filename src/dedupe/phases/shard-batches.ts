@@ -2,8 +2,13 @@
 
 import { resolve } from '../../platform/paths.ts'
 
-import { isReject, type ReadingInput, type Reject, type Shard } from '../../input/index.ts'
-import { shardDocuments } from './again-documents.ts'
+import {
+  isReject,
+  type ReadingInput,
+  readLendingTexts,
+  type Reject,
+  type Shard,
+} from '../../input/index.ts'
 import { BatchSize } from './batch-size.ts'
 import { type Pack, Packer } from '../decision/packs.ts'
 import type { PreparedDocument, Preparer } from '../decision/prepare.ts'
@@ -52,7 +57,7 @@ export async function* batchesOf(
     size.clear()
     return batch
   }
-  for await (const items of shardDocuments(shard, reading)) {
+  for await (const items of readLendingTexts(shard, reading)) {
     for (const item of items) {
       upTo = item.position + 1
       let bytes = 0
