@@ -4,18 +4,11 @@
  */
 
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
-import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { cell, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
-import {
-  type Evidence,
-  hex,
-  type KeyOutcome,
-  PutOrigin,
-  type Receipt,
-  type Refused,
-} from '../receipt.ts'
-import type { NearHit, NearInput, NearValue, NotCompared } from '../near/store-near.ts'
+import type { KeyOutcome, Receipt } from '../receipt.ts'
+import type { NearInput, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
 import { forgetReference, type Gc, type Keeping, release } from './release.ts'
 import {
@@ -37,7 +30,8 @@ import {
 } from '../rows.ts'
 import type { Meaning } from '../semantic/store-semantic.ts'
 import { encodeReference } from '../semantic/rows.ts'
-import { requireStaged } from './staging.ts'
+import { receiptOf } from './put-receipt.ts'
+import { look, type MeantScene, type NearScene, type Scene } from './scene.ts'
 import { count } from '../tallies.ts'
 
 /** A value made ready: everything that can be computed without looking at the store. */
@@ -80,36 +74,6 @@ export interface PutEnd {
   readonly swept: boolean
 }
 
-interface Scene {
-  readonly entry: Entry | undefined
-  /** The content this value is the same as. */
-  readonly known: Known | undefined
-  /** What that content is, or will be, known by. */
-  readonly digest: Buffer
-  readonly form: Form | undefined
-  readonly near: NearScene | undefined
-  readonly meant?: MeantScene
-  readonly notCompared?: NotCompared
-}
-
-/** What a search for near duplicates has found. */
-interface NearScene {
-  readonly value: NearValue
-  readonly hit: NearHit | undefined
-  /** Where there is no hit: the most similar that is not the same. */
-  readonly refused?: Refused | undefined
-  /** The content of the hit. */
-  readonly known: Known | undefined
-  readonly passedOver: number
-}
-
-/** What a text means, and that it still stands. */
-interface MeantScene {
-  readonly meaning: Meaning
-  /** The content it means the same as. */
-  readonly known: Known | undefined
-}
-
 /** What has to be done before a transaction can end. */
 export type PutPrerequisite =
   /** The value is long and new: make it ready to be compared. */
@@ -122,8 +86,6 @@ export type PutPrerequisite =
   | 'embed'
   /** The value is large and known: make sure of its content first. */
   | CheckPrerequisite
-
-type SearchPrerequisite = Extract<PutPrerequisite, 'sketch' | 'measure' | 'embed'>
 
 export function isEnd(end: PutEnd | PutPrerequisite): end is PutEnd {
   return typeof end === 'object' && 'receipt' in end
@@ -164,35 +126,6 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   return { receipt, released: old, stagedUnused, swept: end === 'swept' }
 }
 
-function* look(scope: Scope, prepared: Prepared): Transaction<Scene | SearchPrerequisite> {
-  const { key, digest, form, staged: id, near } = prepared
-  const { semantic } = prepared.keeping
-  const [entry, known] = yield* read(cell(entries, key), cell(digests, digest))
-  const formRow = form && (yield* read(cell(forms, form)))[0]
-  if (id !== undefined && known === undefined) yield* requireStaged(id)
-  const scene = { entry, known, digest, form: formRow, near: undefined }
-  if (known !== undefined || (near === undefined && semantic === undefined)) return scene
-  if (scope.serial && near?.isReady === false) return 'sketch'
-  const value = near?.get()
-  if (typeof value === 'string') return { ...scene, notCompared: value }
-  const compared = value ? yield* lookNear(scope, prepared, value, scene) : scene
-  if (typeof compared === 'string' || semantic === undefined || compared.near?.hit) return compared
-  return yield* lookMeaning(prepared, compared)
-}
-
-function* lookMeaning(
-  { meaning, keeping: { semantic }, sharesNear }: Prepared,
-  scene: Scene,
-): Transaction<Scene | 'embed'> {
-  if (meaning === undefined || semantic === undefined) return 'embed'
-  if (typeof meaning === 'string') return { ...scene, notCompared: meaning }
-  const known = yield* semantic.settle(meaning)
-  if (known === 'again') return 'embed'
-  const meant = { meaning, known }
-  if (!known || !meaning.hit || !sharesNear) return { ...scene, meant }
-  return { ...scene, known, digest: meaning.hit.digest, meant }
-}
-
 /** A text that is kept is linked, or stands for those like it; of one that is not, the vectors are. */
 function* keepMeaning(
   scope: Scope,
@@ -210,31 +143,6 @@ function* keepMeaning(
   const hit = meant?.known && meant.meaning.hit
   if (meant?.known && hit) semantic.link(scope, content, meant.meaning, hit, meant.known)
   else if (meaning && notCompared !== 'not-text') yield* semantic.begin(scope, content, meaning)
-}
-
-function* lookNear(
-  scope: Scope,
-  { keeping, sharesNear }: Prepared,
-  value: NearValue,
-  scene: Scene,
-): Transaction<Scene | 'measure'> {
-  const { near } = keeping
-  if (!near) return scene
-  const { hits, refused, relied, passedOver, deferred } = yield* near.searchBriefly(value, scope)
-  if (deferred > 0) return 'measure'
-  const [hit] = hits
-  if (hit === undefined) {
-    scope.rely(...relied)
-    const apart = yield* near.refusedOf(refused)
-    return { ...scene, near: { value, hit, refused: apart, known: undefined, passedOver } }
-  }
-  scope.rely(near.relied(hit))
-  const known = yield* near.knownOf(hit)
-  const found = { value, hit, known, passedOver }
-  if (!sharesNear) return { ...scene, near: found }
-  const shared = hit.payload.digest
-  scope.rely(cell(digests, shared))
-  return { ...scene, known, digest: shared, near: found }
 }
 
 function* keepNear(
@@ -345,56 +253,4 @@ function referenceOf(near: NearScene | undefined, meant: MeantScene | undefined)
   if (!meant?.known || !meant.meaning.hit) return EMPTY
   const { hit, text } = meant.meaning
   return encodeReference({ similarity: hit.similarity, text })
-}
-
-function receiptOf(
-  prepared: Prepared,
-  scene: Scene,
-  { id, outcome }: KeptContent,
-  key: KeyOutcome,
-  expiresAt: number | undefined,
-): Receipt {
-  const { known, form, near, meant, notCompared } = scene
-  const refused = meant?.meaning.refused ?? near?.refused
-  const contentId = hex(id)
-  const bytes = prepared.value.byteLength
-  const of = known ?? form ?? near?.known ?? meant?.known
-  const receipt: Receipt =
-    outcome === 'new' || of === undefined
-      ? { key, content: 'new', contentId, bytes, bytesSaved: 0 }
-      : {
-          key,
-          content: outcome,
-          contentId,
-          of: new PutOrigin(known ? contentId : hex(of.id), of.firstKey, of.storedAt),
-          ...methodOf(prepared, scene, outcome),
-          bytes,
-          bytesSaved: known ? bytes : 0,
-        }
-  if (expiresAt === undefined && notCompared === undefined && !refused) return receipt
-  return {
-    ...receipt,
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(notCompared !== undefined && { notCompared }),
-    ...(refused && { refused }),
-  }
-}
-
-function methodOf(
-  { sharesForms, keeping: { near: comparing, semantic } }: Prepared,
-  { form, near, meant }: Scene,
-  outcome: ContentOutcome,
-): Evidence {
-  if (near?.hit && !form) {
-    const { similarity, verdict } = near.hit
-    const threshold = comparing?.settings.similarityMin ?? 0
-    const judged = verdict?.probability !== undefined && { probability: verdict.probability }
-    return { method: 'near', similarity, threshold, ...judged }
-  }
-  const hit = meant?.known && meant.meaning.hit
-  if (hit && semantic && !form) {
-    const { similarityMin: threshold, embedder } = semantic.settings
-    return { method: 'semantic', similarity: hit.similarity, threshold, embedder }
-  }
-  return { method: outcome === 'linked' || sharesForms ? 'canonical' : 'digest' }
 }
