@@ -55,8 +55,8 @@ export default defineConfig({
     pool: 'forks',
     // The built package is loaded as users load it.
     server: { deps: { external: [/\/dist\//] } },
-    // All cores: left alone, it leaves one idle, which is half of a machine with two.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than there are cores, since tests wait for disks, processes and moments as well.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // In the order of their names. The last ones are short, so that no core is idle for long.

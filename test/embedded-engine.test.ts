@@ -81,6 +81,7 @@ describe('processes that share a directory', () => {
       const base = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'prestige-'))
       const report = await openRounds(base, {
         seconds: amount(4, 20),
+        atLeast: { opens: 6, puts: 101 },
         seed: 1,
         durability,
         writers: 2,
@@ -93,10 +94,8 @@ describe('processes that share a directory', () => {
       })
       await rm(base, { recursive: true })
       expect(report).toMatchObject({ lost: [], failures: [] })
-      expect(report.opens).toBeGreaterThan(5)
-      expect(report.puts).toBeGreaterThan(100)
     },
-    60_000,
+    120_000,
   )
 
   it('get CONTENDED in time from one that hangs in a commit, and their event loop goes on', async () => {
