@@ -57,8 +57,8 @@ export default defineConfig({
     server: { deps: { external: [/\/dist\//] } },
     // One more than there are cores, since tests wait for disks, processes and moments as well.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // In the order of their names. The last ones are short, so that no core is idle for long.
     projects: [
       { extends: true, test: { name: '1-sources', include: FROM_SOURCES } },
