@@ -4,11 +4,15 @@
  *     npm run long -- 30                all of them, for about 30 minutes together
  *     npm run long -- crash 5           one of them, for about 5 minutes
  *     npm run long -- faults            every case of `faults`, `damage` or `opens`; a minute of the others
+ *     npm run long -- tests             tests that do less where all tests run (test/amount.ts), in full, once
  *
  * Every round has a seed of its own, fresh unless `--seed N` gives the first one. It is printed before the round, and
  * `npm run long -- NAME 0 --seed N` repeats that round. A failure is reported, and the other rounds go on.
  */
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -101,7 +105,7 @@ async function crash(seed: number): Promise<unknown> {
     if (kind !== 'corpus') {
       return { kind, ...(await crashRounds(directory, { rounds: 10, seed, dedup: kind })) }
     }
-    const options = { rounds: 2, seed, format, orderIndependent, documents: 1500 }
+    const options = { rounds: 4, seed, format, orderIndependent, documents: 1500 }
     return { kind, format, ...(await corpusRounds(directory, options)) }
   })
 }
@@ -136,6 +140,23 @@ async function simulation(seed: number): Promise<unknown> {
   return { kind, schedules: SCHEDULES }
 }
 
+/** Test files that ask for an amount, with the larger one. Seeds are their own. */
+async function tests(): Promise<unknown> {
+  const files = ['src', 'test'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(folder, name))
+      .filter(
+        (path) => path.endsWith('.test.ts') && readFileSync(path, 'utf8').includes('amount('),
+      ),
+  )
+  const env = { ...process.env, PRESTIGE_TESTS: 'long' }
+  const args = ['node_modules/vitest/vitest.mjs', 'run', ...files]
+  const child = spawn(process.execPath, args, { env, stdio: 'inherit' })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`Tests ended with ${code}.`)
+  return { files: files.length }
+}
+
 const soak: Round = (seed) => inDirectory(tmpdir(), (directory) => soakRound(directory, seed))
 
 const tasks: Readonly<Record<string, Round>> = {
@@ -146,6 +167,7 @@ const tasks: Readonly<Record<string, Round>> = {
   opens: (seed) => opens(seed),
   faults: fault,
   damage: (seed) => damage(seed),
+  tests,
 }
 
 /** Every case instead of some by chance. */

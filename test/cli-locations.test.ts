@@ -11,7 +11,7 @@ import { openBackend } from '../src/backends/open.ts'
 import { openLedger } from '../src/index.ts'
 import { ledgerSpaces } from '../src/ledger/index.ts'
 import { bySource } from '../src/ledger/rows.ts'
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 
 let directory = ''
 let out = ''

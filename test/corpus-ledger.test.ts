@@ -11,7 +11,7 @@ import type { Body } from '../src/backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { type Ledger, type LedgerLine, openDedupe, openLedger } from '../src/index.ts'
 import { reportOfAll } from '../src/report/index.ts'
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { corpus, jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
 
 let directory: string

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { amount } from './amount.ts'
 import { damageRounds, makeStore } from './damage/damage-rounds.ts'
 
 let directory: string
@@ -17,9 +18,9 @@ afterAll(() => rm(directory, { recursive: true }))
 
 describe('a store whose file is damaged', () => {
   it.each([
-    ['flip', 8],
-    ['page', 5],
-    ['cut', 3],
+    ['flip', amount(4, 40)],
+    ['page', amount(3, 20)],
+    ['cut', amount(2, 10)],
   ] as const)(
     'serves no wrong byte, is found damaged, and is salvaged (%s)',
     async (damage, rounds) => {
@@ -32,6 +33,6 @@ describe('a store whose file is damaged', () => {
       expect(report.faults).toEqual([])
       expect(report.noticed).toBeGreaterThan(0)
     },
-    60_000,
+    amount(60_000, 600_000),
   )
 })

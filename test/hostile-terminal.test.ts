@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { prestige } from './children/cli.ts'
+import { inProcess as prestige } from './children/cli.ts'
 import { jsonl, textMaker, writeFiles } from './corpus-kit.ts'
 
 let directory: string

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
+import { amount } from './amount.ts'
 import { runCorpusRound } from './crash/worker-rounds.ts'
 import { sharedEngine } from './race/engines.ts'
 import { dynamoIsHere } from './servers/dynamodb.ts'
@@ -11,6 +12,8 @@ const HERE = [
   ...(redisIsHere() ? (['redis'] as const) : []),
   ...(dynamoIsHere() ? (['dynamodb'] as const) : []),
 ]
+
+const documents = amount(50, 200)
 
 describe.each(HERE)('workers that share a corpus job on %s, and are killed', (name) => {
   it.each([
@@ -24,13 +27,13 @@ describe.each(HERE)('workers that share a corpus job on %s, and are killed', (na
         const report = await runCorpusRound({
           seed: 3,
           workers: 3,
-          documents: 90,
+          documents,
           killsMax: 2,
           betweenMs: 2500,
           orderIndependent,
           state: engine.location,
         })
-        expect(report.documents).toBeGreaterThanOrEqual(90)
+        expect(report.documents).toBeGreaterThanOrEqual(documents)
       } finally {
         await engine.stop()
       }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
+import { amount } from '../../test/amount.ts'
 import { randomBytes, randomTexts } from '../../test/texts/random-texts.ts'
 import { kernels } from './kernels.ts'
 import { framed, MinHash64, minHashBandKeys, minHashSimilarity, xxhash64 } from './minhash64.ts'
@@ -48,10 +49,10 @@ describe('classic MinHash', () => {
     expect([...hasher.signature('ab')]).toEqual([xxhash64(Buffer.from('^ab$'))])
   })
 
-  it('is the same in both kernels on 10,000 random texts', () => {
+  it('is the same in both kernels on random texts', () => {
     const texts = randomTexts(2)
     const coefficients = minHashCoefficients(6)
-    for (let count = 0; count < 10_000; count++) {
+    for (let count = 0; count < amount(3000, 10_000); count++) {
       const text = framed(texts.next().slice(0, 200))
       const width = 1 + (count % 5)
       const first = kernels('wasm').minhash64(text, width, coefficients)

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 
 import { afterAll, describe, expect, it } from 'vitest'
 
+import { amount } from '../../test/amount.ts'
 import { placeOf } from '../../test/resolver/open.ts'
 import { textsOf } from '../../test/resolver/texts.ts'
 import { removeTemporaryDirectories } from '../../test/subjects.ts'
@@ -159,9 +160,10 @@ describe('large texts', () => {
     await using resolver = await place.open({ profile: 'words-5' })
     const { words } = textsOf(9)
     const chapter = words(20_000).join(' ')
-    const copies = Math.ceil((10 * 1024 * 1024) / Buffer.byteLength(chapter))
+    const bytes = amount(3, 10) * 1024 * 1024
+    const copies = Math.ceil(bytes / Buffer.byteLength(chapter))
     const text = Array.from({ length: copies }, (_, at) => `${chapter} ${at}`).join(' ')
-    expect(Buffer.byteLength(text)).toBeGreaterThan(10 * 1024 * 1024)
+    expect(Buffer.byteLength(text)).toBeGreaterThan(bytes)
     const { id } = await resolver.resolve('g', text)
     expect(await resolver.lookup('g', `${text} and a little more`)).toMatchObject({ id })
     expect((await resolver.representative('g', id))?.text).toBe(text)

@@ -19,6 +19,8 @@ const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 export interface OpenRoundsOptions {
   readonly seconds: number
+  /** Goes on until there were so many of each, on a machine that is busy with other things. */
+  readonly atLeast?: { readonly opens: number; readonly puts: number }
   readonly seed: number
   readonly durability: Durability
   readonly writers: number
@@ -81,7 +83,8 @@ class Rounds {
   }
 
   async run(): Promise<OpenRoundsReport> {
-    const { writers, readers, openers, cli, seconds } = this.#options
+    const { writers, readers, openers, cli, seconds, atLeast } = this.#options
+    const { opens, puts } = atLeast ?? { opens: 0, puts: 0 }
     const first = await openStore(this.#directory, { durability: this.#options.durability })
     await first.close()
     const running: Promise<void>[] = []
@@ -94,6 +97,8 @@ class Rounds {
     if (cli) running.push(this.#countInLoop())
     const killing = this.#killNowAndThen()
     await pause(seconds * 1000)
+    const isEnough = () => this.#report.opens >= opens && this.#report.puts >= puts
+    while (!isEnough() && this.#report.failures.length === 0) await pause(100)
     this.#isOver = true
     for (const child of this.#children.keys()) child.stdin?.end()
     await Promise.all([...running, killing])
