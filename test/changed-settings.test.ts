@@ -274,7 +274,7 @@ describe('--again', () => {
     const typed = [at('in'), '-o', at('out'), '--threshold', '0.5', '--again']
     const plan = await dedupe(...typed, '--plan')
     const message =
-      'Redoing 1 run: 40 documents of 2 files, with --threshold 0.5 (before: 0.8). The inputs are read again.\n'
+      'Redoing 1 run: 40 documents of 2 files, with --threshold 0.5 (before: 0.8). Texts are taken from the state: inputs are not read to decide.\n'
     expect([plan.code, plan.err]).toEqual([0, message])
     expect([all(), resultsIn('out'), await runsOf('out')]).toEqual([names, before, runs])
     const done = await succeed(dedupe(...typed))

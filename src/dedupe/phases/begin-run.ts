@@ -30,7 +30,7 @@ import {
 } from '../runs.ts'
 import { type NotDone, notDone } from '../done-files.ts'
 import type { State } from '../state.ts'
-import { affectedBy, describeRedo, lastDecided, redoable, requireRedoable } from './again.ts'
+import { affectedBy, lastDecided, redoable, requireRedoable } from './again.ts'
 import { rowsOf, shardsAgain } from './again-inputs.ts'
 import { halfUndone } from './take-back.ts'
 import {
@@ -50,7 +50,7 @@ export async function beginRun(state: State, options: JobOptions): Promise<RunRo
     const open = runs.find(isOpen)
     if (open?.status === 'undoing') throw halfUndone(open.id)
     const inputs = await inputsOf(backend, runs, open, options)
-    const { todo, redoes } = inputs
+    const { todo } = inputs
     if (!open) await requireSettings(state, inputs, options)
     if (!open && todo.length === 0) return inputs
     if (!open) await requireNames(backend, inputs, options)
@@ -60,9 +60,6 @@ export async function beginRun(state: State, options: JobOptions): Promise<RunRo
       : await newRun(backend, inputs, options)
     // Another process was faster: look again.
     if (!run) continue
-    if (!open && redoes.length > 0 && options.onAgain) {
-      options.onAgain(await describeRedo(backend, redoes, options.said))
-    }
     return run
   }
 }
