@@ -32,6 +32,7 @@ import { type NotDone, notDone } from '../done-files.ts'
 import type { State } from '../state.ts'
 import { affectedBy, lastDecided, redoable, requireRedoable } from './again.ts'
 import { rowsOf, shardsAgain } from './again-inputs.ts'
+import { whyNoTexts } from './collect-replays.ts'
 import { halfUndone } from './take-back.ts'
 import {
   changesFrom,
@@ -116,12 +117,13 @@ async function requireSettings(state: State, inputs: Inputs, options: JobOptions
   if (said && last) {
     const readers = earlier.filter(({ id }) => doneBy.has(id))
     const rows = Object.keys(said.reading).length > 0 ? await rowsOf(backend, readers) : []
-    const all = [
-      ...changesFrom(last.config, said),
-      ...rows.flatMap((row) => readingChanges(row, said)),
-    ]
+    const read = rows.flatMap((row) => readingChanges(row, said))
+    const all = [...changesFrom(last.config, said), ...read]
     const changes = [...new Map(all.map((change) => [change.now, change])).values()]
-    if (changes.length > 0) throw settingsDiffer(changes, await affectedBy(backend, earlier), said)
+    if (changes.length > 0) {
+      const isFromState = read.length === 0 && whyNoTexts(last.config) === undefined
+      throw settingsDiffer(changes, await affectedBy(backend, earlier), isFromState, said)
+    }
   }
   requireSame(
     'state',

@@ -10,6 +10,7 @@
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ReadingInput, Reject, Shard } from '../../input/index.ts'
+import type { DedupeConfig } from '../config/config.ts'
 import { decodePack } from '../decision/packs.ts'
 import { EVIDENCE_BYTES_MAX, shortDigest } from '../decision/prepare.ts'
 import { entriesOf } from '../output/lines.ts'
@@ -44,7 +45,7 @@ const READ_AGAIN = {
   text: 'the state has not all texts of its documents: an earlier version of prestige wrote it',
 } as const
 
-type ReadAgain = keyof typeof READ_AGAIN
+export type ReadAgain = keyof typeof READ_AGAIN
 
 export interface Collected {
   /** Files that are decided about from the state. */
@@ -96,7 +97,6 @@ function lastReadOf(
   // From the first that is taken back on, rows are missing.
   if (earlier.some(({ redoneBy }) => redoneBy !== undefined)) return 'begun'
   for (const run of earlier.toReversed()) {
-    const { near } = run.config
     const as = run.shards.find((one) => isSame(inputOf(one), inputOf(shard)))
     if (!as) {
       if (run.shards.some((one) => hasFileOf(one, shard))) return 'new'
@@ -105,11 +105,15 @@ function lastReadOf(
     if (!isSame(run.reading ?? {}, reading ?? {}) || !isSame(readOf(as), readOf(shard))) {
       return 'reading'
     }
-    if (!near.enabled) return 'near-off'
-    if ((near.evidence ?? 'text') !== 'text') return 'evidence'
-    return { run, shard: as.index }
+    return whyNoTexts(run.config) ?? { run, shard: as.index }
   }
   return 'new'
+}
+
+/** Why a run with these settings keeps no texts of documents; `undefined`: it does. */
+export function whyNoTexts({ near }: DedupeConfig): ReadAgain | undefined {
+  if (!near.enabled) return 'near-off'
+  return (near.evidence ?? 'text') === 'text' ? undefined : 'evidence'
 }
 
 function hasFileOf(one: Shard, other: Shard): boolean {

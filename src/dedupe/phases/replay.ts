@@ -31,8 +31,13 @@ export async function replayOf(
   shard: number,
   from: number,
 ): Promise<Replay | undefined> {
-  if (!redoes || !(await backend.read(findHead, id, shard))) return undefined
+  if (!redoes || !(await isReplayed(backend, id, shard))) return undefined
   return replayed(backend, id, shard, from)
+}
+
+/** Whether a shard of a run is decided about from the state. */
+export function isReplayed(backend: Backend, run: string, shard: number): Promise<boolean> {
+  return backend.read(findHead, run, shard)
 }
 
 function* findHead(_scope: unknown, run: string, shard: number): Transaction<boolean> {
