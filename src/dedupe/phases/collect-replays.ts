@@ -10,6 +10,7 @@
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ReadingInput, Reject, Shard } from '../../input/index.ts'
+import type { Writable } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
 import { decodePack } from '../decision/packs.ts'
 import { EVIDENCE_BYTES_MAX, shortDigest } from '../decision/prepare.ts'
@@ -26,7 +27,7 @@ import {
 } from '../rows.ts'
 import type { RunRow } from '../runs.ts'
 import type { Fence } from '../state-settings.ts'
-import type { StoredItem } from './shard-batches.ts'
+import type { StoredDocument, StoredItem } from './shard-batches.ts'
 import { TextPlaces } from './text-places.ts'
 import { clearRows } from './undo.ts'
 
@@ -41,6 +42,7 @@ const READ_AGAIN = {
   pruned: 'documents of it were pruned from the state',
   earlier: 'documents of it are as in an earlier version of the file, and were not recorded again',
   repeated: 'documents are in it more than once, and have fields that may differ',
+  row: 'a document of it takes more than a row of the state may have',
   long: 'the state keeps no texts of 1.5 MB or more',
   text: 'the state has not all texts of its documents: an earlier version of prestige wrote it',
 } as const
@@ -54,10 +56,10 @@ export interface Collected {
   readonly read: readonly { readonly file: string; readonly why: string }[]
 }
 
-/** Rows for engines whose rows and transactions are small. */
-const ITEMS_MAX = 64
-const CHARACTERS_MAX = 32_768
+const ROW_BYTES_MAX = 32_768
 const ROWS_AT_ONCE = 16
+/** Brackets around the items of a row. */
+const ROW_EXTRA_BYTES = 16
 
 /** `run` redoes `earlier`; nothing of those is taken back yet. */
 export async function collectReplays(
@@ -164,8 +166,9 @@ class Collecting {
   readonly #before: ReadBefore
   readonly #texts: TextPlaces
   readonly #fence: Fence
+  readonly #rowBytesMax: number
   #items: StoredItem[] = []
-  #characters = 0
+  #bytes = 0
   #rows: StoredItem[][] = []
 
   constructor(backend: Backend, run: RunRow, before: ReadBefore, texts: TextPlaces, fence: Fence) {
@@ -174,6 +177,7 @@ class Collecting {
     this.#before = before
     this.#texts = texts
     this.#fence = fence
+    this.#rowBytesMax = Math.min(ROW_BYTES_MAX, backend.limits.valueBytesMax) - ROW_EXTRA_BYTES
   }
 
   /** For a shard of the run. Returns why it is read again; else everything of it is there. */
@@ -185,23 +189,25 @@ class Collecting {
     for await (const { entries } of entriesOf(this.#backend, run.id, shard)) {
       const rows = await this.#backend.read(rowsAt, entries)
       for (const [at, entry] of entries.entries()) {
-        for (; (rejected[next]?.position ?? Infinity) < entry.position; next++) {
-          this.#add(rejected[next])
-        }
+        const before = next
+        while ((rejected[next]?.position ?? Infinity) < entry.position) next++
         const item = this.#itemOf(entry, rows[at])
         if (typeof item === 'string') return item
-        this.#add(item)
+        if (!this.#addAll([...rejected.slice(before, next), item])) return 'row'
       }
       if (this.#rows.length >= ROWS_AT_ONCE) await this.#write(index)
     }
-    for (const reject of rejected.slice(next)) this.#add(reject)
+    if (!this.#addAll(rejected.slice(next))) return 'row'
     this.#endRow()
     await this.#write(index)
     await this.#backend.run(writeHead, this.#run.id, index, this.#fence)
     return undefined
   }
 
-  #itemOf({ position, isRepeated }: BatchEntry, row: DocumentRow | undefined) {
+  #itemOf(
+    { position, isRepeated }: BatchEntry,
+    row: DocumentRow | undefined,
+  ): StoredDocument | ReadAgain {
     const { run } = this.#before
     if (!row) return 'pruned'
     if (row.run !== run.id) return 'earlier'
@@ -209,26 +215,31 @@ class Collecting {
     const { id, source, time, quality, type, language, digest, bytes } = row
     const place = bytes === 0 ? undefined : this.#texts.find(digest)
     if (bytes > 0 && !place) return bytes >= EVIDENCE_BYTES_MAX ? 'long' : 'text'
-    const packed = place && ([place.pack.toString('hex'), place.at] as const)
-    const item = { position, id, source, time, quality, type, language, packed }
-    // What is undefined is left out, as by a reader.
-    // safe: it has an entry for every field that is there
-    return Object.fromEntries(
-      Object.entries(item).filter(([, value]) => value !== undefined),
-    ) as unknown as StoredItem
+    const item: Writable<StoredDocument> = { position, id, source }
+    if (time !== undefined) item.time = time
+    if (quality !== undefined) item.quality = quality
+    if (type !== undefined) item.type = type
+    if (language !== undefined) item.language = language
+    if (place) item.packed = [place.pack.toString('hex'), place.at]
+    return item
   }
 
-  #add(item: StoredItem | undefined): void {
-    if (!item) return
-    this.#items.push(item)
-    this.#characters += JSON.stringify(item).length
-    if (this.#items.length >= ITEMS_MAX || this.#characters >= CHARACTERS_MAX) this.#endRow()
+  /** Whether each of them fits into a row. */
+  #addAll(items: readonly StoredItem[]): boolean {
+    for (const item of items) {
+      const bytes = Buffer.byteLength(JSON.stringify(item)) + 1
+      if (bytes > this.#rowBytesMax) return false
+      if (this.#bytes + bytes > this.#rowBytesMax) this.#endRow()
+      this.#items.push(item)
+      this.#bytes += bytes
+    }
+    return true
   }
 
   #endRow(): void {
     if (this.#items.length > 0) this.#rows.push(this.#items)
     this.#items = []
-    this.#characters = 0
+    this.#bytes = 0
   }
 
   async #write(index: number): Promise<void> {

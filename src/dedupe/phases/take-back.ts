@@ -17,6 +17,7 @@ import {
 } from '../runs.ts'
 import { dropFiles } from '../done-files.ts'
 import { State } from '../state.ts'
+import { holdsDocuments } from '../state-settings.ts'
 import { restoreOthers } from '../output/reconcile.ts'
 import { dropReplays } from './replay.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
@@ -135,6 +136,8 @@ function hasDecided({ redoes, hasReplaced }: RunHead): boolean {
 }
 
 async function removeDecisions(backend: Backend, run: RunRow): Promise<number> {
+  // Such a state has taken whatever settings it was opened with.
+  if (!(await holdsDocuments(backend))) return 0
   const state = await State.open(backend, run.config, { compares: false })
   return undoRun(backend, state.engine, run.id)
 }
