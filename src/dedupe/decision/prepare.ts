@@ -197,7 +197,7 @@ export class Preparer {
 
   #keepsText({ byteLength }: Bytes): boolean {
     const isText = this.#config.near.enabled && this.#near.evidence === 'text'
-    return isText && byteLength < this.#evidenceBytesMax
+    return isText && byteLength > 0 && byteLength < this.#evidenceBytesMax
   }
 
   #chunks(form: Buffer): PreparedChunk[] {
