@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { cell } from '../src/backends/index.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { encodePack } from '../src/dedupe/decision/packs.ts'
 import { collectReplays } from '../src/dedupe/phases/collect-replays.ts'
 import { openForJob } from '../src/dedupe/index.ts'
@@ -192,6 +193,32 @@ describe('inputs that are moved away', () => {
       `1 input of earlier runs are needed, to write what is kept of them or to read it again: ${at('in/b.jsonl')} cannot be found any more. Nothing was changed. Put back`,
     )
     expect(published(at('out'))).toEqual(before)
+  })
+})
+
+describe('--again on an engine with small transactions', () => {
+  it('decides without the inputs, as a fresh run does', async () => {
+    const odd = { id: 'type', text: 'a text with a long type', kind: 'k'.repeat(900) }
+    write({ 'a.jsonl': corpus(1, 1, false) + jsonl([odd]), 'b.jsonl': corpus(2, 1, false) })
+    const world = new SimulatedWorld(3)
+    world.limits = { ...world.limits, valueBytesMax: 2048, cellsMax: 100 }
+    const reading = { fields: { type: 'kind' } }
+    const run = async (name: string, options: DedupeOptions, watcher = {}) => {
+      const deduper = await openDedupe(world.open(name), options)
+      return deduper.run({ ...job('out'), reading, watcher })
+    }
+    await run('one', {})
+    const watcher = {
+      onPhase(phase: string) {
+        if (phase === 'reading') renameSync(at('in'), at('away'))
+        if (phase === 'publishing') renameSync(at('away'), at('in'))
+      },
+    }
+    await run('two', again, watcher)
+    const other = await openDedupe('memory:', { near: { threshold: 0.95 } })
+    await other.run({ ...job('fresh'), reading })
+    expect(published(at('out'))).toEqual(published(at('fresh')))
+    expect(world.rows(replays).length).toBe(0)
   })
 })
 
