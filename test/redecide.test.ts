@@ -190,7 +190,7 @@ describe('inputs that are moved away', () => {
     const gone = await dedupe(at('in'), '-o', at('out'), '--threshold', '0.95', '--again')
     expect(gone.code).toBe(3)
     expect(gone.err).toContain(
-      `1 input of earlier runs are needed, to write what is kept of them or to read it again: ${at('in/b.jsonl')} cannot be found any more. Nothing was changed. Put back`,
+      `1 input of earlier runs would be needed, to write what is kept or to read it again: ${at('in/b.jsonl')} cannot be found any more. Nothing was changed. Put back`,
     )
     expect(published(at('out'))).toEqual(before)
   })
