@@ -18,6 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import type { Body } from '../src/backends/index.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { packs, replays } from '../src/dedupe/rows.ts'
 import { openDedupe } from '../src/index.ts'
 import { inProcess as prestige, type Run } from './children/cli.ts'
 import { type Doc, jsonl, published, textMaker, writeFiles } from './corpus-kit.ts'
@@ -274,7 +275,7 @@ describe('--again', () => {
     const typed = [at('in'), '-o', at('out'), '--threshold', '0.5', '--again']
     const plan = await dedupe(...typed, '--plan')
     const message =
-      'Redoing 1 run: 40 documents of 2 files, with --threshold 0.5 (before: 0.8). The inputs are read again.\n'
+      'Redoing 1 run: 40 documents of 2 files, with --threshold 0.5 (before: 0.8). Texts are taken from the state: inputs are not read to decide.\n'
     expect([plan.code, plan.err]).toEqual([0, message])
     expect([all(), resultsIn('out'), await runsOf('out')]).toEqual([names, before, runs])
     const done = await succeed(dedupe(...typed))
@@ -356,6 +357,16 @@ describe('--again that is interrupted', () => {
     )
   }
 
+  /** What was collected, and numbers of the runs whose texts are there. */
+  async function leftIn(engine: MemoryEngine) {
+    const backend = new MemoryBackend({}, engine)
+    const packsOf = new Set<number>()
+    let count = 0
+    for await (const _row of backend.scan(replays)) count++
+    for await (const { key } of backend.scan(packs)) packsOf.add(key.readUInt32BE())
+    return { replays: count, packsOf: [...packsOf] }
+  }
+
   it('ends the same when it is asked for again, at whatever step it was cut off', async () => {
     writeFiles(at('in'), {
       'a.jsonl': jsonl(similarTexts(1, 1)),
@@ -383,8 +394,49 @@ describe('--again that is interrupted', () => {
       const last = await openDedupe(new MemoryBackend({}, engine), { asBefore: true })
       const statuses = (await last.runs()).map(({ status }) => status)
       expect(statuses, `step ${left}`).toEqual(['superseded', 'superseded', 'finished'])
+      expect(await leftIn(engine), `step ${left}`).toEqual({ replays: 0, packsOf: [3] })
     }
     expect(steps).toBeGreaterThan(10)
+  })
+
+  it('leaves nothing behind when it is undone, at whatever step it was cut off', async () => {
+    writeFiles(at('in'), {
+      'a.jsonl': jsonl(similarTexts(1, 1)),
+      'b.jsonl': jsonl([...similarTexts(2, 1), ...similarTexts(1, 1)]),
+    })
+    const fresh = await openDedupe('memory:', { near: { threshold: 0.6 } })
+    await fresh.run(job('fresh'))
+    let [kept, gone] = [0, 0]
+    // Every step was tried once.
+    for (let left = 1; ; left += 7) {
+      rmSync(at('out'), { recursive: true, force: true })
+      const engine = new MemoryEngine()
+      const first = await openDedupe(new MemoryBackend({}, engine))
+      await first.run({ ...job('out'), run: 'one' })
+      const before = resultsIn('out')
+      if (await redo(engine, left)) break
+      const between = await openDedupe(new MemoryBackend({}, engine), { asBefore: true })
+      const open = (await between.runs()).find(({ id }) => id !== 'one')
+      // Cut off before it had begun.
+      if (!open || open.status === 'finished') continue
+      await between.undo(open.id)
+      const isKept = (await between.runs()).some(({ status }) => status === 'finished')
+      const packsOf = isKept ? [1] : []
+      expect(await leftIn(engine), `step ${left}`).toEqual({ replays: 0, packsOf })
+      if (isKept)
+        expect(keptIn('out'), `step ${left}`).toEqual(
+          Object.entries(before).filter(([name]) => name.startsWith('kept')),
+        )
+      if (isKept) kept++
+      else gone++
+      const next = await openDedupe(new MemoryBackend({}, engine), {
+        near: { threshold: 0.6 },
+        again: true,
+      })
+      await next.run(job('out'))
+      expect(keptIn('out'), `step ${left}`).toEqual(keptIn('fresh'))
+    }
+    expect(Math.min(kept, gone)).toBeGreaterThan(0)
   })
 
   it('keeps what was published, names itself to other commands, and goes on', async () => {

@@ -125,7 +125,7 @@ async function withReady<T>(
   opened: State,
   run: RunRow,
   leases: Leases,
-  { watcher, embedder, memory, metrics }: JobOptions,
+  { watcher, embedder, memory, metrics, said, onAgain }: JobOptions,
   use: (state: State) => Promise<T>,
 ): Promise<T> {
   const { backend, mismatch } = opened
@@ -137,7 +137,7 @@ async function withReady<T>(
     )
     return use(opened)
   }
-  await replaceEarlier(opened, run, leases, watcher?.signal)
+  await replaceEarlier(opened, run, leases, { signal: watcher?.signal, said, onAgain })
   const model = embedder ?? opened.engine.meaning?.embedder
   const state = await State.open(backend, run.config, { embedder: model, memory, metrics })
   try {

@@ -43,6 +43,10 @@ export const members: Space<Bytes> = rows('dedupe.members', rawCodec, { ordered:
 export const batches: Space<Bytes> = rows('dedupe.batches', rawCodec, { ordered: true })
 /** Run, `/`, rank, document key, place and part (see waiting.ts) → a prepared document that waits for its turn. */
 export const pending: Space<Bytes> = rows('dedupe.pending', rawCodec, { ordered: true })
+/** Run, `/`, shard (4), and position (4) → documents that are decided about again from the state (see phases/replay.ts). */
+export const replays: Space<unknown> = rows('dedupe.replays', jsonCodec<unknown>('replays'), {
+  ordered: true,
+})
 /** Run, `/`, part of the hashes (1), shard (4) and piece (4) → hashes of windows (6 each), see passages/count-windows.ts. */
 export const passageCounts: Space<Bytes> = rows('dedupe.passages.counts', rawCodec, {
   ordered: true,
@@ -81,6 +85,7 @@ export const dedupeSpaces: readonly Space<unknown>[] = [
   passageFiles,
   passageCuts,
   states,
+  replays,
 ]
 
 /** A document's place in a run. A repeated one was there before, and is not written again. */

@@ -45,6 +45,8 @@ export interface RunHead {
   readonly fields?: ReadingInput['fields']
   /** Earlier runs whose inputs it decides about again, in their order. */
   readonly redoes?: readonly string[]
+  /** What the state has of their documents is collected, so that they are decided about without their inputs. */
+  readonly hasCollected?: boolean
   /** Those are taken back, and the state has the settings of this run. */
   readonly hasReplaced?: boolean
   /** The run that decides about its inputs again. */
@@ -216,9 +218,9 @@ export function editionOf({ number }: { readonly number: number }): string {
 export function rowOf(head: RunHead, leased: number): LedgerRun {
   const { id, startedAt, finishedAt } = head
   const { number, status, config, fingerprint, out, refused, files, pieces } = head
-  const { command, fields, redoes, hasReplaced, redoneBy, sources } = head
+  const { command, fields, redoes, hasCollected, hasReplaced, redoneBy, sources } = head
   // What is undefined is left out of JSON.
-  const again = { command, fields, redoes, hasReplaced, redoneBy, sources }
+  const again = { command, fields, redoes, hasCollected, hasReplaced, redoneBy, sources }
   const job = { number, status, config, fingerprint, out, refused, ...again, files, pieces }
   return {
     id,

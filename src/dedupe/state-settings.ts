@@ -116,11 +116,17 @@ export async function replaceSettings(
 
 /**
  * What is left of the indexes of a state without documents was made with its old settings. The heads of indexes go
- * last: without its head, an index would begin again in front of rows that are left.
+ * last: without its head, an index would begin again in front of rows that are left. `keepsTexts`: documents are decided
+ * about again by them.
  */
-export async function clearIndexes(backend: Backend, fence: Fence): Promise<void> {
+export async function clearIndexes(
+  backend: Backend,
+  fence: Fence,
+  keepsTexts = false,
+): Promise<void> {
   const indexes = [near, simhash, meanings, containment].flatMap(spacesOf)
-  const rest: readonly Space<unknown>[] = [forms, evidences, packs, chunks, clusters, members]
+  const texts: readonly Space<unknown>[] = keepsTexts ? [] : [packs]
+  const rest: readonly Space<unknown>[] = [forms, evidences, ...texts, chunks, clusters, members]
   const heads = new Set<Space<unknown>>(
     [near, simhash, meanings, containment].map((one) => one.heads),
   )

@@ -169,12 +169,24 @@ export function nothingText(
 }
 
 /** `Redoing 3 runs: 12,000 documents of 4 files, with --threshold 0.9 (before: 0.8). The inputs are read again.` */
-export function redoText({ runs, documents, files, changes }: Redo): string {
+export function redoText({ runs, documents, files, changes, collected }: Redo): string {
   const settings = changes.map(({ now, before }) => `${now} (before: ${before})`).join('; ')
   const how = settings ? `with ${settings}` : 'with the same settings'
   return harmless(
-    `Redoing ${countOf(runs.length, 'run')}: ${countOf(documents, 'document')} of ${countOf(files, 'file')}, ${how}. The inputs are read again.`,
+    `Redoing ${countOf(runs.length, 'run')}: ${countOf(documents, 'document')} of ${countOf(files, 'file')}, ${how}. ${collectedText(collected)}`,
   )
+}
+
+function collectedText({ files, read }: Redo['collected']): string {
+  if (read.length === 0) return 'Texts are taken from the state: inputs are not read to decide.'
+  const reasons = [...new Set(read.map(({ why }) => why))].map((why) => {
+    const [first, ...others] = read.filter((one) => one.why === why)
+    const more = others.length > 0 ? ` and ${countOf(others.length, 'other file')}` : ''
+    return `${first?.file ?? ''}${more} (${why})`
+  })
+  const all = reasons.join('; ')
+  if (files === 0) return `The inputs are read again: ${all}.`
+  return `Texts of ${countOf(files, 'file')} are taken from the state. Read again: ${all}.`
 }
 
 /** Of a plan. */

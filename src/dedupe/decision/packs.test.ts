@@ -56,14 +56,30 @@ describe('a pack', () => {
     for (const { key } of packs) expect(hex(key)).toContain(hex(packPrefix(7)))
   })
 
-  it('has the text of copies once, and none of what is measured otherwise', () => {
+  it('has the same text once, and other texts of the same form too', () => {
     const packer = new Packer({ run: 1 })
-    const documents = prepared(['the same words', 'The  same words', 'other words'])
+    const texts = ['the same words', 'The  same words', 'the same words', 'other words', '   ', '']
+    const documents = prepared(texts)
     documents.forEach((document, at) => packer.add(document, 0, at))
-    const blank = prepared(['   '])[0]!
-    packer.add(blank, 0, 9)
-    expect(documents.map(({ packed }) => packed !== undefined)).toEqual([true, false, true])
-    expect(blank.packed).toBeUndefined()
+    const [pack] = packer.take()
+    expect(decodePack(pack!.row).map(String)).toEqual([texts[0], texts[1], texts[3], texts[4]])
+    expect(documents.map(({ packed }) => packed !== undefined)).toEqual([
+      true,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ])
+  })
+
+  it('has no text of what is measured otherwise', () => {
+    const packer = new Packer({ run: 1 })
+    const hashing = new Preparer(readConfig({ near: { evidence: 'hashes', guards: false } }))
+    for (const text of ['some words here', '   ']) {
+      packer.add(hashing.prepare({ id: text, text }), 0, 0)
+    }
+    expect(packer.take()).toEqual([])
   })
 
   it('made again without some texts keeps the places of the others', () => {

@@ -3,7 +3,8 @@
  * are half empty, and compresses worse alone.
  *
  * A pack is written in the transaction that first points at one of its texts, or before, and not changed afterwards. It
- * goes with its run. Texts of exact copies are not kept: the text they are copies of is.
+ * goes with its run, or with the run that decides about its documents again. Texts of exact copies are not kept: the
+ * text they are copies of is.
  *
  * Key: number of the run (4) shard (4) position of its first document (4); the first bit of the shard is set where
  * documents were decided about in the order of rank. Row: `10` as they are or `11` deflated, number of texts (2), length
@@ -22,7 +23,7 @@ import type { PreparedDocument } from './prepare.ts'
 /** Larger packs compress no better, and one text of a pack costs inflating all. */
 const PACK_BYTES = 64 * 1024
 const PACK_TEXTS_MAX = 0xff_ff
-const FORMS_MAX = 100_000
+const DIGESTS_MAX = 100_000
 const KEY_BYTES = 12
 const POINTER_BYTES = KEY_BYTES + 2
 const IN_ORDER_OF_RANK = 0x80_00_00_00
@@ -70,7 +71,7 @@ export class Packer {
   #bytes = 0
   #key: Buffer = EMPTY
   #packs: Pack[] = []
-  #forms = new Set<string>()
+  #digests = new Set<string>()
 
   constructor(place: Omit<PackPlace, 'shard' | 'position'>) {
     this.#place = place
@@ -98,12 +99,12 @@ export class Packer {
     return made
   }
 
-  #isNew({ form }: PreparedDocument): boolean {
-    const name = latin1(form)
-    if (this.#forms.has(name)) return false
+  #isNew({ digest }: PreparedDocument): boolean {
+    const name = latin1(digest)
+    if (this.#digests.has(name)) return false
     // To forget costs time, and nothing else.
-    if (this.#forms.size === FORMS_MAX) this.#forms = new Set()
-    this.#forms.add(name)
+    if (this.#digests.size === DIGESTS_MAX) this.#digests = new Set()
+    this.#digests.add(name)
     return true
   }
 
@@ -114,9 +115,9 @@ export class Packer {
   }
 }
 
-function textOf({ looks }: PreparedDocument): Bytes | undefined {
+function textOf({ looks, unprobed }: PreparedDocument): Bytes | undefined {
   const [own] = looks
-  return own && originalOf(own.evidence)
+  return own ? originalOf(own.evidence) : unprobed
 }
 
 /** A pack without the texts of documents that are not wanted; the others keep their places. */

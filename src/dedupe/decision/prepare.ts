@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto'
 
-import { asBuffer, type Bytes, Slab } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes, copyOf, Slab } from '../../platform/bytes.ts'
 import { type CanonicalProfile, canonicalProfile } from '../../canonical/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
@@ -70,6 +70,8 @@ export interface PreparedDocument {
   readonly formBytes: number
   /** Where meanings are compared, and it is not too long for that. */
   readonly text?: string | undefined
+  /** Its text, where that is kept and it has no probes: it is decided about again with other settings. */
+  readonly unprobed?: Uint8Array | undefined
   /** Where its text is packed, with others of its batch (see packs.ts). */
   packed?: Uint8Array
   /** What it means, found out before its transaction. */
@@ -103,7 +105,7 @@ export const DIGEST_BYTES = 16
  * Very long texts are measured by a sketch of theirs: a row of an engine has a limit. Of two texts on either side of
  * it, similar as they are, neither is found by the other.
  */
-const EVIDENCE_BYTES_MAX = 1.5 * 1024 * 1024
+export const EVIDENCE_BYTES_MAX = 1.5 * 1024 * 1024
 /** Passages are looked for in so many chunks of a text, some 16 MB of it: what a transaction takes has a limit too. */
 const CHUNKS_MAX = 65_536
 /** Rows that a document takes besides those of its passages. */
@@ -169,6 +171,7 @@ export class Preparer {
       chunks: this.#chunks(form),
       formBytes: form.byteLength,
       ...(isCompared && { text: document.text }),
+      ...(looks.length === 0 && this.#keepsText(text) && { unprobed: copyOf(text) }),
       ...(containment?.enabled && looks.length > 0 && { fingerprints: fingerprintsOf(text) }),
     }
   }
@@ -177,8 +180,7 @@ export class Preparer {
     const { profile, similarityMin, slots, evidence } = this.#near
     const probes: PreparedProbe[] = []
     if (!this.#config.near.enabled) return probes
-    const isKept = evidence === 'text' && text.byteLength < this.#evidenceBytesMax
-    let whole = isKept ? textEvidence(text, slab) : undefined
+    let whole = this.#keepsText(text) ? textEvidence(text, slab) : undefined
     for (const one of profilesOf(form, profile, similarityMin)) {
       const options = { profile: one, slots }
       const { sketch, hashes } =
@@ -191,6 +193,11 @@ export class Preparer {
       probes.push({ profile: one, slots: own, evidence: kept })
     }
     return probes
+  }
+
+  #keepsText({ byteLength }: Bytes): boolean {
+    const isText = this.#config.near.enabled && this.#near.evidence === 'text'
+    return isText && byteLength > 0 && byteLength < this.#evidenceBytesMax
   }
 
   #chunks(form: Buffer): PreparedChunk[] {
@@ -221,7 +228,7 @@ function slotsIn({ slots }: SimilaritySketch): Uint16Array {
 }
 
 /** The one-shot hash with text output costs less than any form that makes a Buffer itself. */
-function shortDigest(bytes: Bytes): Uint8Array {
+export function shortDigest(bytes: Bytes): Uint8Array {
   return Buffer.from(hash('sha256', bytes, 'binary').slice(0, DIGEST_BYTES), 'latin1')
 }
 

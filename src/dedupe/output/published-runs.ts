@@ -2,9 +2,11 @@
 
 import type { Backend } from '../../backends/index.ts'
 import type { Outcome } from '../phases/outcome.ts'
+import { isReplayed } from '../phases/replay.ts'
 import { listRuns, readRun, type RunHead, type RunRow } from '../runs.ts'
 import { passageSettings } from '../passages/settings.ts'
 import { type KeptOfShard, keptOfShard } from './kept-of-shard.ts'
+import type { OutputVersion } from './output-rows.ts'
 
 /** The run that is being published, and what was found about its documents. */
 export interface OwnRun {
@@ -25,6 +27,15 @@ export class PublishedRuns {
 
   isOwn(run: string): boolean {
     return run === this.#own?.run.id
+  }
+
+  /** Whether all that this version of an output has was decided about from the state: its input is as it was. */
+  async isReplayed({ run, from, to }: OutputVersion): Promise<boolean> {
+    if (!this.isOwn(run)) return false
+    for (let shard = from; shard < to; shard++) {
+      if (!(await isReplayed(this.#backend, run, shard))) return false
+    }
+    return true
   }
 
   async heads(): Promise<RunHead[]> {

@@ -16,7 +16,13 @@ import type { Named } from '../decision/decision.ts'
 import type { RunRow } from '../runs.ts'
 import type { KeptOfShard } from './kept-of-shard.ts'
 import { shown } from './name-outputs.ts'
-import { contentOf, type OutputRow, type RecordId, textOf } from './output-rows.ts'
+import {
+  contentOf,
+  type OutputRow,
+  type OutputVersion,
+  type RecordId,
+  textOf,
+} from './output-rows.ts'
 import type { PublishedRuns } from './published-runs.ts'
 import { recordPath } from './records.ts'
 import { type Part, type SavedFile, SavedRecords } from './saved-records.ts'
@@ -106,9 +112,10 @@ export class Stage {
       await this.#save(row, run, held, target.superseded)
       return this.#remove(row, presence)
     }
-    if (!isOwn && presence === 'intact' && isSame(held, wanted)) {
-      if (isChanged) await this.#change('keep', row, held)
-      return
+    if (presence === 'intact' && isSame(held, wanted)) {
+      if (isOwn && (await this.#isAsItWas(row, last, target)))
+        return this.#change('stay', row, held)
+      if (!isOwn) return isChanged ? this.#change('keep', row, held) : undefined
     }
     const isRead = isOwn || (await isUnchanged(target.shards[0]?.shard))
     if (!isRead && presence !== 'intact') return this.#leave(row, presence, touched, isChanged)
@@ -132,6 +139,7 @@ export class Stage {
     const kept = await runs.keptOf(run.id, index)
     const idAt = new Map(kept.positions.map((position, at) => [position, kept.ids[at] ?? '']))
     const isOwn = runs.isOwn(run.id)
+    const isAsItWas = await runs.isReplayed({ run: run.id, from: index, to: index + 1 })
     const positions: number[] = []
     const rows: OutputRow[] = []
     for (const one of affected) {
@@ -141,17 +149,27 @@ export class Stage {
       const id = idAt.get(at)
       if (!file) continue
       await requireOther(file.file, join(out, 'kept', row.name))
-      const isWanted = id !== undefined && (isOwn || (await this.#lacks(one, id)))
+      const isWanted = id !== undefined && ((isOwn && !isAsItWas) || (await this.#lacks(one, id)))
       if (isWanted && (isOwn || (await isUnchanged(file)))) {
         positions.push(at)
         rows.push(row)
       } else if (isWanted) await this.#restoreFile(one, run, id)
       else if (id === undefined) await this.#dropFile(one, run, kept)
-      else if (one.isChanged) await this.#change('keep', row, [id])
+      else if (isOwn || one.isChanged) await this.#change(isOwn ? 'stay' : 'keep', row, [id])
     }
     const part = { shard, positions: positions.toSorted((a, b) => a - b), ids: [], cuts: kept.cuts }
     await copyParts(this.#folder(), [part], writingOf(run))
     for (const row of rows) await this.#written(row, [idAt.get(row.versions.at(-1)?.at ?? 0) ?? ''])
+  }
+
+  /** The same records of the same input, in place: writing them again would give the same bytes. */
+  async #isAsItWas(
+    { converted, compression }: OutputRow,
+    last: OutputVersion,
+    { shards }: Target,
+  ): Promise<boolean> {
+    const isNoted = !converted && shards.some(({ shard }) => shard.compression !== compression)
+    return !isNoted && this.#options.runs.isReplayed(last)
   }
 
   async #lacks({ row }: Affected, id: RecordId): Promise<boolean> {

@@ -30,8 +30,8 @@ const MANY = 256
 export type SwapLine = OutputChange | TouchedSeen | { readonly note: string }
 
 export interface OutputChange {
-  /** `keep`: only what is recorded of it has changed. */
-  readonly change: 'write' | 'remove' | 'keep'
+  /** `keep`: only what is recorded of it has changed. `stay`: the same, and it is an output of the run. */
+  readonly change: 'write' | 'remove' | 'keep' | 'stay'
   readonly row: Omit<OutputRow, 'pieces'>
   /** What the output holds then. */
   readonly ids: string
@@ -77,12 +77,11 @@ export async function finishSwap(backend: Backend, swap: SwapRow, guard: Guard):
     if (!('change' in line) || line.change === 'keep') continue
     const { name, format } = line.row
     const target = join(out, 'kept', name)
+    if (line.change !== 'remove') written.add(format === 'files' ? join(out, 'kept') : target)
+    if (line.change === 'stay') continue
     folders.add(dirname(target))
     if (line.change === 'remove') await removeOutput(out, target)
-    else {
-      await moveOutput(join(out, folder, 'kept', name), target)
-      written.add(format === 'files' ? join(out, 'kept') : target)
-    }
+    else await moveOutput(join(out, folder, 'kept', name), target)
   }
   for (const directory of folders) await syncDirectory(directory)
   await recordAll(backend, swap, guard)

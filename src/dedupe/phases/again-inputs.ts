@@ -132,6 +132,6 @@ async function requireAsTheyWere(files: readonly InputFile[]): Promise<void> {
   const rest = more > 0 ? `; and ${more} more` : ''
   throw new PrestigeError(
     code,
-    `${countOf(problems.length, 'input')} of earlier runs would have to be read again: ${shown}${rest}. Nothing was changed. Put back what is missing, and name what has changed among the inputs of this command; or keep the earlier results and write to another directory: -o OTHER.`,
+    `${countOf(problems.length, 'input')} of earlier runs would be needed, to write what is kept or to read it again: ${shown}${rest}. Nothing was changed. Put back what is missing, and name what has changed among the inputs of this command; or keep the earlier results and write to another directory: -o OTHER.`,
   )
 }

@@ -140,14 +140,17 @@ export interface Affected {
   readonly files: number
 }
 
+/** `isFromState`: the state has texts of documents, and they are read as before. */
 export function settingsDiffer(
   changes: readonly Change[],
   { documents, files }: Affected,
+  isFromState: boolean,
   { commandAgain, commandOther }: Said,
 ): PrestigeError {
+  const how = isFromState ? 'by the texts in the state' : 'which reads the inputs again'
   return new PrestigeError(
     'SETTINGS_MISMATCH',
-    `Earlier runs decided about ${countOf(documents, 'document')} of ${countOf(files, 'file')} with other settings. This command has ${changesText(changes)}. Nothing was changed.\nTo decide about all of them again with these settings:\n  ${commandAgain}\nTo keep both results:\n  ${commandOther}`,
+    `Earlier runs decided about ${countOf(documents, 'document')} of ${countOf(files, 'file')} with other settings. This command has ${changesText(changes)}. Nothing was changed.\nTo decide about all of them again with these settings, ${how}:\n  ${commandAgain}\nTo keep both results:\n  ${commandOther}`,
   )
 }
 

@@ -1,6 +1,7 @@
 /**
  * Redoing: one run decides again about everything that earlier runs have processed for the same outputs, with other
- * settings. Those runs are taken back first, the last one first; then the state takes the settings of the new run.
+ * settings. What the state has of their documents is collected first (collect-replays.ts). Then those runs are taken back,
+ * the last one first, and the state takes the settings of the new run. Texts of documents stay until the new run ends.
  *
  * Invariant: from the first row that is taken back on, the new run is there and names what it redoes, so that the same
  * command can be given again at any moment. What was published stays until the new run publishes.
@@ -17,6 +18,7 @@ import {
   findRun,
   isOpen,
   isTakenBack,
+  listRuns,
   publishedTo,
   readHead,
   type RunHead,
@@ -26,6 +28,7 @@ import type { State } from '../state.ts'
 import { clearIndexes, differencesFrom, recordSettings, writeReplaced } from '../state-settings.ts'
 import { type Affected, type Change, changesFrom, type Said } from './again-settings.ts'
 import { filesOf, rowsOf } from './again-inputs.ts'
+import { collectReplays, type Collected } from './collect-replays.ts'
 import { type Held, type Leases, publishing, requireGoingOn } from './leases.ts'
 import { takeBack } from './take-back.ts'
 import { reliedOnBy } from './undo.ts'
@@ -36,6 +39,8 @@ export interface Redo extends Affected {
   /** Of the documents, how many are kept now. */
   readonly kept: number
   readonly changes: readonly Change[]
+  /** What is decided about from the state, and what is read again. */
+  readonly collected: Collected
 }
 
 /** The runs that a run for these outputs redoes, or that the run which is open does. */
@@ -118,6 +123,7 @@ export async function describeRedo(
   backend: Backend,
   redoes: readonly RunHead[],
   said: Said | undefined,
+  collected: Collected,
 ): Promise<Redo> {
   const ids = new Set(redoes.map(({ id }) => id))
   let kept = 0
@@ -126,7 +132,14 @@ export async function describeRedo(
   }
   const last = redoes.at(-1)
   const changes = last && said ? changesFrom(last.config, said) : []
-  return { ...(await affectedBy(backend, redoes)), runs: [...ids], kept, changes }
+  return { ...(await affectedBy(backend, redoes)), runs: [...ids], kept, changes, collected }
+}
+
+export interface Replacing {
+  readonly signal: AbortSignal | undefined
+  readonly said?: Said | undefined
+  /** Called before anything is taken back. */
+  readonly onAgain?: ((redo: Redo) => void) | undefined
 }
 
 /** Takes back the runs that are redone, and gives the state the settings of the run; or waits until another has. */
@@ -134,8 +147,9 @@ export async function replaceEarlier(
   state: State,
   run: RunRow,
   leases: Leases,
-  signal: AbortSignal | undefined,
+  replacing: Replacing,
 ): Promise<void> {
+  const { signal } = replacing
   const { backend } = state
   for (;;) {
     signal?.throwIfAborted()
@@ -145,7 +159,7 @@ export async function replaceEarlier(
     const held = await leases.take(publishing(run.shards.length))
     if (typeof held === 'string') await leases.wait(signal)
     else {
-      await leases.use(held, () => replaceAs(state, run, leases, held, signal))
+      await leases.use(held, () => replaceAs(state, { ...run, ...head }, leases, held, replacing))
       await leases.release(held)
     }
   }
@@ -156,20 +170,41 @@ async function replaceAs(
   run: RunRow,
   leases: Leases,
   held: Held,
-  signal: AbortSignal | undefined,
+  replacing: Replacing,
 ): Promise<void> {
   const { backend, settings } = state
+  const { signal } = replacing
+  const fence = (scope: Scope) => requireHeldFor(scope, held)
+  if (!run.hasCollected) await collectFrom(backend, run, held, replacing)
   for (const id of (run.redoes ?? []).toReversed()) {
     signal?.throwIfAborted()
     if (!(await leases.renew(held))) return
     const earlier = await findRun(backend, id)
     if (!isTakenBack(earlier)) await takeBack(backend, earlier, { redoneBy: run.id })
   }
-  const fence = (scope: Scope) => requireHeldFor(scope, held)
   const found = await recordSettings(backend, settings)
   const differs = differencesFrom(found, settings, true).length > 0
-  if (differs) await clearIndexes(backend, fence)
+  if (differs) await clearIndexes(backend, fence, true)
   await backend.run(noteReplaced, held, differs ? settings : undefined)
+}
+
+async function collectFrom(
+  backend: Backend,
+  run: RunRow,
+  held: Held,
+  { said, onAgain }: Replacing,
+): Promise<void> {
+  const fence = (scope: Scope) => requireHeldFor(scope, held)
+  const heads = (await listRuns(backend)).filter(({ id }) => run.redoes?.includes(id))
+  const collected = await collectReplays(backend, run, await rowsOf(backend, heads), fence)
+  onAgain?.(await describeRedo(backend, heads, said, collected))
+  await backend.run(noteCollected, held)
+}
+
+/** From here on, what is collected is complete. */
+function* noteCollected(scope: Scope, held: Held): Transaction<void> {
+  yield* requireHeldFor(scope, held)
+  yield* changeRun(scope, held.run, (head) => ({ ...head, hasCollected: true }))
 }
 
 function* requireHeldFor(scope: Scope, held: Held): Transaction<void> {

@@ -30,8 +30,9 @@ import {
 } from '../runs.ts'
 import { type NotDone, notDone } from '../done-files.ts'
 import type { State } from '../state.ts'
-import { affectedBy, describeRedo, lastDecided, redoable, requireRedoable } from './again.ts'
+import { affectedBy, lastDecided, redoable, requireRedoable } from './again.ts'
 import { rowsOf, shardsAgain } from './again-inputs.ts'
+import { whyNoTexts } from './collect-replays.ts'
 import { halfUndone } from './take-back.ts'
 import {
   changesFrom,
@@ -50,7 +51,7 @@ export async function beginRun(state: State, options: JobOptions): Promise<RunRo
     const open = runs.find(isOpen)
     if (open?.status === 'undoing') throw halfUndone(open.id)
     const inputs = await inputsOf(backend, runs, open, options)
-    const { todo, redoes } = inputs
+    const { todo } = inputs
     if (!open) await requireSettings(state, inputs, options)
     if (!open && todo.length === 0) return inputs
     if (!open) await requireNames(backend, inputs, options)
@@ -60,9 +61,6 @@ export async function beginRun(state: State, options: JobOptions): Promise<RunRo
       : await newRun(backend, inputs, options)
     // Another process was faster: look again.
     if (!run) continue
-    if (!open && redoes.length > 0 && options.onAgain) {
-      options.onAgain(await describeRedo(backend, redoes, options.said))
-    }
     return run
   }
 }
@@ -119,12 +117,13 @@ async function requireSettings(state: State, inputs: Inputs, options: JobOptions
   if (said && last) {
     const readers = earlier.filter(({ id }) => doneBy.has(id))
     const rows = Object.keys(said.reading).length > 0 ? await rowsOf(backend, readers) : []
-    const all = [
-      ...changesFrom(last.config, said),
-      ...rows.flatMap((row) => readingChanges(row, said)),
-    ]
+    const read = rows.flatMap((row) => readingChanges(row, said))
+    const all = [...changesFrom(last.config, said), ...read]
     const changes = [...new Map(all.map((change) => [change.now, change])).values()]
-    if (changes.length > 0) throw settingsDiffer(changes, await affectedBy(backend, earlier), said)
+    if (changes.length > 0) {
+      const isFromState = read.length === 0 && whyNoTexts(last.config) === undefined
+      throw settingsDiffer(changes, await affectedBy(backend, earlier), isFromState, said)
+    }
   }
   requireSame(
     'state',

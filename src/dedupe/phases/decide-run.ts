@@ -9,7 +9,7 @@
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import type { ReadingInput, Shard } from '../../input/index.ts'
+import type { Document, ReadingInput, Reject, Shard } from '../../input/index.ts'
 import {
   finishShard,
   noteProgress,
@@ -36,7 +36,8 @@ import {
   shardKey,
 } from '../rows.ts'
 import type { RunRow } from '../runs.ts'
-import { type Batch, batchesOf, partsOf, weightOf } from './shard-batches.ts'
+import { type Batch, batchesOf, itemOf, partsOf, weightOf } from './shard-batches.ts'
+import { type Replay, replayOf } from './replay.ts'
 import { preparedAhead, type Work } from './shard-pool.ts'
 import type { State } from '../state.ts'
 import {
@@ -169,7 +170,8 @@ async function* batchesLeft(
     if (typeof found === 'string' || !shard) return undefined
     const resume = numberIn(found.progress, 'positions')
     found.path = shard.path
-    return { held: found, shard, reading: { ...reading, resume }, strict, run: packing }
+    const replay = await replayOf(state.backend, run, shard.index, resume)
+    return { held: found, shard, reading: { ...reading, resume }, strict, run: packing, replay }
   }
   for (;;) {
     const { threads = 0 } = watcher
@@ -178,7 +180,9 @@ async function* batchesLeft(
         yield { held: work.held, batch }
     } else {
       for (let one = await next(); one; one = await next()) {
-        for await (const batch of batchesOf(state, one.shard, one.reading, strict, packing)) {
+        const { shard, replay } = one
+        const items = replay && itemsOf(replay)
+        for await (const batch of batchesOf(state, shard, one.reading, strict, packing, items)) {
           yield { held: one.held, batch }
           if (one.held.isLost) break
         }
@@ -189,6 +193,10 @@ async function* batchesLeft(
     watcher.signal?.throwIfAborted()
     if (!wasUnderWay) await leases.wait(watcher.signal)
   }
+}
+
+async function* itemsOf(replay: Replay): AsyncGenerator<readonly (Document | Reject)[]> {
+  for await (const items of replay) yield items.map(itemOf)
 }
 
 /** Reports every shard once, whoever has read it to its end. */

@@ -37,11 +37,10 @@ export function writePacks(
   }
 }
 
-/** Everything that others may be measured against, and near duplicates: with other settings they may be kept. */
+/** Everything but exact copies: with other settings it is decided about again. */
 function isWanted(decision: Decision | undefined): boolean {
   if (!decision || decision.isRepeated || decision.isKnown) return false
-  const { action, method } = decision
-  return action !== 'drop' || (method !== 'exact' && method !== 'canonical')
+  return decision.action !== 'drop' || decision.method !== 'exact'
 }
 
 export async function keepPacks(

@@ -27,6 +27,7 @@ import { removeStaged } from '../output/swap.ts'
 import { findPassages } from '../passages/find-passages.ts'
 import { changeRun, readHead, type RunHead, type RunRow, type RunStatus } from '../runs.ts'
 import { keepFiles } from '../done-files.ts'
+import { dropReplays } from './replay.ts'
 import { summarise, type Summary } from './summary.ts'
 
 export interface JobResult {
@@ -147,6 +148,8 @@ async function publishAs(
   await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
   await showRecords(run.out, run.id)
   await keepFiles(backend, finished, ({ index }) => outcome.rejected.isMostly(index))
+  await requireLease(leases, held)
+  await dropReplays(backend, run)
   await backend.run(finish, held, finished)
   leases.lose(held)
   await removeStaged(run.out)

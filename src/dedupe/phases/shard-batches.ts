@@ -1,13 +1,16 @@
 /** A shard, read and prepared, batch by batch: what is decided about in one transaction. */
 
+import { asBuffer } from '../../platform/bytes.ts'
 import { resolve } from '../../platform/paths.ts'
 
 import {
+  type Document,
   isReject,
   type ReadingInput,
   readLendingTexts,
   type Reject,
   type Shard,
+  withUtf8,
 } from '../../input/index.ts'
 import { BatchSize } from './batch-size.ts'
 import { type Pack, Packer } from '../decision/packs.ts'
@@ -33,13 +36,39 @@ export interface Batch {
   readonly from: number
 }
 
-/** `run`: its number; `undefined`: texts are not packed yet. */
+/** A document as it was read, without its text. */
+export interface StoredDocument extends Omit<Document, 'text' | 'line'> {
+  /** Key of a pack, in hex, and place in it; absent of an empty text. */
+  readonly packed?: readonly [pack: string, at: number]
+}
+
+export type StoredItem = StoredDocument | Reject
+
+/** Plain data, so that it can go to another thread. */
+export interface ReplayedDocument extends StoredDocument {
+  readonly utf8: Uint8Array
+}
+
+export type ReplayedItem = ReplayedDocument | Reject
+
+/** As a reader gives it. */
+export function itemOf(item: ReplayedItem): Document | Reject {
+  if ('reason' in item) return item
+  const { utf8, packed: _packed, ...document } = item
+  return withUtf8({ ...document, line: 0 }, asBuffer(utf8))
+}
+
+/** Documents and rejects of a shard in their order, from `reading.resume` on. */
+export type Items = AsyncIterable<readonly (Document | Reject)[]>
+
+/** `run`: its number; `undefined`: texts are not packed yet. `items`: in place of what is in the input. */
 export async function* batchesOf(
   preparer: Pick<Preparer, 'prepare'>,
   shard: Shard,
   reading: ReadingInput,
   strict: boolean,
   run: number | undefined,
+  items: Items = readLendingTexts(shard, reading),
 ): AsyncGenerator<Batch> {
   const whole = resolve(shard.file)
   let upTo = reading.resume ?? 0
@@ -57,8 +86,8 @@ export async function* batchesOf(
     size.clear()
     return batch
   }
-  for await (const items of readLendingTexts(shard, reading)) {
-    for (const item of items) {
+  for await (const some of items) {
+    for (const item of some) {
       upTo = item.position + 1
       let bytes = 0
       if (isReject(item)) {
@@ -116,6 +145,7 @@ export function partsOf(
 }
 
 /** Most of what is kept of a document until it is decided about. */
-export function weightOf({ looks, chunks }: PreparedDocument): number {
-  return looks.reduce((sum, { evidence }) => sum + evidence.byteLength, chunks.length * 128)
+export function weightOf({ looks, chunks, unprobed }: PreparedDocument): number {
+  const others = chunks.length * 128 + (unprobed?.byteLength ?? 0)
+  return looks.reduce((sum, { evidence }) => sum + evidence.byteLength, others)
 }

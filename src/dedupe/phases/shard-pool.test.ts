@@ -16,7 +16,7 @@ it('what fails in a thread that reads input fails with the code that it had', as
     end: 10,
     bytes: 10,
   } as const
-  const works = [{ shard, reading: {}, strict: false, run: 1 }]
+  const works = [{ shard, reading: {}, strict: false, run: 1, replay: undefined }]
   const preparing = { config: readConfig({}), valueBytesMax: 1 << 20, cellsMax: 1000 }
   const all = preparedAhead(preparing, async () => works.pop(), 1)
   await expect(all.next()).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' })

@@ -11,9 +11,11 @@ import {
 } from '../../platform/thread.ts'
 import type { ReadingInput, Shard } from '../../input/index.ts'
 import type { Preparing } from '../decision/prepare.ts'
+import type { Replay } from './replay.ts'
 import type { Batch } from './shard-batches.ts'
 import type { ShardRequest } from './shard-worker.ts'
 
+/** `more`: documents that are not read from the input are wanted. */
 type Message = { readonly batch: Batch } | { readonly failure: SentFailure }
 
 /** One thread, and what it has said that nobody has heard yet. */
@@ -21,9 +23,13 @@ class Thread {
   readonly #worker = startThread(import.meta.url, './shard-worker')
   readonly #said: Message[] = []
   #heard: (() => void) | undefined
+  #replay: Replay | undefined
 
   constructor() {
-    this.#worker.on('message', (message: Message) => this.#say(message))
+    this.#worker.on('message', (message: Message | 'more') => {
+      if (message === 'more') void this.#feed()
+      else this.#say(message)
+    })
     this.#worker.on('error', (failure) => this.#say({ failure: sentFailure(failure) }))
     this.#worker.on('exit', (code) => {
       const failure = { code: undefined, message: `it ended with code ${code}` }
@@ -31,8 +37,9 @@ class Thread {
     })
   }
 
-  begin(request: ShardRequest): void {
-    this.#worker.postMessage(request, [])
+  begin(request: Omit<ShardRequest, 'isReplayed'>, replay: Replay | undefined): void {
+    this.#replay = replay
+    this.#worker.postMessage({ ...request, isReplayed: replay !== undefined }, [])
   }
 
   async *batches(): AsyncGenerator<Batch> {
@@ -55,6 +62,15 @@ class Thread {
     await this.#worker.terminate()
   }
 
+  async #feed(): Promise<void> {
+    try {
+      const next = await this.#replay?.next()
+      this.#worker.postMessage({ items: next?.done ? undefined : next?.value }, [])
+    } catch (error) {
+      this.#say({ failure: sentFailure(error) })
+    }
+  }
+
   #say(message: Message): void {
     this.#said.push(message)
     this.#heard?.()
@@ -67,6 +83,8 @@ export interface Work {
   readonly strict: boolean
   /** Number of the run, if texts are packed. */
   readonly run: number | undefined
+  /** In place of what is in the input. */
+  readonly replay: Replay | undefined
 }
 
 export interface PreparedBatch<W> {
@@ -90,8 +108,8 @@ export async function* preparedAhead<W extends Work>(
         if (!work) break
         const thread = idle.pop() ?? new Thread()
         if (!all.includes(thread)) all.push(thread)
-        const { shard, reading, strict, run } = work
-        thread.begin({ preparing, shard, reading, strict, run })
+        const { shard, reading, strict, run, replay } = work
+        thread.begin({ preparing, shard, reading, strict, run }, replay)
         busy.push({ thread, work })
       }
       const first = busy.shift()

@@ -17,7 +17,9 @@ import {
 } from '../runs.ts'
 import { dropFiles } from '../done-files.ts'
 import { State } from '../state.ts'
+import { holdsDocuments } from '../state-settings.ts'
 import { restoreOthers } from '../output/reconcile.ts'
+import { dropReplays } from './replay.ts'
 import { clearRun, reliedOnBy, undoRun } from './undo.ts'
 import { endUndo, takeOutputsBack } from './undo-outputs.ts'
 
@@ -116,12 +118,13 @@ export async function takeBack(
   await dropFiles(backend, run)
   if (redoneBy !== undefined) {
     // Outputs stay as they are until the run that redoes it publishes.
-    await clearRun(backend, run, leasedOf(run))
+    await clearRun(backend, run, leasedOf(run), true)
     await backend.run(changeRun, id, (head: RunHead) => ({ ...head, status: 'superseded' }))
     return { run: id, documents, out, notes: [] }
   }
   const notes = await takeOutputsBack(backend, run)
   await clearRun(backend, run, leasedOf(run))
+  await dropReplays(backend, run)
   // Its name may be used again.
   await endUndo(backend, run)
   return { run: id, documents, out, notes: [...notes, ...(await restoreOthers(backend, id, out))] }
@@ -133,6 +136,8 @@ function hasDecided({ redoes, hasReplaced }: RunHead): boolean {
 }
 
 async function removeDecisions(backend: Backend, run: RunRow): Promise<number> {
+  // Such a state has taken whatever settings it was opened with.
+  if (!(await holdsDocuments(backend))) return 0
   const state = await State.open(backend, run.config, { compares: false })
   return undoRun(backend, state.engine, run.id)
 }

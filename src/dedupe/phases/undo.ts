@@ -123,11 +123,15 @@ function* findDocument(_scope: unknown, key: Bytes): Transaction<DocumentRow | u
   return (yield* read(cell(documents, key)))[0]
 }
 
-/** Takes the rows away that only the run itself needs; `leased`: how many pieces of work there were. */
+/**
+ * Takes the rows away that only the run itself needs; `leased`: how many pieces of work there were; `keepsTexts`: another
+ * run decides about its documents by them.
+ */
 export async function clearRun(
   backend: Backend,
   { id: run, number }: Pick<RunHead, 'id' | 'number'>,
   leased: number,
+  keepsTexts = false,
 ): Promise<void> {
   for (let from = 0; from < leased; from += PAGE) {
     const to = Math.min(leased, from + PAGE)
@@ -135,7 +139,7 @@ export async function clearRun(
   }
   const spaces = [batches, rejects, pending, passageCounts, passageFiles, passageCuts]
   for (const space of spaces) await clearRows(backend, space, runPrefix(run))
-  await clearRows(backend, packs, packPrefix(number))
+  if (!keepsTexts) await clearRows(backend, packs, packPrefix(number))
 }
 
 /** Takes all rows away whose keys begin with this. */

@@ -29,12 +29,13 @@ export function waitingBytes({
   looks,
   chunks,
   fingerprints,
+  unprobed,
 }: PreparedDocument): number {
   const sketches = looks.reduce(
     (sum, look) => sum + look.slots.byteLength + look.evidence.length,
     0,
   )
-  const prints = fingerprints?.hashes.byteLength ?? 0
+  const prints = (fingerprints?.hashes.byteLength ?? 0) + (unprobed?.byteLength ?? 0)
   return sketches + prints + chunks.length * 64 + (id.length + source.length) * 2 + 1024
 }
 
