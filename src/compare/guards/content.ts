@@ -7,7 +7,7 @@
 
 import { LANGUAGES } from './languages.ts'
 import { type Reading, termsOfBoth } from './reading.ts'
-import type { Term } from './terms.ts'
+import type { Term } from './term-list.ts'
 import { isInflection, isSwapped, isVariant } from './typo.ts'
 
 /** Up to so many words every fact counts; two characters of Chinese or Japanese count as one word. */

@@ -6,7 +6,7 @@
 import type { Difference } from './content.ts'
 import { IS_OF_PAGE } from './lexicon.ts'
 import { type Reading, termsOfBoth } from './reading.ts'
-import { SIGNS_BESIDE, type Terms } from './terms.ts'
+import { SIGNS_BESIDE, type Terms } from './term-list.ts'
 import { isMistyped, isVariant } from './typo.ts'
 
 /** Words on either side that must be the same. */
@@ -154,17 +154,30 @@ function isSamePlace(
 function deniedPlaces(own: Terms, others: Terms): string[] {
   if (own.countOf('negation') === 0) return []
   const denials: number[] = []
-  own.places.forEach((at, nth) => {
-    if (own.isKindAt(at, 'negation')) denials.push(nth)
-  })
-  const places = new Places(own.signs, denials)
+  // Most places are passed over because no denial stands behind such a word: a bit for each of a few words.
+  let before = 0
+  const { signs, places: ownPlaces } = own
+  for (let nth = 0; nth < ownPlaces.length; nth++) {
+    if (!own.isKindAt(ownPlaces[nth] ?? 0, 'negation')) continue
+    denials.push(nth)
+    before |= bitOf(signs, nth)
+  }
+  const places = new Places(signs, denials)
   const found = new Set<number | undefined>()
-  others.places.forEach((at, nth) => {
-    found.add(places.firstLike(others.signs, nth, nth))
+  const { signs: otherSigns, places: otherPlaces } = others
+  for (let nth = 0; nth < otherPlaces.length; nth++) {
+    if ((before & bitOf(otherSigns, nth)) === 0) continue
+    found.add(places.firstLike(otherSigns, nth, nth))
     // One word in the place of the denial: ein for kein.
-    if (!others.isKindAt(at, 'negation')) found.add(places.firstLike(others.signs, nth, nth + 1))
-  })
+    if (!others.isKindAt(otherPlaces[nth] ?? 0, 'negation'))
+      found.add(places.firstLike(otherSigns, nth, nth + 1))
+  }
   return denials
-    .filter((nth) => found.has(places.firstLike(own.signs, nth, nth + 1)))
-    .map((nth) => own.at(own.places[nth] ?? 0).form)
+    .filter((nth) => found.has(places.firstLike(signs, nth, nth + 1)))
+    .map((nth) => own.at(ownPlaces[nth] ?? 0).form)
+}
+
+/** Of the sign before a term. */
+function bitOf(signs: Int32Array, nth: number): number {
+  return 1 << (signs[nth + SIGNS_BESIDE - 1] ?? 0)
 }

@@ -4,6 +4,7 @@
  */
 
 import { PLACEHOLDER } from './fold.ts'
+import { codesOf } from './lexicon.ts'
 
 export interface FoundIdentifier {
   /** `address`: of a page, a host or a mailbox. */
@@ -20,8 +21,7 @@ export interface Identified {
 
 /** What is longer, and no address, is data: no guard reads it. */
 const IDENTIFIER_MAX = 90
-/** Runs without any of these are words. */
-const SPECIAL = /[0-9_/\\@.:-]/
+// Runs without any of these are words.
 const DIGIT = 1
 const UNDERSCORE = 2
 const SLASH = 4
@@ -72,49 +72,48 @@ const PACKAGE =
   /^lib[a-z0-9+.]+(?:-[a-z0-9+.]+)+$|^[a-z0-9+.]+(?:-[a-z0-9+.]+)*-(?:dev|devel|doc|docs|dbg|dbgsym|bin|common|data|utils|perl|java|ruby|cil|udeb|src|examples)$/
 
 export function identifiedIn(text: string): Identified {
+  const codes = codesOf(text)
   const found: FoundIdentifier[] = []
   const rest: string[] = []
-  let at = 0
-  for (;;) {
-    NEXT_SPECIAL.lastIndex = at
-    const { index } = NEXT_SPECIAL.exec(text) ?? {}
-    if (index === undefined) break
-    // A run of visible ASCII with a special sign: most have none, and are passed over.
-    let start = index
-    while (start > at && isVisibleCode(text.charCodeAt(start - 1))) start--
-    let end = index + 1
-    while (isVisibleCode(text.charCodeAt(end))) end++
-    rest.push(text.slice(at, start), replacedRun(text, start, end, found))
-    at = end
+  let copied = 0
+  for (let at = 0; at < text.length; at++) {
+    if (!isVisibleCode(codes[at] ?? 0)) continue
+    // A run of visible ASCII: most have no special sign, and are passed over.
+    const start = at
+    let signs = 0
+    for (; at < text.length && isVisibleCode(codes[at] ?? 0); at++)
+      signs |= SIGNS[codes[at] ?? 0] ?? 0
+    if (signs === 0) continue
+    const replaced = replacedRun(text, start, at, found)
+    if (replaced === undefined) continue
+    rest.push(text.slice(copied, start), replaced)
+    copied = at
   }
-  if (at === 0) return { found, rest: text }
-  rest.push(text.slice(at))
+  if (copied === 0) return { found, rest: text }
+  rest.push(text.slice(copied))
   return { found, rest: rest.join('') }
 }
 
-const NEXT_SPECIAL = new RegExp(SPECIAL, 'g')
-
-/** The run with a placeholder for what it names. */
+/** The run with a placeholder for what it names; `undefined`: it stays as it is. */
 function replacedRun(
   text: string,
   runStart: number,
   runEnd: number,
   found: FoundIdentifier[],
-): string {
+): string | undefined {
   let start = runStart
   let end = runEnd
   while (start < end && isAmong(OPENING, text.charCodeAt(start))) start++
   while (end > start && isAmong(CLOSING, text.charCodeAt(end - 1))) end--
   const signs = signsIn(text, start, end)
-  if (signs === 0) return text.slice(runStart, runEnd)
+  if (signs === 0) return undefined
   const core = text.slice(start, end)
   if (core.length > IDENTIFIER_MAX && !ADDRESS.test(core)) return ' '
-  if (isBehindLetter(text, runStart)) return text.slice(runStart, runEnd)
+  if (isBehindLetter(text, runStart)) return undefined
   const before = () => text.slice(Math.max(0, runStart - 12), runStart)
   const kind = isVersion(core, signs, before) ? 'version' : kindOf(core, signs)
   if (kind === undefined) {
-    const run = text.slice(runStart, runEnd)
-    return signs & SLASH ? partwise(run, found) : run
+    return signs & SLASH ? partwise(text.slice(runStart, runEnd), found) : undefined
   }
   found.push({ kind, value: plainIdentifier(core, kind) })
   return text.slice(runStart, start) + PLACEHOLDER + text.slice(end, runEnd)

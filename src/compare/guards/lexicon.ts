@@ -153,10 +153,13 @@ function textOf(codes: Uint16Array, start: number, end: number): string {
 }
 
 let read = new Uint16Array(32_768)
+let readText = ''
 
-/** The codes of a text, until the next one is asked for. What is behind its end is none of it. */
+/** The codes of a text, until another one is asked for. What is behind its end is none of it. */
 export function codesOf(text: string): Uint16Array {
+  if (text === readText) return read
   if (text.length > read.length) read = new Uint16Array(2 * text.length)
+  readText = text
   for (let at = 0; at < text.length; at++) read[at] = text.charCodeAt(at)
   return read
 }

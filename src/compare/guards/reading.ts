@@ -7,7 +7,8 @@ import { lexicon } from './lexicon.ts'
 import { piecesOf } from './long.ts'
 import { type FoundNumber, numbersOf } from './numbers.ts'
 import { CALENDAR } from './tables.ts'
-import { type Term, type Terms, termsOf } from './terms.ts'
+import type { Term, Terms } from './term-list.ts'
+import { termsOf } from './terms.ts'
 import { type Word, type Words, wordsOf } from './words.ts'
 
 const ISO_DATE = /(?<!\p{Nd})(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\p{Nd})/gu
