@@ -64,6 +64,8 @@ export interface Wanted<P extends AnyProbe, Payload> {
   readonly similarityMin?: number | undefined
   /** How many hits are wanted (1): the best so many are found, whatever else is. */
   readonly hitsMax?: number | undefined
+  /** Nothing but the best hit is of interest: what is less similar than one that was found is not judged. Not with `measured`. */
+  readonly onlyBest?: boolean | undefined
   /** Whether a candidate may be a hit: it may have expired. */
   counts?(candidate: Candidate<P, Payload>): boolean
   /** What an earlier search for the same probes has found out, by candidate. This one adds its own. */
@@ -137,8 +139,9 @@ export class Matcher<P extends AnyProbe, Payload> {
     let deferred = 0
     for (const { probe, id, estimate } of ranked) {
       if (this.#scheme.similarityMax(estimate) < least) break
-      let found = this.#fromMemory(probe, id, similarityMin, wanted.measured)
-      if (found && found.similarity < similarityMin) {
+      const enough = wanted.onlyBest && !wanted.measured ? least : similarityMin
+      let found = this.#fromMemory(probe, id, enough, wanted.measured)
+      if (found && found.similarity < enough) {
         compared++
         continue
       }
@@ -150,9 +153,9 @@ export class Matcher<P extends AnyProbe, Payload> {
         deferred++
         continue
       }
-      found ??= yield* this.#measure(candidate, similarityMin, wanted.measured)
+      found ??= yield* this.#measure(candidate, enough, wanted.measured)
       compared++
-      if (!found || found.similarity < similarityMin) continue
+      if (!found || found.similarity < enough) continue
       const { similarity, verdict } = found
       const hit = { probe, id, estimate, row, payload: candidate.payload, similarity, verdict }
       if (verdict?.isSame === false && !wanted.takesRefused) {

@@ -6,8 +6,8 @@
  */
 
 import { LANGUAGES } from './languages.ts'
-import type { Reading } from './reading.ts'
-import type { Term } from './terms.ts'
+import { type Reading, termsOfBoth } from './reading.ts'
+import type { Term } from './term-list.ts'
 import { isInflection, isSwapped, isVariant } from './typo.ts'
 
 /** Up to so many words every fact counts; two characters of Chinese or Japanese count as one word. */
@@ -36,14 +36,17 @@ export interface Grammar {
   readonly articles: ReadonlySet<string>
 }
 
+const NO_GRAMMAR: Grammar = { language: undefined, words: NONE, articles: NONE }
+
 /** The language that both texts together fit best. */
 export function grammarOf(first: Reading, second: Reading): Grammar {
-  const hits = first.languages.map((count, at) => count + (second.languages[at] ?? 0))
+  const [own, others] = [first.termList, second.termList]
+  const hits = own.languages.map((count, at) => count + (others.languages[at] ?? 0))
   const most = Math.max(...hits)
-  const terms = first.terms.length + second.terms.length
+  const terms = own.length + others.length
   const isKnown = most > 0 && most >= terms * LANGUAGE_SHARE
-  if (!isKnown && !isOfCharacters([...first.terms, ...second.terms]))
-    return { language: undefined, words: NONE, articles: NONE }
+  const characters = own.countOf('character') + others.countOf('character')
+  if (!isKnown && characters * 2 <= terms) return NO_GRAMMAR
   // What is written in ideographs is Chinese, unless its grammar is that of another language.
   const best = isKnown ? LANGUAGES[hits.indexOf(most)] : LANGUAGES.find(({ name }) => name === 'zh')
   return {
@@ -53,14 +56,10 @@ export function grammarOf(first: Reading, second: Reading): Grammar {
   }
 }
 
-function isOfCharacters(terms: readonly Term[]): boolean {
-  return terms.filter(({ kind }) => kind === 'character').length * 2 > terms.length
-}
-
-export function lengthOf({ terms, isPart }: Reading): number {
-  if (isPart) return Infinity
+export function lengthOf(reading: Reading): number {
+  if (reading.isPart) return Infinity
   let length = 0
-  for (const { kind, form } of terms) {
+  for (const { kind, form } of reading.terms) {
     if (form.length >= DATA_MIN) length += form.length / DATA_WORD
     else length += kind === 'comma' ? 0 : kind === 'character' ? 0.5 : 1
   }
@@ -115,19 +114,18 @@ export function matchingOf(first: Reading, second: Reading, grammar: Grammar): M
 
 /** How many words, facts and signs of either text the other has not. */
 export function differingCount(first: Reading, second: Reading): number {
-  return Math.max(surplusCount(first.terms, second.terms), surplusCount(second.terms, first.terms))
-}
-
-function surplusCount(terms: readonly Term[], others: readonly Term[]): number {
-  const counts = new Map<string, number>()
-  for (const { form } of others) counts.set(form, (counts.get(form) ?? 0) + 1)
+  const [own, others] = termsOfBoth(first, second)
+  /** How much more often each form occurs than in the other text. */
+  const counts = new Map<number, number>()
+  for (const form of own.forms) counts.set(form, (counts.get(form) ?? 0) + 1)
+  for (const form of others.forms) counts.set(form, (counts.get(form) ?? 0) - 1)
   let more = 0
-  for (const { form } of terms) {
-    const count = counts.get(form) ?? 0
-    if (count === 0) more++
-    else counts.set(form, count - 1)
+  let less = 0
+  for (const count of counts.values()) {
+    if (count > 0) more += count
+    else less -= count
   }
-  return more
+  return Math.max(more, less)
 }
 
 /** Words, characters and pictures that occur more often than in the other text. */

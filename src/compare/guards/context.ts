@@ -4,9 +4,9 @@
  */
 
 import type { Difference } from './content.ts'
-import { PAGE_WORDS } from './languages.ts'
-import type { Reading } from './reading.ts'
-import type { Term } from './terms.ts'
+import { IS_OF_PAGE } from './lexicon.ts'
+import { type Reading, termsOfBoth } from './reading.ts'
+import { SIGNS_BESIDE, type Terms } from './term-list.ts'
 import { isMistyped, isVariant } from './typo.ts'
 
 /** Words on either side that must be the same. */
@@ -18,15 +18,21 @@ export type FactKind = 'number' | 'unit' | 'date' | 'name' | 'version' | 'identi
 
 /** Where the terms around are the same and the one between is not. */
 export function replaced(first: Reading, second: Reading, kind: FactKind): Difference | undefined {
-  const hasSome = ({ terms }: Reading) => terms.some((term) => isKind(term, kind))
-  if (!hasSome(first) || !hasSome(second)) return undefined
-  const own = placesOf(first.terms, kind)
-  const others = placesOf(second.terms, kind)
+  const [own, others] = termsOfBoth(first, second)
+  const inOwn = factsOf(own, kind)
+  if (inOwn.length === 0) return undefined
+  const inOthers = factsOf(others, kind)
+  if (inOthers.length === 0) return undefined
+  const places = new Places(own.signs, inOwn)
+  const otherPlaces = new Places(others.signs, inOthers)
   const a: string[] = []
   const b: string[] = []
-  for (const [place, term] of own) {
-    const other = others.get(place)
-    if (!term || !other || term.form === other.form) continue
+  for (const nth of places.single()) {
+    const otherNth = otherPlaces.singleLike(own.signs, nth)
+    if (otherNth === undefined) continue
+    const term = own.at(own.places[nth] ?? 0)
+    const other = others.at(others.places[otherNth] ?? 0)
+    if (term.form === other.form) continue
     if (kind === 'name' && isVariant(term, other, undefined)) continue
     if (kind === 'identifier' && isMistyped(term.form, other.form)) continue
     a.push(term.form)
@@ -37,68 +43,141 @@ export function replaced(first: Reading, second: Reading, kind: FactKind): Diffe
 
 /** A denial in one text, where the other has the same words without it. */
 export function denied(first: Reading, second: Reading): Difference | undefined {
-  const a = deniedPlaces(first.terms, second.terms)
-  const b = deniedPlaces(second.terms, first.terms)
+  const [own, others] = termsOfBoth(first, second)
+  const a = deniedPlaces(own, others)
+  const b = deniedPlaces(others, own)
   return a.length === 0 && b.length === 0 ? undefined : { a, b }
 }
 
-function isKind(term: Term, kind: FactKind): boolean {
-  return kind === 'name' ? term.isName && term.kind === 'word' : term.kind === kind
+/** Where facts are, among all terms but commas, without those that belong to the page. */
+function factsOf(terms: Terms, kind: FactKind): number[] {
+  const facts: number[] = []
+  if (kind !== 'name' && terms.countOf(kind) === 0) return facts
+  const { places } = terms
+  for (let nth = 0; nth < places.length; nth++) {
+    const at = places[nth] ?? 0
+    const isFact = kind === 'name' ? terms.isNameAt(at) : terms.isKindAt(at, kind)
+    if (isFact && !isOfPage(terms, nth)) facts.push(nth)
+  }
+  return facts
 }
 
-/** Facts by the words around them; `undefined` where these occur twice. */
-function placesOf(all: readonly Term[], kind: FactKind): ReadonlyMap<string, Term | undefined> {
-  const terms = all.filter((term) => term.kind !== 'comma')
-  const signs = terms.map(masked)
-  const places = new Map<string, Term | undefined>()
-  terms.forEach((term, at) => {
-    if (!isKind(term, kind) || isOfPage(terms, at)) return
-    const place = placeOf(signs, at, at + 1)
-    places.set(place, places.has(place) ? undefined : term)
-  })
-  return places
+function isOfPage(terms: Terms, nth: number): boolean {
+  const { places } = terms
+  const end = Math.min(places.length, nth + PAGE_SIDE)
+  for (let beside = Math.max(0, nth - PAGE_SIDE); beside < end; beside++) {
+    if (terms.traitsAt(places[beside] ?? 0) & IS_OF_PAGE) return true
+  }
+  return false
 }
 
-/** The words before and behind, with facts masked: several may have changed side by side. */
-function placeOf(signs: readonly string[], start: number, end: number): string {
-  let place = ''
-  for (let at = start - SIDE; at < start; at++) place += `${signs[at] ?? EDGE} `
-  place += '|'
-  for (let at = end; at < end + SIDE; at++) place += `${signs[at] ?? EDGE} `
-  return place
+/** Terms by the words before and behind, with facts masked: several may have changed side by side. */
+class Places {
+  readonly #signs: Int32Array
+  /** Where a term is that stands in such a place, the first of its kind. */
+  readonly #first: number[] = []
+  readonly #isTwice: boolean[] = []
+  readonly #slots: Int32Array
+
+  constructor(signs: Int32Array, terms: readonly number[]) {
+    this.#signs = signs
+    this.#slots = new Int32Array(2 << (32 - Math.clz32(terms.length)))
+    for (const nth of terms) this.#add(nth)
+  }
+
+  /** Those between words that no other stands between, in order. */
+  single(): number[] {
+    return this.#first.filter((_nth, at) => !this.#isTwice[at])
+  }
+
+  /** The only one that stands between the same words. */
+  singleLike(signs: Int32Array, nth: number): number | undefined {
+    const found = this.#slots[this.#slotOf(signs, nth, nth + 1)] ?? 0
+    return found === 0 || this.#isTwice[found - 1] ? undefined : this.#first[found - 1]
+  }
+
+  /** The first that stands between the same words as what is from `start` to `end`. */
+  firstLike(signs: Int32Array, start: number, end: number): number | undefined {
+    const found = this.#slots[this.#slotOf(signs, start, end)] ?? 0
+    return this.#first[found - 1]
+  }
+
+  #add(nth: number): void {
+    const slot = this.#slotOf(this.#signs, nth, nth + 1)
+    const found = this.#slots[slot] ?? 0
+    if (found > 0) {
+      this.#isTwice[found - 1] = true
+      return
+    }
+    this.#isTwice.push(false)
+    this.#slots[slot] = this.#first.push(nth)
+  }
+
+  /** Of a place, or where it would be. */
+  #slotOf(signs: Int32Array, start: number, end: number): number {
+    const mask = this.#slots.length - 1
+    for (let slot = placeHash(signs, start, end) & mask; ; slot = (slot + 1) & mask) {
+      const found = this.#slots[slot] ?? 0
+      if (found === 0) return slot
+      const nth = this.#first[found - 1] ?? 0
+      if (isSamePlace(this.#signs, nth, signs, start, end)) return slot
+    }
+  }
 }
 
-const EDGE = '^'
+// Signs begin with those of the edge: the sign of a term is so many places behind it.
+const BEFORE = SIGNS_BESIDE - SIDE
 
-function masked(term: Term): string {
-  return term.kind === 'word' || term.kind === 'character' || term.kind === 'negation'
-    ? term.form
-    : `<${term.kind}>`
+function placeHash(signs: Int32Array, start: number, end: number): number {
+  let hash = 0
+  for (let step = 0; step < SIDE; step++) {
+    hash = Math.imul(hash ^ (signs[start + BEFORE + step] ?? 0), 0x9e3779b1)
+    hash = Math.imul(hash ^ (signs[end + SIGNS_BESIDE + step] ?? 0), 0x85ebca6b)
+  }
+  return hash ^ (hash >>> 15)
 }
 
-function isOfPage(terms: readonly Term[], at: number): boolean {
-  const beside = terms.slice(Math.max(0, at - PAGE_SIDE), at + PAGE_SIDE)
-  return beside.some(({ form }) => PAGE_WORDS.has(form))
+function isSamePlace(
+  own: Int32Array,
+  nth: number,
+  signs: Int32Array,
+  start: number,
+  end: number,
+): boolean {
+  for (let step = 0; step < SIDE; step++) {
+    if (own[nth + BEFORE + step] !== signs[start + BEFORE + step]) return false
+    if (own[nth + 1 + SIGNS_BESIDE + step] !== signs[end + SIGNS_BESIDE + step]) return false
+  }
+  return true
 }
 
-function deniedPlaces(own: readonly Term[], others: readonly Term[]): string[] {
-  if (!own.some(({ kind }) => kind === 'negation')) return []
-  const isTerm = ({ kind }: Term) => kind !== 'comma'
-  const terms = own.filter(isTerm)
-  const signs = terms.map(masked)
-  const rest = others.filter(isTerm)
-  const otherSigns = rest.map(masked)
-  const before = new Set(
-    terms.flatMap(({ kind }, at) => (kind === 'negation' ? [signs[at - 1]] : [])),
-  )
-  const plain = new Set<string>()
-  rest.forEach(({ kind }, at) => {
-    if (!before.has(otherSigns[at - 1])) return
-    plain.add(placeOf(otherSigns, at, at))
+function deniedPlaces(own: Terms, others: Terms): string[] {
+  if (own.countOf('negation') === 0) return []
+  const denials: number[] = []
+  // Most places are passed over because no denial stands behind such a word: a bit for each of a few words.
+  let before = 0
+  const { signs, places: ownPlaces } = own
+  for (let nth = 0; nth < ownPlaces.length; nth++) {
+    if (!own.isKindAt(ownPlaces[nth] ?? 0, 'negation')) continue
+    denials.push(nth)
+    before |= bitOf(signs, nth)
+  }
+  const places = new Places(signs, denials)
+  const found = new Set<number | undefined>()
+  const { signs: otherSigns, places: otherPlaces } = others
+  for (let nth = 0; nth < otherPlaces.length; nth++) {
+    if ((before & bitOf(otherSigns, nth)) === 0) continue
+    found.add(places.firstLike(otherSigns, nth, nth))
     // One word in the place of the denial: ein for kein.
-    if (kind !== 'negation') plain.add(placeOf(otherSigns, at, at + 1))
-  })
-  return terms.flatMap(({ kind, form }, at) =>
-    kind === 'negation' && plain.has(placeOf(signs, at, at + 1)) ? [form] : [],
-  )
+    if (!others.isKindAt(otherPlaces[nth] ?? 0, 'negation'))
+      found.add(places.firstLike(otherSigns, nth, nth + 1))
+  }
+  return denials
+    .filter((nth) => found.has(places.firstLike(signs, nth, nth + 1)))
+    .map((nth) => own.at(ownPlaces[nth] ?? 0).form)
+}
+
+/** Of the sign before a term. */
+function bitOf(signs: Int32Array, nth: number): number {
+  return 1 << (signs[nth + SIGNS_BESIDE - 1] ?? 0)
 }

@@ -1,5 +1,6 @@
 /** Denials and calendar words, read from folded words. */
 
+import { folded } from './fold.ts'
 import {
   CALENDAR,
   CALENDAR_IF_CAPITAL,
@@ -29,10 +30,8 @@ export function hanDates(text: string): string[] {
   return [...weekdays, ...(text.match(HAN_DAYS) ?? [])]
 }
 
-/** The words that deny in a text of these words, folded. */
-export function denialsAmong(forms: readonly string[]): ReadonlySet<string> {
-  let found = 0
-  for (const form of forms) found |= COMPANY.get(form) ?? 0
+/** The words that deny in such company: a bit for each list. */
+export function denialsAmong(found: number): ReadonlySet<string> {
   const known = DENIALS_OF.get(found)
   if (known) return known
   const denials = new Set(NEGATIONS)
@@ -43,8 +42,8 @@ export function denialsAmong(forms: readonly string[]): ReadonlySet<string> {
   return denials
 }
 
-/** A bit for each list that a word is in. */
-const COMPANY: ReadonlyMap<string, number> = companyBits()
+/** A word, folded → a bit for each list that it is in the company of. */
+export const COMPANY: ReadonlyMap<string, number> = companyBits()
 /** By bits: there are few languages, and texts of the same ones come together. */
 const DENIALS_OF = new Map<number, ReadonlySet<string>>([[0, NEGATIONS]])
 
@@ -54,6 +53,13 @@ function companyBits(): Map<string, number> {
     for (const word of company) bits.set(word, (bits.get(word) ?? 0) | (1 << at))
   }
   return bits
+}
+
+/** A denial may be part of a compound, or stand behind an apostrophe. */
+export function partsOfWord(plain: string): string[] {
+  const form = folded(plain)
+  const isWhole = !form.includes('-') && !form.includes("'")
+  return isWhole || form.endsWith("n't") ? [form] : form.split(/[-']/)
 }
 
 export function negationsIn(

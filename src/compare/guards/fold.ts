@@ -12,14 +12,17 @@ export function isAscii(text: string): boolean {
 
 /** Of private use, so that it is no letter: no text has a word of it. It stands for what was found already. */
 export const PLACEHOLDER = '\ue000'
-const NOT_PLAIN = new RegExp(`[^\\0-\\u007f${PLACEHOLDER}]`)
+export const PLACEHOLDER_CODE = PLACEHOLDER.charCodeAt(0)
 
-/** ASCII, and what stands for identifiers in it. */
-export function isPlain(text: string): boolean {
-  return !NOT_PLAIN.test(text)
+/** Neither ASCII nor what stands for an identifier. */
+export function isOtherCode(code: number): boolean {
+  return code >= 0x80 && code !== PLACEHOLDER_CODE
 }
 
-export const SPACE = 0x20
+/** Units of the character that begins there. */
+export function widthAt(text: string, at: number): number {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
+}
 
 /** Of ASCII. */
 export function isLetterCode(code: number): boolean {

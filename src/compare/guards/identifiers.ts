@@ -4,6 +4,7 @@
  */
 
 import { PLACEHOLDER } from './fold.ts'
+import { codesOf } from './lexicon.ts'
 
 export interface FoundIdentifier {
   /** `address`: of a page, a host or a mailbox. */
@@ -20,10 +21,27 @@ export interface Identified {
 
 /** What is longer, and no address, is data: no guard reads it. */
 const IDENTIFIER_MAX = 90
-/** Runs without any of these are words. */
-const SPECIAL = /[0-9_/\\@.:-]/
-const OPENING = new Set('("\'[{<,;:!?*#&-=')
-const CLOSING = new Set(')"\'\\]}>,;:!?.*&-=')
+// Runs without any of these are words.
+const DIGIT = 1
+const UNDERSCORE = 2
+const SLASH = 4
+const BACKSLASH = 8
+const AT = 16
+const DOT = 32
+const COLON = 64
+const HYPHEN = 128
+const SIGNS = tableOf([
+  ...Array.from('0123456789', (digit) => [digit, DIGIT] as const),
+  ['_', UNDERSCORE],
+  ['/', SLASH],
+  ['\\', BACKSLASH],
+  ['@', AT],
+  ['.', DOT],
+  [':', COLON],
+  ['-', HYPHEN],
+])
+const OPENING = tableOf(Array.from('("\'[{<,;:!?*#&-=', (sign) => [sign, 1] as const))
+const CLOSING = tableOf(Array.from(')"\'\\]}>,;:!?.*&-=', (sign) => [sign, 1] as const))
 const LETTER_BEFORE = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{M}\p{Nd}]$/u
 
 const DATE = /^\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)$|^\d{4}\.\d{1,2}\.\d{1,2}$/
@@ -54,42 +72,79 @@ const PACKAGE =
   /^lib[a-z0-9+.]+(?:-[a-z0-9+.]+)+$|^[a-z0-9+.]+(?:-[a-z0-9+.]+)*-(?:dev|devel|doc|docs|dbg|dbgsym|bin|common|data|utils|perl|java|ruby|cil|udeb|src|examples)$/
 
 export function identifiedIn(text: string): Identified {
+  const codes = codesOf(text)
   const found: FoundIdentifier[] = []
-  const rest = replaceRuns(text, (run, index) => {
-    const core = trimmed(run)
-    if (core === '' || !SPECIAL.test(core)) return run
-    if (core.length > IDENTIFIER_MAX && !ADDRESS.test(core)) return ' '
-    if (LETTER_BEFORE.test(text.slice(Math.max(0, index - 2), index))) return run
-    const before = () => text.slice(Math.max(0, index - 12), index)
-    const kind = isVersion(core, before) ? 'version' : kindOf(core)
-    if (kind === undefined) return core.includes('/') ? partwise(run, found) : run
-    found.push({ kind, value: plainIdentifier(core, kind) })
-    return run.replace(core, () => PLACEHOLDER)
-  })
-  return { found, rest }
+  const rest: string[] = []
+  let copied = 0
+  for (let at = 0; at < text.length; at++) {
+    if (!isVisibleCode(codes[at] ?? 0)) continue
+    // A run of visible ASCII: most have no special sign, and are passed over.
+    const start = at
+    let signs = 0
+    for (; at < text.length && isVisibleCode(codes[at] ?? 0); at++)
+      signs |= SIGNS[codes[at] ?? 0] ?? 0
+    if (signs === 0) continue
+    const replaced = replacedRun(text, start, at, found)
+    if (replaced === undefined) continue
+    rest.push(text.slice(copied, start), replaced)
+    copied = at
+  }
+  if (copied === 0) return { found, rest: text }
+  rest.push(text.slice(copied))
+  return { found, rest: rest.join('') }
 }
 
-const NEXT_SPECIAL = new RegExp(SPECIAL, 'g')
-
-/** Replaces runs of visible ASCII that have a special sign: most have none, and are passed over. */
-function replaceRuns(text: string, replace: (run: string, index: number) => string): string {
-  let replaced = ''
-  let at = 0
-  for (;;) {
-    NEXT_SPECIAL.lastIndex = at
-    const { index } = NEXT_SPECIAL.exec(text) ?? {}
-    if (index === undefined) return replaced + text.slice(at)
-    let start = index
-    while (start > at && isVisibleCode(text.charCodeAt(start - 1))) start--
-    let end = index + 1
-    while (isVisibleCode(text.charCodeAt(end))) end++
-    replaced += text.slice(at, start) + replace(text.slice(start, end), start)
-    at = end
+/** The run with a placeholder for what it names; `undefined`: it stays as it is. */
+function replacedRun(
+  text: string,
+  runStart: number,
+  runEnd: number,
+  found: FoundIdentifier[],
+): string | undefined {
+  let start = runStart
+  let end = runEnd
+  while (start < end && isAmong(OPENING, text.charCodeAt(start))) start++
+  while (end > start && isAmong(CLOSING, text.charCodeAt(end - 1))) end--
+  const signs = signsIn(text, start, end)
+  if (signs === 0) return undefined
+  const core = text.slice(start, end)
+  if (core.length > IDENTIFIER_MAX && !ADDRESS.test(core)) return ' '
+  if (isBehindLetter(text, runStart)) return undefined
+  const before = () => text.slice(Math.max(0, runStart - 12), runStart)
+  const kind = isVersion(core, signs, before) ? 'version' : kindOf(core, signs)
+  if (kind === undefined) {
+    return signs & SLASH ? partwise(text.slice(runStart, runEnd), found) : undefined
   }
+  found.push({ kind, value: plainIdentifier(core, kind) })
+  return text.slice(runStart, start) + PLACEHOLDER + text.slice(end, runEnd)
+}
+
+function isBehindLetter(text: string, index: number): boolean {
+  // What is before a run is no visible ASCII.
+  if (index === 0 || text.charCodeAt(index - 1) < 0x80) return false
+  return LETTER_BEFORE.test(text.slice(Math.max(0, index - 2), index))
 }
 
 function isVisibleCode(code: number): boolean {
   return code >= 0x21 && code <= 0x7e
+}
+
+/** A table by codes of ASCII. */
+function tableOf(entries: Iterable<readonly [string, number]>): Uint8Array {
+  const table = new Uint8Array(0x80)
+  for (const [sign, value] of entries) table[sign.charCodeAt(0)] = value
+  return table
+}
+
+function isAmong(table: Uint8Array, code: number): boolean {
+  return table[code] === 1
+}
+
+/** The special signs of a run: a bit for each kind. */
+function signsIn(text: string, start: number, end: number): number {
+  let signs = 0
+  for (let at = start; at < end; at++) signs |= SIGNS[text.charCodeAt(at)] ?? 0
+  return signs
 }
 
 /** Win32/Win64: codes side by side. */
@@ -103,26 +158,45 @@ function partwise(run: string, found: FoundIdentifier[]): string {
   return parts.join('/')
 }
 
-function trimmed(run: string): string {
+function trimmed(part: string): string {
   let start = 0
-  let end = run.length
-  while (start < end && OPENING.has(run[start] ?? '')) start++
-  while (end > start && CLOSING.has(run[end - 1] ?? '')) end--
-  return run.slice(start, end)
+  let end = part.length
+  while (start < end && isAmong(OPENING, part.charCodeAt(start))) start++
+  while (end > start && isAmong(CLOSING, part.charCodeAt(end - 1))) end--
+  return part.slice(start, end)
 }
 
-function isVersion(core: string, before: () => string): boolean {
-  if (!/\d/.test(core) || DATE.test(core) || GROUPED.test(core)) return false
+function isVersion(core: string, signs: number, before: () => string): boolean {
+  if (!(signs & DIGIT) || !/^[0-9v]/i.test(core)) return false
+  if (DATE.test(core) || GROUPED.test(core)) return false
   if (DOTTED.test(core) || NAMED_VERSION.test(core) || PRE_RELEASE.test(core)) return true
   return PLAIN_VERSION.test(core) && VERSION_WORD.test(before())
 }
 
-const ADDRESSES = [ADDRESS, MAIL, HOST]
-const IDENTIFIERS = [SCOPED, FILE, PATH, UUID, HEX, CODE, UNDERSCORED, PACKAGE]
+/** A pattern is tried where a run has one of the signs that it cannot do without; 0: it can. */
+const PATTERNS: readonly (readonly [
+  kind: 'address' | 'identifier',
+  needs: number,
+  pattern: RegExp,
+])[] = [
+  ['address', COLON | DOT, ADDRESS],
+  ['address', AT, MAIL],
+  ['address', DOT, HOST],
+  ['identifier', AT, SCOPED],
+  ['identifier', DOT, FILE],
+  ['identifier', SLASH | BACKSLASH, PATH],
+  ['identifier', HYPHEN, UUID],
+  ['identifier', DIGIT, HEX],
+  ['identifier', DIGIT, CODE],
+  ['identifier', UNDERSCORE | COLON, UNDERSCORED],
+  ['identifier', HYPHEN, PACKAGE],
+]
 
-function kindOf(core: string): 'identifier' | 'address' | undefined {
-  if (ADDRESSES.some((pattern) => pattern.test(core))) return 'address'
-  return IDENTIFIERS.some((pattern) => pattern.test(core)) ? 'identifier' : undefined
+function kindOf(core: string, signs: number): 'identifier' | 'address' | undefined {
+  for (const [kind, needs, pattern] of PATTERNS) {
+    if (signs & needs && pattern.test(core)) return kind
+  }
+  return undefined
 }
 
 function plainIdentifier(core: string, kind: FoundIdentifier['kind']): string {

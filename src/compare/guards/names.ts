@@ -6,7 +6,9 @@
  * before or the word after; an acronym and a short form are the same name.
  */
 
+import type { Lexicon } from './lexicon.ts'
 import type { Reading } from './reading.ts'
+import { NO_WORD, type Words } from './words.ts'
 
 const START = '^'
 const END = '$'
@@ -91,22 +93,51 @@ function hasInitials({ words }: Reading, name: string): boolean {
 
 /** Pairs of names of both texts that stand in each other's place: from Bob to Alice, from Alice to Bob. */
 export function swappedNames(first: Reading, second: Reading): NamePair[] {
-  const capitals = capitalsOf(first)
-  const otherCapitals = capitalsOf(second)
-  const shared = [...new Set([...first.names, ...second.names])].filter(
-    (name) => capitals.has(name) && otherCapitals.has(name),
-  )
-  return swapped(befores(first, shared), befores(second, shared))
+  const own = first.wordList
+  const others = second.wordList.in(own.lexicon)
+  const capitals = capitalsOf(own)
+  const otherCapitals = capitalsOf(others)
+  const shared = new Set<number>()
+  for (const words of [own, others]) {
+    for (let at = 0; at < words.length; at++) {
+      const name = words.plainAt(at)
+      if (words.isNameAt(at) && capitals.has(name) && otherCapitals.has(name)) shared.add(name)
+    }
+  }
+  if (shared.size < 2) return []
+  const [before, now] = [befores(own, shared), befores(others, shared)]
+  const moved = [...before].filter(([name, word]) => (now.get(name) ?? word) !== word)
+  return moved.length < 2 ? [] : swapped(named(before, own.lexicon), named(now, own.lexicon))
 }
 
-function capitalsOf({ words }: Reading): ReadonlySet<string> {
-  return new Set(words.filter(({ isCapitalised }) => isCapitalised).map(({ plain }) => plain))
+function capitalsOf(words: Words): ReadonlySet<number> {
+  const capitals = new Set<number>()
+  for (let at = 0; at < words.length; at++) {
+    if (words.isCapitalisedAt(at)) capitals.add(words.plainAt(at))
+  }
+  return capitals
 }
 
 /** The word before each name that is mentioned once. */
-function befores(reading: Reading, names: readonly string[]): ReadonlyMap<string, string> {
-  const once = [...placesOf(reading, names)].filter(([, places]) => places.length === 1)
-  return new Map(once.map(([name, places]) => [name, places[0]?.before ?? START]))
+function befores(words: Words, names: ReadonlySet<number>): ReadonlyMap<number, number> {
+  const once = new Map<number, number>()
+  const twice = new Set<number>()
+  for (const name of names) once.set(name, NO_WORD)
+  const seen = new Set<number>()
+  for (let at = 0; at < words.length; at++) {
+    const name = words.plainAt(at)
+    if (!names.has(name)) continue
+    if (seen.has(name)) twice.add(name)
+    seen.add(name)
+    once.set(name, words.beforeAt(at))
+  }
+  for (const name of twice) once.delete(name)
+  return once
+}
+
+function named(befores: ReadonlyMap<number, number>, lexicon: Lexicon): Map<string, string> {
+  const form = (id: number) => (id === NO_WORD ? START : lexicon.form(id))
+  return new Map(Array.from(befores, ([name, before]) => [form(name), form(before)]))
 }
 
 /** Things that were behind each other's words in the other text. */

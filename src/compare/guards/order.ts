@@ -8,7 +8,7 @@
 import { type Difference, type Grammar, matchingOf } from './content.ts'
 import { LIST_WORDS } from './languages.ts'
 import type { Reading } from './reading.ts'
-import type { Term } from './terms.ts'
+import type { Term } from './term-list.ts'
 
 export function orderDifference(
   first: Reading,

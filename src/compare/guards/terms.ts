@@ -3,33 +3,21 @@
  * A character of Chinese or Japanese is a word, a run of Thai is one.
  */
 
-import { folded, isDigitCode, isLetterCode, isPlain, PLACEHOLDER, SPACE } from './fold.ts'
-import type { FoundIdentifier } from './identifiers.ts'
-import { LANGUAGES } from './languages.ts'
-import { unitOf, western } from './numbers.ts'
 import { calendarOf } from './denials.ts'
-import { CALENDAR, NEGATIONS, NEGATIONS_AMONG, NUMBER_WORDS, numberWord, SCALES } from './tables.ts'
-
-/** `comma` separates items; `mark` is a picture such as an emoji. */
-export type TermKind =
-  | 'word'
-  | 'character'
-  | 'number'
-  | 'unit'
-  | 'date'
-  | 'negation'
-  | FoundIdentifier['kind']
-  | 'mark'
-  | 'comma'
-
-export interface Term {
-  readonly kind: TermKind
-  readonly form: string
-  /** A capital where no sentence begins. */
-  readonly isName: boolean
-  /** Written with a capital, wherever it stands. */
-  readonly isCapital: boolean
-}
+import {
+  folded,
+  isDigitCode,
+  isLetterCode,
+  isOtherCode,
+  PLACEHOLDER,
+  PLACEHOLDER_CODE,
+  widthAt,
+} from './fold.ts'
+import type { FoundIdentifier } from './identifiers.ts'
+import { codesOf, IS_SPECIAL, type Lexicon } from './lexicon.ts'
+import { unitOf, western } from './numbers.ts'
+import { numberWord, SCALES } from './tables.ts'
+import { CODES, IS_CAPITAL, IS_NAME, type TermKind, Terms } from './term-list.ts'
 
 const TERM = new RegExp(
   [
@@ -43,113 +31,211 @@ const TERM = new RegExp(
     '(?<symbol>[%$€£¥₹₽])',
     '(?<stop>[.!?。।:"\\n])',
   ].join('|'),
-  'gu',
+  'uy',
 )
 const CAPITAL = /^\p{Lu}/u
+const TAIL = /'(?:[tT]|[sS]|re|RE|ve|VE|ll|LL|[dD]|[mM])(?![\p{L}\p{M}])/uy
+const APOSTROPHE = 0x27
+const DOT = 0x2e
+const COMMA_CODE = 0x2c
+const SEMICOLON = 0x3b
+const ZERO = 0x30
 
-type TokenKind =
-  | 'digits'
-  | 'single'
-  | 'kana'
-  | 'word'
-  | 'comma'
-  | 'mark'
-  | 'symbol'
-  | 'stop'
-  | 'placeholder'
+type TokenKind = 'digits' | 'single' | 'kana' | 'comma' | 'mark' | 'symbol' | 'placeholder'
 
-/** `tail`: of a contraction. */
-type OnToken = (kind: TokenKind, token: string, tail?: string) => void
+const ASCII_END = 0x80
+const LETTER = 1
+const DIGIT = 2
+const OTHER = 3
+const STOP = 4
+const SIGN = 5
+/** What signs of ASCII are, by their codes. */
+const SORTS = Uint8Array.from({ length: ASCII_END }, (_none, code) => {
+  if (isLetterCode(code)) return LETTER
+  if (isDigitCode(code)) return DIGIT
+  const sign = String.fromCharCode(code)
+  if ('.!?:"\n'.includes(sign)) return STOP
+  return ',;%$'.includes(sign) ? SIGN : 0
+})
 
-export function termsOf(
-  text: string,
-  identified: readonly FoundIdentifier[],
-  denials: ReadonlySet<string>,
-  isHeadline: boolean,
-): Term[] {
-  const terms: Term[] = []
-  let signs = 0
-  let isFirst = true
-  let isAfterNumber = false
-  const add: Add = (kind, form, isName = false, isCapital = isName) => {
-    terms.push({ kind, form, isName, isCapital })
+/** What there is beside the text itself. */
+export interface TermContext {
+  /** What the placeholders of the text stand for. */
+  readonly identified: readonly FoundIdentifier[]
+  readonly denials: ReadonlySet<string>
+  readonly isHeadline: boolean
+}
+
+export function termsOf(text: string, context: TermContext, lexicon: Lexicon): Terms {
+  return new TermReader(text, context, lexicon).read()
+}
+
+class TermReader {
+  readonly #text: string
+  readonly #codes: Uint16Array
+  readonly #context: TermContext
+  readonly #lexicon: Lexicon
+  readonly #kinds: number[] = []
+  readonly #forms: number[] = []
+  readonly #marks: number[] = []
+  #placeholders = 0
+  #isFirst = true
+  #isAfterNumber = false
+
+  constructor(text: string, context: TermContext, lexicon: Lexicon) {
+    this.#text = text
+    this.#codes = codesOf(text)
+    this.#context = context
+    this.#lexicon = lexicon
   }
-  const onToken: OnToken = (kind, token, tail) => {
-    if (kind === 'stop') {
-      if (token !== '.' || !isAfterNumber) isFirst = true
+
+  read(): Terms {
+    const codes = this.#codes
+    const end = this.#text.length
+    for (let at = 0; at < end;) {
+      const code = codes[at] ?? 0
+      const sort = code < ASCII_END ? SORTS[code] : code === PLACEHOLDER_CODE ? SIGN : OTHER
+      if (sort === 0) at++
+      else if (sort === LETTER) at = this.#readWord(at, end)
+      else if (sort === DIGIT) at = this.#readDigits(at, end)
+      else if (sort === OTHER) at = this.#readAny(at)
+      else {
+        if (sort === STOP) this.#stop(code === DOT)
+        else this.#plainSign(code)
+        at++
+      }
+    }
+    return new Terms(this.#lexicon, this.#kinds, this.#forms, this.#marks)
+  }
+
+  #plainSign(code: number): void {
+    if (code === COMMA_CODE || code === SEMICOLON) this.#sign('comma', ',')
+    else if (code === PLACEHOLDER_CODE) this.#sign('placeholder', PLACEHOLDER)
+    else this.#sign('symbol', String.fromCharCode(code))
+  }
+
+  /** Of ASCII. Returns where it ends. */
+  #readWord(start: number, textEnd: number): number {
+    const codes = this.#codes
+    let end = start + 1
+    while (end < textEnd && SORTS[codes[end] ?? 0] === LETTER) end++
+    const next = end < textEnd ? (codes[end] ?? 0) : 0
+    if (isOtherCode(next)) return this.#readAny(start)
+    if (next === APOSTROPHE) {
+      TAIL.lastIndex = end
+      const tail = TAIL.exec(this.#text)?.[0]
+      if (tail !== undefined) {
+        this.#word(this.#text.slice(start, end), tail)
+        return end + tail.length
+      }
+    }
+    const id = this.#lexicon.idOfCodes(codes, start, end)
+    // Most words are nothing else.
+    if (this.#isAfterNumber || this.#lexicon.traits(id) & IS_SPECIAL) {
+      this.#word(this.#text.slice(start, end), undefined, this.#lexicon.form(id))
+      return end
+    }
+    const first = codes[start] ?? 0
+    const isCapital = first >= 0x41 && first <= 0x5a
+    const isName = isCapital && !this.#isFirst && !this.#context.isHeadline
+    this.#push(CODES.word, id, isName, isCapital)
+    this.#isFirst = false
+    return end
+  }
+
+  #readDigits(start: number, textEnd: number): number {
+    const codes = this.#codes
+    let end = start + 1
+    while (end < textEnd && SORTS[codes[end] ?? 0] === DIGIT) end++
+    if (end < textEnd && isOtherCode(codes[end] ?? 0)) return this.#readAny(start)
+    let from = start
+    while (from + 1 < end && codes[from] === ZERO) from++
+    this.#push(CODES.number, this.#lexicon.idOfCodes(codes, from, end), false, false)
+    this.#isAfterNumber = true
+    this.#isFirst = false
+    return end
+  }
+
+  /** Of any script. Returns where it ends, or where the next character begins. */
+  #readAny(start: number): number {
+    TERM.lastIndex = start
+    const { groups = {}, 0: whole } = TERM.exec(this.#text) ?? {}
+    if (whole === undefined) return start + widthAt(this.#text, start)
+    const { digits, single, kana, word, tail, comma, mark, symbol } = groups
+    if (word !== undefined) this.#word(word, tail)
+    else if (digits !== undefined) this.#sign('digits', digits)
+    else if (single !== undefined) this.#sign('single', single)
+    else if (kana !== undefined) this.#sign('kana', kana)
+    else if (comma !== undefined) this.#sign('comma', comma)
+    else if (mark !== undefined) this.#sign('mark', mark)
+    else if (symbol !== undefined) this.#sign('symbol', symbol)
+    else this.#stop(whole === '.')
+    return start + whole.length
+  }
+
+  #stop(isDot: boolean): void {
+    if (!isDot || !this.#isAfterNumber) this.#isFirst = true
+  }
+
+  /** Whatever is no word and no end of a sentence. */
+  #sign(kind: TokenKind, token: string): void {
+    if (kind === 'comma') return this.#add('comma', ',')
+    const wasAfterNumber = this.#isAfterNumber
+    this.#isAfterNumber = kind === 'digits'
+    this.#isFirst = false
+    if (kind === 'digits') this.#add('number', western(token).replace(/^0+(?=\d)/, ''))
+    else if (kind === 'symbol') this.#add('unit', unitOf(token) ?? token)
+    else if (kind === 'mark') this.#add('mark', token)
+    else if (kind === 'placeholder') {
+      const { identified } = this.#context
+      const found = identified[this.#placeholders++] ?? { kind: 'identifier', value: '' }
+      this.#add(found.kind, found.value)
+    } else if (kind === 'single') this.#add(kindOfSingle(token, wasAfterNumber), token)
+    else this.#add('word', token)
+  }
+
+  /** `tail`: of a contraction. */
+  #word(word: string, tail: string | undefined, form = folded(word)): void {
+    const isAfterNumber = this.#isAfterNumber
+    const isFirst = this.#isFirst
+    this.#isAfterNumber = false
+    this.#isFirst = false
+    const { denials, isHeadline } = this.#context
+    const isCapital = startsWithCapital(word)
+    const isName = isCapital && !isFirst && !isHeadline
+    if (tail?.toLowerCase() === "'t" && form.endsWith('n')) {
+      const verb = form.slice(0, -1)
+      this.#add('word', IRREGULAR[verb] ?? verb)
+      this.#add('negation', 'not')
       return
     }
-    if (kind === 'comma') return add('comma', ',')
-    const wasAfterNumber = isAfterNumber
-    isAfterNumber = kind === 'digits'
-    if (kind === 'word') {
-      const isCapital = startsWithCapital(token)
-      const isName = isCapital && !isFirst && !isHeadline
-      const place = { text, denials, isAfterNumber: wasAfterNumber, isName, isCapital, isFirst }
-      isAfterNumber = addWord(add, token, tail, place) === 'number'
-    } else if (kind === 'digits') add('number', western(token).replace(/^0+(?=\d)/, ''))
-    else if (kind === 'symbol') add('unit', unitOf(token) ?? token)
-    else if (kind === 'mark') add('mark', token)
-    else if (kind === 'placeholder') {
-      const found = identified[signs++] ?? { kind: 'identifier', value: '' }
-      add(found.kind, found.value)
-    } else if (kind === 'single') add(kindOfSingle(token, wasAfterNumber), token)
-    else add('word', token)
-    isFirst = false
+    // Half of a French denial: the other half counts.
+    if ((form === 'ne' || form === 'n') && denials.has('pas')) return
+    if (form === 'cannot') this.#add('word', 'can')
+    const value = numberWord(form, word, () => this.#text)
+    const unit = isAfterNumber ? unitOf(word) : undefined
+    const date = calendarOf(form, isCapital, isFirst)
+    const isNumber = value !== undefined || (isAfterNumber && SCALES.has(form))
+    if (isNumber) this.#add('number', value ?? form)
+    else if (unit !== undefined) this.#add('unit', unit)
+    else if (form === 'cannot' || denials.has(form)) this.#add('negation', form)
+    else if (date !== undefined) this.#add('date', date)
+    else this.#add('word', form, isName, isCapital)
+    this.#isAfterNumber = isNumber
   }
-  if (isPlain(text)) plainTokens(text, onToken)
-  else tokens(text, onToken)
-  return terms
-}
 
-function tokens(text: string, onToken: OnToken): void {
-  for (const { groups = {}, 0: whole } of text.matchAll(TERM)) {
-    const { digits, single, kana, word, tail, comma, mark, symbol, stop } = groups
-    if (word !== undefined) onToken('word', word, tail)
-    else if (digits !== undefined) onToken('digits', digits)
-    else if (single !== undefined) onToken('single', single)
-    else if (kana !== undefined) onToken('kana', kana)
-    else if (comma !== undefined) onToken('comma', comma)
-    else if (mark !== undefined) onToken('mark', mark)
-    else if (symbol !== undefined) onToken('symbol', symbol)
-    else if (stop !== undefined) onToken('stop', stop)
-    else onToken('placeholder', whole)
+  #add(kind: TermKind, form: string, isName = false, isCapital = isName): void {
+    this.#push(CODES[kind], this.#lexicon.idOf(form), isName, isCapital)
+  }
+
+  #push(kind: number, form: number, isName: boolean, isCapital: boolean): void {
+    this.#kinds.push(kind)
+    this.#forms.push(form)
+    this.#marks.push((isName ? IS_NAME : 0) | (isCapital ? IS_CAPITAL : 0))
   }
 }
 
-const PLAIN_KINDS: ReadonlyMap<string, TokenKind> = new Map<string, TokenKind>([
-  ...Array.from(',;', (sign) => [sign, 'comma'] as const),
-  ...Array.from('%$', (sign) => [sign, 'symbol'] as const),
-  ...Array.from('.!?:"\n', (sign) => [sign, 'stop'] as const),
-  [PLACEHOLDER, 'placeholder'],
-])
-const TAIL = /'(?:[tT]|[sS]|re|RE|ve|VE|ll|LL|[dD]|[mM])(?![A-Za-z])/y
-
-/** The same for ASCII, in a fraction of the time: most near duplicates are measured by this. */
-function plainTokens(text: string, onToken: OnToken): void {
-  let at = 0
-  while (at < text.length) {
-    const start = at
-    const code = text.charCodeAt(at++)
-    if (isLetterCode(code)) {
-      while (isLetterCode(text.charCodeAt(at))) at++
-      const word = text.slice(start, at)
-      if (text[at] === "'") {
-        TAIL.lastIndex = at
-        const tail = TAIL.exec(text)?.[0]
-        at += tail?.length ?? 0
-        onToken('word', word, tail)
-      } else onToken('word', word)
-    } else if (isDigitCode(code)) {
-      while (isDigitCode(text.charCodeAt(at))) at++
-      onToken('digits', text.slice(start, at))
-    } else if (code !== SPACE) {
-      const sign = text[start] ?? ''
-      const kind = PLAIN_KINDS.get(sign)
-      if (kind) onToken(kind, sign)
-    }
-  }
-}
+const IRREGULAR: Readonly<Record<string, string>> = { wo: 'will', sha: 'shall', ca: 'can' }
 
 function startsWithCapital(word: string): boolean {
   const code = word.charCodeAt(0)
@@ -162,81 +248,3 @@ function kindOfSingle(single: string, isAfterNumber: boolean): TermKind {
   if (isAfterNumber && unitOf(single) !== undefined) return 'unit'
   return HAN_DENIAL.test(single) ? 'negation' : 'character'
 }
-
-type Add = (kind: TermKind, form: string, isName?: boolean, isCapital?: boolean) => void
-
-interface WordPlace {
-  readonly text: string
-  readonly denials: ReadonlySet<string>
-  readonly isAfterNumber: boolean
-  readonly isName: boolean
-  readonly isCapital: boolean
-  readonly isFirst: boolean
-}
-
-const IRREGULAR: Readonly<Record<string, string>> = { wo: 'will', sha: 'shall', ca: 'can' }
-
-/** Whatever may be a number, a date or a denial in some language, and halves of such. */
-const SPECIAL_WORDS: ReadonlySet<string> = new Set([
-  ...NUMBER_WORDS.keys(),
-  ...SCALES.keys(),
-  ...CALENDAR.keys(),
-  ...NEGATIONS,
-  ...NEGATIONS_AMONG.flatMap(({ denials }) => Array.from(denials)),
-  'ne',
-  'n',
-  'cannot',
-  'sept',
-  'tres',
-])
-
-function addWord(add: Add, word: string, tail: string | undefined, place: WordPlace): TermKind {
-  const { text, denials, isAfterNumber, isName, isCapital, isFirst } = place
-  const form = folded(word)
-  // Most words are none of what follows.
-  if (tail === undefined && !isAfterNumber && !SPECIAL_WORDS.has(form)) {
-    add('word', form, isName, isCapital)
-    return 'word'
-  }
-  if (tail?.toLowerCase() === "'t" && form.endsWith('n')) {
-    const verb = form.slice(0, -1)
-    add('word', IRREGULAR[verb] ?? verb)
-    add('negation', 'not')
-    return 'negation'
-  }
-  // Half of a French denial: the other half counts.
-  if ((form === 'ne' || form === 'n') && denials.has('pas')) return 'word'
-  if (form === 'cannot') add('word', 'can')
-  const value = numberWord(form, word, () => text)
-  const unit = isAfterNumber ? unitOf(word) : undefined
-  const date = calendarOf(form, isCapital, isFirst)
-  if (value !== undefined || (isAfterNumber && SCALES.has(form))) add('number', value ?? form)
-  else if (unit !== undefined) add('unit', unit)
-  else if (form === 'cannot' || denials.has(form)) add('negation', form)
-  else if (date !== undefined) add('date', date)
-  else add('word', form, isName, isCapital)
-  return value === undefined && !(isAfterNumber && SCALES.has(form)) ? 'word' : 'number'
-}
-
-/** Which languages have a word in their grammar: their places in the list of languages. */
-const LANGUAGES_OF: ReadonlyMap<string, readonly number[]> = languagesByWord()
-
-function languagesByWord(): Map<string, number[]> {
-  const byWord = new Map<string, number[]>()
-  for (const [at, { words }] of LANGUAGES.entries()) {
-    for (const word of words) byWord.set(word, [...(byWord.get(word) ?? []), at])
-  }
-  return byWord
-}
-
-/** How many words of each language's grammar there are, in the order of the languages. */
-export function languageHits(terms: readonly Term[]): number[] {
-  const hits = LANGUAGES.map(() => 0)
-  for (const { form, kind } of terms) {
-    if (kind !== 'word' && kind !== 'character') continue
-    for (const at of LANGUAGES_OF.get(form) ?? NO_LANGUAGES) hits[at] = (hits[at] ?? 0) + 1
-  }
-  return hits
-}
-
-const NO_LANGUAGES: readonly number[] = []

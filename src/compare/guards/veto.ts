@@ -197,7 +197,7 @@ export function vetoesOf(
   options: Guards,
   basis: Basis = 'meaning',
 ): Veto[] {
-  const parts = basis === 'near' ? differingParts(first.text, second.text) : undefined
+  const parts = basis === 'near' ? differingParts(first, second) : undefined
   const [own, other] = parts ? parts.map((part) => new Reading(part, true)) : [first, second]
   if (!own || !other) return []
   const vetoes = guardNames.flatMap((guard) => {

@@ -213,7 +213,8 @@ export class Engine {
     self: Buffer | undefined,
     scope: Scope | undefined,
   ): Transaction<Searched<NearProbe, Buffer>> {
-    return yield* this.near.find(this.probesOf(document), scope, { counts: isOther(self) })
+    const wanted = { counts: isOther(self), onlyBest: true }
+    return yield* this.near.find(this.probesOf(document), scope, wanted)
   }
 
   *findSimhash(
