@@ -116,22 +116,40 @@ export class MatchIndex<Signature> {
     const view = this.#view
     const spaces = this.#spaces
     const { shape } = this.scheme
-    const changes = await backend.read(function* () {
+    const kept = await backend.read(function* () {
       yield* view.catchUp(true)
-      const sealed = view.sealed.segments.at(-1)?.to
-      return view.sequence - (sealed ?? (yield* snapshotSequence(spaces, shape)))
+      return yield* snapshotSequence(spaces, shape)
     })
-    if (changes < Math.max(changesMin, view.sequence * SNAPSHOT_SHARE)) return false
-    if (this.#spill && view.sealed.segments.length > 0) {
-      await this.#spill.seal(backend)
-      return true
-    }
+    if (this.#isSealed) return this.sealRest(backend, changesMin)
+    if (!this.#hasChanged(kept, changesMin)) return false
     try {
       return await keepSnapshot(backend, spaces, shape, view)
     } catch (error) {
       view.invalidate()
       throw error
     }
+  }
+
+  /**
+   * Seals what is in the tables, if there are segments and enough has come since the last one was made, so that whoever
+   * opens the index next need not. Whether it did.
+   */
+  async sealRest(backend: Backend, changesMin: number = SNAPSHOT_CHANGES_MIN): Promise<boolean> {
+    const view = this.#view
+    if (!this.#spill || !this.#isSealed) return false
+    await backend.read(() => view.catchUp(true))
+    if (!this.#hasChanged(view.sealed.segments.at(-1)?.to ?? 0, changesMin)) return false
+    await this.#spill.seal(backend)
+    return true
+  }
+
+  get #isSealed(): boolean {
+    return this.#spill !== undefined && this.#view.sealed.segments.length > 0
+  }
+
+  #hasChanged(since: number, changesMin: number): boolean {
+    const { sequence } = this.#view
+    return sequence - since >= Math.max(changesMin, sequence * SNAPSHOT_SHARE)
   }
 
   /** To be called when a transaction that used the index was not committed. */

@@ -155,7 +155,7 @@ export class Engine {
     return this.containment !== undefined && this.config.containment.action === 'cut'
   }
 
-  get #indexes(): readonly Pick<MatchIndex<never>, 'load' | 'keepSnapshot' | 'invalidate'>[] {
+  get #indexes(): readonly Pick<MatchIndex<never>, 'load' | 'invalidate'>[] {
     return [this.near.index, this.simhash.index, this.meanings]
   }
 
@@ -174,9 +174,10 @@ export class Engine {
     await this.simhash.index.spill(backend)
   }
 
-  /** For whoever opens the state next. */
-  async keepSnapshots(backend: Backend): Promise<void> {
-    for (const index of this.#indexes) await index.keepSnapshot(backend)
+  /** For whoever opens the state next. Of tables that are whole in memory nothing is kept: the journal has it all. */
+  async sealRest(backend: Backend): Promise<void> {
+    await this.near.index.sealRest(backend)
+    await this.simhash.index.sealRest(backend)
   }
 
   invalidate(): void {
