@@ -168,6 +168,17 @@ export class Engine {
     if (this.containment) yield* this.containment.remove(scope, row)
   }
 
+  /** Before the first and after the last document of a transaction. */
+  gather(scope: Scope): void {
+    this.near.index.gather(scope)
+    this.simhash.index.gather(scope)
+  }
+
+  flush(scope: Scope): void {
+    this.near.index.flush(scope)
+    this.simhash.index.flush(scope)
+  }
+
   /** Keeps to the memory there may be. To be called between transactions. */
   async spill(backend: Backend): Promise<void> {
     await this.near.index.spill(backend)
