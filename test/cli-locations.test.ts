@@ -50,7 +50,7 @@ describe('a command that takes a location', () => {
 
   it('lists what is there', async () => {
     const list = await prestige(['list', out])
-    expect(list.text).toBe('  state  format 3  3 documents, 1 run\n')
+    expect(list.text).toBe('  state  format 4  3 documents, 1 run\n')
     const [state] = (await prestige(['list', '--json'], { store: out })).json
     expect(state).toMatchObject({ kind: 'state', namespace: '', counts: { documents: 3, runs: 1 } })
     const store = join(directory, 'store')

@@ -403,7 +403,7 @@ describe.each(here)('listing %s', (name) => {
       ['a}b', 'store', 2, { keys: 2, contents: 1 }],
       ['a}b', 'ledger', 1, { lines: 1 }],
       ['r', 'resolver', 1, { groups: 1, clusters: 1 }],
-      ['s', 'state', 3, { documents: 1 }],
+      ['s', 'state', 4, { documents: 1 }],
       ['ж', 'store', 2, { keys: 2, contents: 1 }],
     ])
   }, 60_000)

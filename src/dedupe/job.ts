@@ -108,7 +108,7 @@ async function runOn(opened: State, given: JobOptions): Promise<JobResult> {
     return await withReady(opened, run, leases, options, async (state) => {
       await decideOrTakeBack(state, run, leases, options)
       const result = await publishRun(backend, run, leases, { ...options, given: options.shards })
-      if (result.isPublisher) await state.engine.keepSnapshots(backend)
+      if (result.isPublisher) await state.engine.sealRest(backend)
       return result
     })
   } catch (error) {

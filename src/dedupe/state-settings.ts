@@ -46,8 +46,8 @@ import { upgradeRows } from './upgrade.ts'
 
 /** Where it is, there is a state. */
 export const SETTINGS = cell(states, Buffer.from('state'))
-/** 2 had no packs of texts. */
-const FORMAT_VERSION = 3
+/** 2 had no packs of texts, 3 had them deflated, and longer rows of documents. */
+const FORMAT_VERSION = 4
 const PAGE = 32
 
 /** Only a state that is there may be opened. */
@@ -254,7 +254,7 @@ export async function upgrade(backend: Backend): Promise<void> {
   const settings = await backend.read(readState)
   if (!settings) return
   const { format, isUpgrading } = settings
-  if (format === 2 && !isUpgrading) {
+  if ((format === 2 || format === 3) && !isUpgrading) {
     // Only later rows differ: from here on, older versions refuse the state.
     await backend.run(writeSettings, { ...settings, format: FORMAT_VERSION })
     return

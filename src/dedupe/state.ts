@@ -287,9 +287,12 @@ function* decideAll(
 ): Transaction<Decision[]> {
   const made: Made[] = []
   const progress = { isRunning: false }
+  const { engine } = context
+  engine.gather(scope)
   for (const document of prepared) {
     made.push(yield* decideDocument(scope, document, context, progress))
   }
+  engine.flush(scope)
   requireVectors(prepared)
   if (inTransaction) yield* inTransaction(scope, made)
   return made.map(({ decision }) => decision)

@@ -68,33 +68,48 @@ describe('the row of a document', () => {
     )
   })
 
-  it('is written as format 4 says where it has a language, and as before where it has none', () => {
+  it('is written as format 6 says where it has a language, and as before where it has none', () => {
     const hex = (row: DocumentRow) => Buffer.from(documentCodec.encode(row)).toString('hex')
-    const [before, after] = hex(ROW).split('027231')
-    expect(hex({ ...ROW, language: 'hi' })).toBe(`4${before!.slice(1)}027231026869${after}`)
+    const [before, after] = hex(ROW).split('01027231')
+    expect(hex({ ...ROW, language: 'hi' })).toBe(`6${before!.slice(1)}01027231026869${after}`)
   })
 
-  it('is written as format 3 says', () => {
-    expect(Buffer.from(documentCodec.encode(ROW)).toString('hex')).toBe(
-      '3100f0' +
-        '00112233445566778899aabbccddeeff' +
-        '0000000004d2' +
-        '018bcfe56800' +
-        '020000000000000000bff8000000000000' +
-        `001d${Buffer.from('दस्तावेज़ 1').toString('hex')}` +
-        '0477696b69' +
-        '027231' +
-        '046e656172' +
-        '3fec000000000000' +
-        KEY +
-        '00112233445566778899aabbccddeeff',
-    )
+  it('is written as format 5 says', () => {
+    const hex = (row: DocumentRow) => Buffer.from(documentCodec.encode(row)).toString('hex')
+    const before =
+      '5100f0' +
+      '00112233445566778899aabbccddeeff' +
+      '018bcfe56800' +
+      'd209' +
+      '020100bff8000000000000' +
+      `1d${Buffer.from('दस्तावेज़ 1').toString('hex')}` +
+      '0477696b69'
+    const after = '046e6561723fec000000000000' + KEY + '00112233445566778899aabbccddeeff'
+    expect(hex(ROW)).toBe(`${before}01027231${after}`)
+    const run = '20261118-011238-1759'
+    const named = { ...ROW, run, session: run }
+    expect(hex(named)).toBe(`${before}00202611180112381759${after}`)
+    expect(documentCodec.decode(documentCodec.encode(named))).toEqual(named)
   })
 
-  it('of format 2, which had no time, is still read', () => {
-    const row = Buffer.from(documentCodec.encode(ROW))
-    const old = Buffer.concat([Buffer.of(0x21), row.subarray(1, 25), row.subarray(31)])
-    expect(documentCodec.decode(old)).toEqual({ ...ROW, at: 0 })
+  it('of formats 2, which had no time, 3 and 4 is still read', () => {
+    const size = '0000000004d2'
+    const time = '018bcfe56800'
+    const rest =
+      '020000000000000000bff8000000000000' +
+      `001d${Buffer.from('दस्तावेज़ 1').toString('hex')}` +
+      '0477696b69' +
+      '027231'
+    const end = '046e6561723fec000000000000' + KEY + '00112233445566778899aabbccddeeff'
+    const read = (first: string, middle: string) =>
+      documentCodec.decode(
+        Buffer.from(`${first}00f000112233445566778899aabbccddeeff${middle}${end}`, 'hex'),
+      )
+    expect(read('21', size + rest)).toEqual({ ...ROW, at: 0 })
+    expect(read('31', size + time + rest)).toEqual(ROW)
+    expect(read('41', `${size}${time}${rest}026869`)).toEqual({ ...ROW, language: 'hi' })
+    const centre = '30020000112233445566778899aabbccddeeff' + size + time + rest + '00000002beef'
+    expect(documentCodec.decode(Buffer.from(centre, 'hex')).centre).toEqual(Buffer.of(0xbe, 0xef))
   })
 
   it('that is damaged is an error, and no other document', () => {
@@ -102,7 +117,7 @@ describe('the row of a document', () => {
     for (let length = 0; length < row.length; length++) {
       expect(() => documentCodec.decode(row.subarray(0, length))).toThrow('cannot be read')
     }
-    for (const first of [0x00, 0x11, 0x24, 0x34, 0x40]) {
+    for (const first of [0x00, 0x11, 0x24, 0x34, 0x54, 0x60]) {
       const other = Buffer.from(row)
       other[0] = first
       expect(() => documentCodec.decode(other)).toThrow('cannot be read')

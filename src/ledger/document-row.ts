@@ -3,9 +3,13 @@
  * is written once for every document there is, and read again whenever the document is met or reported, so it is
  * small and cheap to read. Numbers are big endian, texts UTF-8.
  *
- * Format 3: `3a` flags (2) digest of the text (16) bytes (6) at (6) rank (1 + 8 each) id (2 + n) source (1 + n)
- * run (1 + n), and the fields that the flags announce, in their order; a is the action. Format 4, where there is a
- * language: the same, but language (1 + n) behind the run. Format 2, which is only read, has no time.
+ * Format 5: `5a` flags (2) digest of the text (16) at (6) bytes (varint) rank (1 + each) id (varint + n) source
+ * (varint + n) run, and the fields that the flags announce, in their order; a is the action. A number of the rank is 1 more
+ * than itself (varint), or 0 and a double (8); a run is 0 and its 18 digits (9), where its name is made of time and number,
+ * or 1 and its name (varint + n). Format 6, where there is a language: the same, but language (varint + n) behind the run.
+ *
+ * Only read: format 3, with bytes (6) before at (6), rank (1 + 8 each) id (2 + n) source (1 + n) run (1 + n) and a length
+ * of 4 bytes before the centre; format 4, the same with language (1 + n); format 2, which is format 3 without time.
  */
 
 import { asBuffer, type Bytes } from '../platform/bytes.ts'
@@ -81,8 +85,15 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] }
  */
 const CONTAINMENT = 'containment'
 const FORMAT_WITHOUT_TIME = 0x20
-const FORMAT = 0x30
-const FORMAT_WITH_LANGUAGE = 0x40
+const FORMAT_LONG = 0x30
+const FORMAT_LONG_WITH_LANGUAGE = 0x40
+const FORMAT = 0x50
+const FORMAT_WITH_LANGUAGE = 0x60
+/** Larger numbers of a rank are doubles. */
+const RANK_WHOLE_MAX = 2 ** 32
+/** As runs are named that nobody has named. */
+const RUN_NAME = /^(\d{8})-(\d{6})-(\d{4})$/
+const RUN_DIGITS_BYTES = 9
 const ACTIONS = ['keep', 'drop', 'link', 'superseded'] as const
 const HAS_SESSION = 1
 const HAS_TIME = 2
@@ -123,18 +134,58 @@ function encodeRow(row: DocumentRow): Buffer {
   to.number(format | ACTIONS.indexOf(row.action), 1)
   to.number(0, 2)
   to.bytes(row.digest)
-  to.number(row.bytes, 6)
   to.number(row.at, 6)
+  to.varint(row.bytes)
   to.number(row.rank.length, 1)
-  for (const one of row.rank) to.double(one)
-  to.text(row.id, 2)
-  to.text(row.source, 1)
-  to.text(row.run, 1)
-  if (language !== undefined) to.text(language, 1)
+  for (const one of row.rank) writeRanked(to, one)
+  to.text(row.id)
+  to.text(row.source)
+  writeRun(to, row.run)
+  if (language !== undefined) to.text(language)
   const flags = writeWhatIs(to, row) | writeLinks(to, row)
   if (row.method === CONTAINMENT) writeContainment(to, row)
   to.patch(flags, 1)
   return to.whole()
+}
+
+function writeRanked(to: RowWriter, one: number): void {
+  // Not -0, which is another number.
+  if (Number.isInteger(one) && one < RANK_WHOLE_MAX && (one > 0 || Object.is(one, 0))) {
+    to.varint(one + 1)
+    return
+  }
+  to.varint(0)
+  to.double(one)
+}
+
+function readRanked(from: RowReader): number {
+  const whole = from.varint()
+  return whole === 0 ? from.double() : whole - 1
+}
+
+/** The last run that was written, and its digits: documents of one run come together. */
+let lastRun = ''
+let lastDigits: Buffer | undefined
+
+function writeRun(to: RowWriter, run: string): void {
+  if (run !== lastRun) {
+    const [, ...digits] = RUN_NAME.exec(run) ?? []
+    lastDigits = digits.length > 0 ? Buffer.from(digits.join(''), 'hex') : undefined
+    lastRun = run
+  }
+  if (!lastDigits) {
+    to.varint(1)
+    to.text(run)
+    return
+  }
+  to.varint(0)
+  to.bytes(lastDigits)
+}
+
+function readRun(from: RowReader): string {
+  if (from.varint() !== 0) return from.text()
+  const digits = from.bytes(RUN_DIGITS_BYTES).toString('hex')
+  return `${digits.slice(0, 8)}-${digits.slice(8, 14)}-${digits.slice(14)}`
 }
 
 /** What it is by itself. Returns the flags. */
@@ -188,7 +239,7 @@ function writeLinks(to: RowWriter, row: DocumentRow): number {
   }
   if (centre !== undefined) {
     flags |= HAS_CENTRE
-    to.number(centre.byteLength, 4)
+    to.varint(centre.byteLength)
     to.bytes(centre)
   }
   if (spans !== undefined) {
@@ -253,22 +304,23 @@ function decodeRow(from: RowReader): DocumentRow {
   const { first } = from
   const format = first & FORMAT_MASK
   const action = ACTIONS[first & ~FORMAT_MASK]
-  const hasLanguage = format === FORMAT_WITH_LANGUAGE
-  const isKnown = format === FORMAT || hasLanguage || format === FORMAT_WITHOUT_TIME
+  const isShort = format === FORMAT || format === FORMAT_WITH_LANGUAGE
+  const hasLanguage = format === FORMAT_WITH_LANGUAGE || format === FORMAT_LONG_WITH_LANGUAGE
+  const isKnown = isShort || hasLanguage || format === FORMAT_LONG || format === FORMAT_WITHOUT_TIME
   if (!isKnown || action === undefined) throw new TypeError('another format')
   const flags = from.number(2)
   const digest = from.bytes(KEY)
-  const bytes = from.number(6)
-  const at = format === FORMAT_WITHOUT_TIME ? 0 : from.number(6)
-  const rank = from.list(from.number(1), () => from.double())
-  const id = from.text(2)
-  const source = from.text(1)
-  const run = from.text(1)
-  const language = hasLanguage ? from.text(1) : undefined
+  const { bytes, at } = isShort ? sizeAndTime(from) : longSizeAndTime(from, format)
+  const rank = from.list(from.number(1), () => (isShort ? readRanked(from) : from.double()))
+  const id = isShort ? from.text() : from.text(2)
+  const source = isShort ? from.text() : from.text(1)
+  const run = isShort ? readRun(from) : from.text(1)
+  const language = hasLanguage ? (isShort ? from.text() : from.text(1)) : undefined
   const session = flags & HAS_SESSION ? from.text(2) : run
+  const centreBytes = () => (isShort ? from.varint() : from.number(4))
   // Most documents are like no other.
   if (flags === HAS_CENTRE && !hasLanguage) {
-    const centre = from.bytes(from.number(4))
+    const centre = from.bytes(centreBytes())
     return { id, source, run, session, digest, bytes, at, rank, action, centre }
   }
   const row: Writable<DocumentRow> = {
@@ -284,9 +336,19 @@ function decodeRow(from: RowReader): DocumentRow {
   }
   if (language !== undefined) row.language = language
   readWhatIs(from, row, flags)
-  readLinks(from, row, flags)
+  readLinks(from, row, flags, centreBytes)
   if (row.method === CONTAINMENT) readContainment(from, row)
   return row
+}
+
+function sizeAndTime(from: RowReader): Pick<DocumentRow, 'bytes' | 'at'> {
+  const at = from.number(6)
+  return { at, bytes: from.varint() }
+}
+
+function longSizeAndTime(from: RowReader, format: number): Pick<DocumentRow, 'bytes' | 'at'> {
+  const bytes = from.number(6)
+  return { bytes, at: format === FORMAT_WITHOUT_TIME ? 0 : from.number(6) }
 }
 
 function readWhatIs(from: RowReader, row: Writable<DocumentRow>, flags: number): void {
@@ -297,11 +359,16 @@ function readWhatIs(from: RowReader, row: Writable<DocumentRow>, flags: number):
   if (flags & HAS_SIMILARITY) row.similarity = from.double()
 }
 
-function readLinks(from: RowReader, row: Writable<DocumentRow>, flags: number): void {
+function readLinks(
+  from: RowReader,
+  row: Writable<DocumentRow>,
+  flags: number,
+  centreBytes: () => number,
+): void {
   if (flags & HAS_CLUSTER) row.cluster = from.key()
   if (flags & HAS_CENTRE_DIGEST) row.centreDigest = from.bytes(KEY)
   if (flags & HAS_ORPHANED) row.orphaned = from.number(6)
-  if (flags & HAS_CENTRE) row.centre = from.bytes(from.number(4))
+  if (flags & HAS_CENTRE) row.centre = from.bytes(centreBytes())
   if (flags & HAS_SPANS)
     row.spans = from.list(
       from.number(4),

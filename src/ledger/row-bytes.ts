@@ -21,6 +21,14 @@ export class RowWriter {
     this.#at += bytes
   }
 
+  /** A whole number from 0 on: seven bits a byte, the lowest first; the first bit says that there are more. */
+  varint(value: number): void {
+    this.#room(8)
+    let left = value
+    for (; left > 127; left = Math.floor(left / 128)) scratch[this.#at++] = (left % 128) | 128
+    scratch[this.#at++] = left
+  }
+
   double(value: number): void {
     this.#room(8)
     scratch.writeDoubleBE(value, this.#at)
@@ -40,8 +48,13 @@ export class RowWriter {
     this.#at += KEY
   }
 
-  /** With its length before it. */
-  text(value: string, lengthBytes: 1 | 2 | 4): void {
+  /** With its length before it, of so many bytes, or as a varint. */
+  text(value: string, lengthBytes?: 1 | 2 | 4): void {
+    if (!lengthBytes) {
+      this.varint(Buffer.byteLength(value))
+      this.lastText(value)
+      return
+    }
     this.#room(lengthBytes + value.length * 3)
     const length = scratch.write(value, this.#at + lengthBytes, 'utf8')
     if (length >= 256 ** lengthBytes) throw new TypeError('a name is too long for its row')
@@ -94,6 +107,16 @@ export class RowReader {
     return value
   }
 
+  varint(): number {
+    let value = 0
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.#row.readUInt8(this.#at++)
+      value += (byte & 127) * scale
+      if (byte < 128) return value
+      if (scale > 2 ** 42) throw new RangeError('no number')
+    }
+  }
+
   double(): number {
     const value = this.#row.readDoubleBE(this.#at)
     this.#at += 8
@@ -111,8 +134,8 @@ export class RowReader {
     return this.bytes(KEY).toString('hex')
   }
 
-  text(lengthBytes: 1 | 2 | 4): string {
-    const length = this.number(lengthBytes)
+  text(lengthBytes?: 1 | 2 | 4): string {
+    const length = lengthBytes ? this.number(lengthBytes) : this.varint()
     const from = this.#at
     this.#at += length
     if (this.#at > this.#row.byteLength) throw new RangeError('cut short')

@@ -22,6 +22,7 @@ import {
 } from '../backends/index.ts'
 import type { Candidate, TableStats } from '../fingerprint/index.ts'
 import { idsOf, mostShared } from './buckets.ts'
+import { HEAD_KEY, Journal, readChange, takeOut } from './journal.ts'
 import type { SignatureLayout } from './scheme/scheme.ts'
 import { withdrawSegments } from './segments/seal.ts'
 import { type MemoryBound, Spill } from './segments/spill.ts'
@@ -35,7 +36,7 @@ import {
   sequenceOf,
 } from './rows.ts'
 import { keepSnapshot, snapshotSequence, withdrawSnapshot } from './snapshot.ts'
-import { HEAD_KEY, NearView } from './view.ts'
+import { NearView } from './view.ts'
 
 export interface IndexOptions {
   /** Bodies run one after another, so tables in memory decide. */
@@ -73,6 +74,7 @@ export class MatchIndex<Signature> {
   readonly #spaces: NearSpaces
   readonly #options: IndexOptions
   readonly #view: NearView<Signature>
+  readonly #journal: Journal
   readonly #spill: Spill<Signature> | undefined
 
   constructor(spaces: NearSpaces, scheme: SignatureLayout<Signature>, options: IndexOptions) {
@@ -80,6 +82,7 @@ export class MatchIndex<Signature> {
     this.scheme = scheme
     this.#options = options
     const { serial, memory } = options
+    this.#journal = new Journal(spaces)
     this.#view = new NearView(spaces, scheme, memory?.bytesMax)
     this.#spill = serial && memory ? new Spill(this.#view, spaces, scheme, memory) : undefined
   }
@@ -116,22 +119,40 @@ export class MatchIndex<Signature> {
     const view = this.#view
     const spaces = this.#spaces
     const { shape } = this.scheme
-    const changes = await backend.read(function* () {
+    const kept = await backend.read(function* () {
       yield* view.catchUp(true)
-      const sealed = view.sealed.segments.at(-1)?.to
-      return view.sequence - (sealed ?? (yield* snapshotSequence(spaces, shape)))
+      return yield* snapshotSequence(spaces, shape)
     })
-    if (changes < Math.max(changesMin, view.sequence * SNAPSHOT_SHARE)) return false
-    if (this.#spill && view.sealed.segments.length > 0) {
-      await this.#spill.seal(backend)
-      return true
-    }
+    if (this.#isSealed) return this.sealRest(backend, changesMin)
+    if (!this.#hasChanged(kept, changesMin)) return false
     try {
       return await keepSnapshot(backend, spaces, shape, view)
     } catch (error) {
       view.invalidate()
       throw error
     }
+  }
+
+  /**
+   * Seals what is in the tables, if there are segments and enough has come since the last one was made, so that whoever
+   * opens the index next need not. Whether it did.
+   */
+  async sealRest(backend: Backend, changesMin: number = SNAPSHOT_CHANGES_MIN): Promise<boolean> {
+    const view = this.#view
+    if (!this.#spill || !this.#isSealed) return false
+    await backend.read(() => view.catchUp(true))
+    if (!this.#hasChanged(view.sealed.segments.at(-1)?.to ?? 0, changesMin)) return false
+    await this.#spill.seal(backend)
+    return true
+  }
+
+  get #isSealed(): boolean {
+    return this.#spill !== undefined && this.#view.sealed.segments.length > 0
+  }
+
+  #hasChanged(since: number, changesMin: number): boolean {
+    const { sequence } = this.#view
+    return sequence - since >= Math.max(changesMin, sequence * SNAPSHOT_SHARE)
   }
 
   /** To be called when a transaction that used the index was not committed. */
@@ -147,7 +168,7 @@ export class MatchIndex<Signature> {
     scope: Scope | undefined,
   ): Transaction<Found> {
     if (!this.#options.serial) return yield* this.#findInCells(partition, signature, estimateMin)
-    if (scope) yield* this.#view.catchUpIn(scope)
+    if (scope) yield* this.#view.catchUpIn(scope, () => this.#journal.flush(scope))
     else yield* this.#view.catchUp(true)
     const { candidatesMax: limit, bucketMax } = this.#options
     const query = { estimateMin, limit, bucketMax }
@@ -172,12 +193,22 @@ export class MatchIndex<Signature> {
       scope.write(this.representative(partition, id), { sequence: 0, signature: bytes, payload })
       return
     }
-    const nonce = scope.id()
-    const { sequence, before } = yield* this.#nextSequence(scope, nonce)
-    const change = { kind: 'insert', nonce, partition, id, signature: bytes } as const
-    scope.write(cell(this.#spaces.journal, sequenceKey(sequence)), change)
+    const place = yield* this.#journal.insert(scope, { partition, id, signature: bytes })
+    const { sequence } = place
     scope.write(this.representative(partition, id), { sequence, signature: EMPTY, payload })
-    this.#view.expect({ scope, sequence, nonce, before, partition, id, signature })
+    this.#view.expect({ scope, ...place, partition, id, signature })
+  }
+
+  /**
+   * Inserts of this transaction are kept together: smaller, and for less. To be called before the first, and `flush`
+   * after the last, or none of them is kept.
+   */
+  gather(scope: Scope): void {
+    if (this.#options.serial) this.#journal.gather(scope)
+  }
+
+  flush(scope: Scope): void {
+    this.#journal.flush(scope)
   }
 
   /** Keeps a representative that is like nothing but itself: no search finds it. */
@@ -209,19 +240,11 @@ export class MatchIndex<Signature> {
       return true
     }
     this.#view.changed()
-    const nonce = scope.id()
-    const { sequence } = yield* this.#nextSequence(scope, nonce)
-    const { journal } = this.#spaces
+    const { sequence, nonce } = yield* this.#journal.append(scope)
     const change = { kind: 'remove', nonce, partition, id } as const
-    scope.write(cell(journal, sequenceKey(sequence)), change)
-    const inserted = cell(journal, sequenceKey(row.sequence))
-    const [insert] = yield* read(inserted)
+    scope.write(cell(this.#spaces.journal, sequenceKey(sequence)), change)
     scope.write(cell(this.#spaces.dead, sequenceKey(sequence)), EMPTY)
-    // In a damaged index, another's row, or none, may be there.
-    if (insert?.kind !== 'insert' || !equalBytes(insert.id, id)) return true
-    // What was there keeps its nonce: a view that has seen nothing behind it must recognise it.
-    scope.write(inserted, { kind: 'gone', nonce: insert.nonce })
-    scope.write(cell(this.#spaces.dead, sequenceKey(row.sequence)), EMPTY)
+    yield* takeOut(scope, this.#spaces, row.sequence, id)
     return true
   }
 
@@ -230,7 +253,7 @@ export class MatchIndex<Signature> {
     const [row] = yield* read(this.representative(partition, id))
     if (!row) return undefined
     if (row.sequence === 0) return this.scheme.fromBytes(row.signature)
-    const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
+    const insert = yield* readChange(this.#spaces, row.sequence)
     return insert?.kind === 'insert' ? this.scheme.fromBytes(insert.signature) : undefined
   }
 
@@ -245,7 +268,7 @@ export class MatchIndex<Signature> {
     if (!row || !equalBytes(row.payload, payload)) return false
     const bytes = this.scheme.toBytes(signature)
     if (this.#options.serial) {
-      const [insert] = yield* read(cell(this.#spaces.journal, sequenceKey(row.sequence)))
+      const insert = yield* readChange(this.#spaces, row.sequence)
       if (insert?.kind !== 'insert' || !equalBytes(insert.signature, bytes)) return false
       return equalBytes(insert.partition, partition) && equalBytes(insert.id, id)
     }
@@ -292,17 +315,6 @@ export class MatchIndex<Signature> {
       scope.remove(cell(this.#spaces.journal, sequenceKey(number)))
       scope.remove(cell(this.#spaces.dead, sequenceKey(number)))
     }
-  }
-
-  *#nextSequence(
-    scope: Scope,
-    nonce: Buffer,
-  ): Transaction<{ readonly sequence: number; readonly before: Bytes }> {
-    const head = cell(this.#spaces.heads, HEAD_KEY)
-    const [last] = yield* read(head)
-    const sequence = (last?.sequence ?? 0) + 1
-    scope.write(head, { sequence, nonce })
-    return { sequence, before: last?.nonce ?? EMPTY }
   }
 
   *#findInCells(partition: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {

@@ -14,14 +14,15 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
+import { readChange } from './journal.ts'
 import { type IndexOptions, MatchIndex } from './match-index.ts'
 import {
   type Bucket,
   ID_BYTES,
+  insertsIn,
   type JournalRow,
   type NearSpaces,
   type Representative,
-  sequenceKey,
   sequenceOf,
 } from './rows.ts'
 import type { SignatureLayout } from './scheme/scheme.ts'
@@ -62,9 +63,12 @@ export function portableIndex<Signature>(
       return isFound ? undefined : 'searches would not find it'
     },
     *checkJournal(key, row) {
-      if (row.kind !== 'insert') return undefined
-      const [there] = yield* read(index.representative(row.partition, row.id))
-      return there?.sequence === sequenceOf(key) ? undefined : 'it inserts what is not there'
+      const last = sequenceOf(key)
+      for (const { sequence, partition, id } of insertsIn(row, last)) {
+        const [there] = yield* read(index.representative(partition, id))
+        if (there?.sequence !== sequence) return 'it inserts what is not there'
+      }
+      return undefined
     },
     *checkBucket(key, { ids }) {
       const partition = key.subarray(0, ID_BYTES)
@@ -96,12 +100,12 @@ export async function* portableRows(
 
 function* withSignature(
   _scope: unknown,
-  { representatives, journal }: NearSpaces,
+  spaces: NearSpaces,
   key: Buffer,
 ): Transaction<Representative | undefined> {
-  const [row] = yield* read(cell(representatives, key))
+  const [row] = yield* read(cell(spaces.representatives, key))
   if (!row || row.sequence === 0) return row
-  const [insert] = yield* read(cell(journal, sequenceKey(row.sequence)))
+  const insert = yield* readChange(spaces, row.sequence)
   if (insert?.kind === 'insert' && equalBytes(insert.id, partsOf(key)[1])) {
     return { sequence: 0, signature: insert.signature, payload: row.payload }
   }

@@ -18,6 +18,13 @@ export interface Head {
   readonly nonce: Buffer
 }
 
+/** A representative that comes. */
+export interface Insert {
+  readonly partition: Buffer
+  readonly id: Buffer
+  readonly signature: Bytes
+}
+
 /**
  * `10` nonce (16) partition (16) id (16) signature: a representative came.
  * `11` nonce (16) partition (16) id (16): it went.
@@ -25,14 +32,8 @@ export interface Head {
  *
  * A nonce is of one commit, so a row that was rolled back is never taken for the one that has its number now.
  */
-export type JournalRow =
-  | {
-      readonly kind: 'insert'
-      readonly nonce: Buffer
-      readonly partition: Buffer
-      readonly id: Buffer
-      readonly signature: Bytes
-    }
+export type JournalChange =
+  | ({ readonly kind: 'insert'; readonly nonce: Buffer } & Insert)
   | {
       readonly kind: 'remove'
       readonly nonce: Buffer
@@ -40,6 +41,9 @@ export type JournalRow =
       readonly id: Buffer
     }
   | { readonly kind: 'gone'; readonly nonce: Buffer }
+
+/** One change, or several inserts of one transaction (see journal.ts). */
+export type JournalRow = JournalChange | JournalBlock
 
 /**
  * `10` journal row of its insert, or 0 (6) length of signature (2) signature, payload. The signature is here
@@ -116,14 +120,150 @@ const headCodec: Codec<Head> = {
   },
 }
 
-const KINDS = ['insert', 'remove', 'gone'] as const
+const KINDS = ['insert', 'remove', 'gone', 'block'] as const
 const NONCE_AT = 1
 const PARTITION_AT = NONCE_AT + ID_BYTES
 const ID_AT = PARTITION_AT + ID_BYTES
 const SIGNATURE_AT = ID_AT + ID_BYTES
+const BLOCK = 0x13
+const BLOCK_HEAD_BYTES = PARTITION_AT + 3
+const GONE = 0xff
+/** Pages of an engine that a block fills, but for their head. */
+const BLOCK_BYTES = 5 * 4096 - 16
+/** A block has more only if so many meet in one transaction. */
+const BLOCK_ROOM_PARTITIONS = 3
+export const BLOCK_PARTITIONS_MAX = 100
+
+/** Inserts that one block takes. */
+export function blockRoom(signatureBytes: number): number {
+  const room = BLOCK_BYTES - BLOCK_HEAD_BYTES - BLOCK_ROOM_PARTITIONS * ID_BYTES
+  return Math.max(2, Math.floor(room / (1 + ID_BYTES + signatureBytes)))
+}
+
+/**
+ * `13` nonce (16) number of partitions (1) number of inserts (2) partitions (16 each), then of each insert the place of
+ * its partition (1; `ff` of one that went), of each its id (16), of each that is still there its signature.
+ */
+export class JournalBlock {
+  readonly kind = 'block'
+  readonly row: Buffer
+  readonly count: number
+  readonly #placesAt: number
+  readonly #idsAt: number
+
+  constructor(bytes: Bytes) {
+    this.row = checkedRow('the index (journal)', bytes, BLOCK_HEAD_BYTES)
+    this.count = this.row.readUInt16BE(PARTITION_AT + 1)
+    this.#placesAt = BLOCK_HEAD_BYTES + this.row.readUInt8(PARTITION_AT) * ID_BYTES
+    this.#idsAt = this.#placesAt + this.count
+    checkedRow('the index (journal)', bytes, this.#signaturesAt)
+  }
+
+  /** Of one length each. */
+  static of(nonce: Buffer, inserts: readonly Insert[]): JournalBlock {
+    const partitions = new Map<string, number>()
+    const places = inserts.map(({ partition }) => {
+      const name = partition.toString('latin1')
+      const place = partitions.get(name) ?? partitions.size
+      partitions.set(name, place)
+      return place
+    })
+    const head = Buffer.allocUnsafe(BLOCK_HEAD_BYTES)
+    head[0] = BLOCK
+    head.set(nonce, NONCE_AT)
+    head.writeUInt8(partitions.size, PARTITION_AT)
+    head.writeUInt16BE(inserts.length, PARTITION_AT + 1)
+    return new JournalBlock(
+      Buffer.concat([
+        head,
+        ...Array.from(partitions.keys(), (name) => Buffer.from(name, 'latin1')),
+        Buffer.from(places),
+        ...inserts.map(({ id }) => id),
+        ...inserts.map(({ signature }) => signature),
+      ]),
+    )
+  }
+
+  get nonce(): Buffer {
+    return this.row.subarray(NONCE_AT, PARTITION_AT)
+  }
+
+  /** Those that are still there, in their order, after a number; `last` is that of the block. */
+  *insertsAfter(sequence: number, last: number): Generator<NumberedInsert> {
+    const bytes = this.#signatureBytes
+    let at = this.#signaturesAt
+    for (let place = 0; place < this.count; place++) {
+      if (this.row[this.#placesAt + place] === GONE) continue
+      const number = last - this.count + 1 + place
+      if (number > sequence) yield { sequence: number, ...this.#insert(place, at, bytes) }
+      at += bytes
+    }
+  }
+
+  /** `undefined`: it is not of this block. */
+  changeAt(sequence: number, last: number): JournalChange | undefined {
+    const place = sequence - (last - this.count + 1)
+    if (place < 0 || place >= this.count) return undefined
+    const { nonce } = this
+    if (this.row[this.#placesAt + place] === GONE) return { kind: 'gone', nonce }
+    const bytes = this.#signatureBytes
+    const at = this.#signaturesAt + this.#living(place) * bytes
+    return { kind: 'insert', nonce, ...this.#insert(place, at, bytes) }
+  }
+
+  /** `undefined` if nothing is left of it. */
+  without(sequence: number, last: number): JournalBlock | undefined {
+    const place = sequence - (last - this.count + 1)
+    if (this.#living(this.count) === 1) return undefined
+    const bytes = this.#signatureBytes
+    const at = this.#signaturesAt + this.#living(place) * bytes
+    const row = Buffer.concat([this.row.subarray(0, at), this.row.subarray(at + bytes)])
+    row[this.#placesAt + place] = GONE
+    return new JournalBlock(row)
+  }
+
+  get #signaturesAt(): number {
+    return this.#idsAt + this.count * ID_BYTES
+  }
+
+  get #signatureBytes(): number {
+    return Math.floor(
+      (this.row.byteLength - this.#signaturesAt) / Math.max(1, this.#living(this.count)),
+    )
+  }
+
+  /** How many before a place are still there. */
+  #living(before: number): number {
+    let count = 0
+    for (let place = 0; place < before; place++)
+      if (this.row[this.#placesAt + place] !== GONE) count++
+    return count
+  }
+
+  #insert(place: number, at: number, bytes: number): Insert {
+    const partitionAt = BLOCK_HEAD_BYTES + (this.row[this.#placesAt + place] ?? 0) * ID_BYTES
+    const idAt = this.#idsAt + place * ID_BYTES
+    return {
+      partition: this.row.subarray(partitionAt, partitionAt + ID_BYTES),
+      id: this.row.subarray(idAt, idAt + ID_BYTES),
+      signature: this.row.subarray(at, at + bytes),
+    }
+  }
+}
+
+export type NumberedInsert = Insert & { readonly sequence: number }
+
+/** What a row inserts; `last` is its number. */
+export function insertsIn(row: JournalRow, last: number): Iterable<NumberedInsert> {
+  if (row.kind === 'block') return row.insertsAfter(0, last)
+  if (row.kind !== 'insert') return []
+  const { partition, id, signature } = row
+  return [{ sequence: last, partition, id, signature }]
+}
 
 const journalCodec: Codec<JournalRow> = {
   encode(change) {
+    if (change.kind === 'block') return change.row
     const flags = KINDS.indexOf(change.kind)
     if (change.kind === 'gone') return new RowWriter(flags, ID_BYTES).bytes(change.nonce).whole()
     const signature = change.kind === 'insert' ? change.signature : EMPTY
@@ -135,6 +275,7 @@ const journalCodec: Codec<JournalRow> = {
     const kind = row.oneOf(KINDS)
     if (kind === 'insert')
       return new InsertRow(checkedRow('the index (journal)', bytes, SIGNATURE_AT))
+    if (kind === 'block') return new JournalBlock(bytes)
     const nonce = row.bytes(ID_BYTES)
     if (kind === 'gone') return { kind, nonce }
     return { kind, nonce, partition: row.bytes(ID_BYTES), id: row.bytes(ID_BYTES) }

@@ -15,7 +15,8 @@ import { asBuffer, type Bytes, concat, equalBytes } from '../platform/bytes.ts'
 import { type Backend, cell, first, read, type Scope, type Transaction } from '../backends/index.ts'
 import { digestOf, type GroupedTables } from '../fingerprint/index.ts'
 import type { SignatureLayout } from './scheme/scheme.ts'
-import { ID_BYTES, type NearSpaces, sequenceKey } from './rows.ts'
+import { readChange } from './journal.ts'
+import { ID_BYTES, type NearSpaces } from './rows.ts'
 import type { Mark, NearView } from './view.ts'
 
 const FORMAT = 0x10
@@ -94,7 +95,7 @@ export function* withdrawSnapshot(
 function* usableHead(spaces: NearSpaces, shape: string): Transaction<SnapshotHead | undefined> {
   const head = yield* headOf(spaces)
   if (!head || head.shape !== shape) return undefined
-  const [row] = yield* read(cell(spaces.journal, sequenceKey(head.sequence)))
+  const row = yield* readChange(spaces, head.sequence)
   return row && equalBytes(row.nonce, head.nonce) ? head : undefined
 }
 

@@ -9,7 +9,7 @@ import { MemoryBackend, MemoryEngine } from '../backends/memory/backend.ts'
 import { sketchOf } from '../fingerprint/index.ts'
 import { MatchIndex } from './match-index.ts'
 import { TextScheme } from './scheme/text.ts'
-import { nearSpaces } from './rows.ts'
+import { JournalBlock, nearSpaces } from './rows.ts'
 import { partitionKey } from './settings.ts'
 
 const SLOTS = 64
@@ -58,6 +58,19 @@ class World {
     })
   }
 
+  /** In one transaction, as blocks of the journal. */
+  async insertMany(all: readonly number[]): Promise<Buffer[]> {
+    const { writer } = this
+    return this.backend.run(function* (scope: Scope) {
+      writer.gather(scope)
+      const ids = all.map(() => scope.id())
+      for (const [at, one] of all.entries())
+        yield* writer.insert(scope, GROUP, ids[at]!, SIGNATURES[one]!, Buffer.from('payload'))
+      writer.flush(scope)
+      return ids
+    })
+  }
+
   async remove(id: Buffer, retire: boolean): Promise<void> {
     const { writer } = this
     await this.backend.run(function* (scope: Scope) {
@@ -98,6 +111,7 @@ class World {
 
 type Step =
   | { readonly op: 'insert'; readonly which: number }
+  | { readonly op: 'insertMany'; readonly all: readonly number[] }
   | { readonly op: 'remove'; readonly at: number; readonly retire: boolean }
   | { readonly op: 'find'; readonly view: number; readonly which: number; readonly reads: boolean }
   | { readonly op: 'trim'; readonly kept: number }
@@ -109,6 +123,13 @@ const which = fc.nat(SIGNATURES.length - 1)
 const view = fc.nat(2)
 const change: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ op: fc.constant('insert' as const), which }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('insertMany' as const),
+      all: fc.array(which, { maxLength: 5 }),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -143,6 +164,9 @@ async function perform(world: World, views: readonly Index[], past: Rows[], one:
   switch (one.op) {
     case 'insert':
       await world.insert(one.which)
+      return
+    case 'insertMany':
+      await world.insertMany(one.all)
       return
     case 'remove': {
       const ids = await world.ids()
@@ -183,10 +207,16 @@ async function perform(world: World, views: readonly Index[], past: Rows[], one:
 interface Several {
   readonly steps: readonly { readonly op: string; readonly which: number }[]
   readonly end: string
+  readonly gathers: boolean
 }
 
-function* severalSteps(scope: Scope, index: Index, { steps, end }: Several): Transaction<void> {
+function* severalSteps(
+  scope: Scope,
+  index: Index,
+  { steps, end, gathers }: Several,
+): Transaction<void> {
   const inserted: Buffer[] = []
+  if (gathers) index.gather(scope)
   for (const { op, which: at } of steps) {
     const signature = SIGNATURES[at]!
     const id = inserted[at % Math.max(1, inserted.length)]
@@ -197,10 +227,14 @@ function* severalSteps(scope: Scope, index: Index, { steps, end }: Several): Tra
     } else if (op === 'remove' && id) yield* index.remove(scope, GROUP, id)
     else {
       const found = yield* index.find(GROUP, signature, 0.3, scope)
+      if (op === 'find') continue
+      // Only then does another view see what was gathered.
+      index.flush(scope)
       expect(found).toEqual(yield* newIndex().find(GROUP, signature, 0.3, scope))
     }
   }
   if (end !== 'commit') throw new Error('rolled back')
+  index.flush(scope)
 }
 
 describe('an old view of the journal', () => {
@@ -218,10 +252,14 @@ describe('an old view of the journal', () => {
   }, 60_000)
 
   it('answers like a new one at every step of a transaction, whatever came of those before', async () => {
-    const inner = fc.record({ op: fc.constantFrom('insert', 'insert', 'remove', 'find'), which })
+    const inner = fc.record({
+      op: fc.constantFrom('insert', 'insert', 'insert', 'remove', 'find', 'compare'),
+      which,
+    })
     const several = fc.record({
-      steps: fc.array(inner, { maxLength: 8 }),
+      steps: fc.array(inner, { maxLength: 10 }),
       end: fc.constantFrom('commit', 'throw', 'throw and say so'),
+      gathers: fc.boolean(),
     })
     const property = fc.asyncProperty(fc.array(several, { maxLength: 8 }), async (transactions) => {
       const world = new World()
@@ -280,6 +318,67 @@ describe('an old view of the journal', () => {
     const limited = await world.find(index, 0, 'reader')
     expect(limited).toHaveLength(100)
     expect(limited).toEqual(await world.findAnew(0))
+  })
+
+  it('catches up with blocks from wherever it is, in full ones and over their pages', async () => {
+    const world = new World()
+    const index = newIndex()
+    const all = Array.from({ length: 300 }, (_, at) => at % SIGNATURES.length)
+    for (let count = 0; count < 3; count++) await world.insertMany(all)
+    const limited = await world.find(index, 0, 'reader')
+    expect(limited).toHaveLength(100)
+    expect(limited).toEqual(await world.findAnew(0))
+    let rows = 0
+    for await (const { value } of world.backend.scan(spaces.journal)) {
+      expect(value.kind).toBe('block')
+      rows++
+    }
+    // 140 inserts of 64 slots fill five pages of 4 KB.
+    expect(rows).toBe(9)
+  })
+
+  it('has blocks of the same bytes as ever, and refuses one that is cut short', () => {
+    const [nonce, one, other] = [1, 2, 3].map((byte) => Buffer.alloc(16, byte))
+    const ids = [4, 5, 6].map((byte) => Buffer.alloc(16, byte))
+    const inserts = [one, other, one].map((partition, at) => ({
+      partition: partition!,
+      id: ids[at]!,
+      signature: Buffer.of(at, 7),
+    }))
+    const hex = (...bytes: number[]) => bytes.map((byte) => `0${byte}`.repeat(16)).join('')
+    const { row } = JournalBlock.of(nonce!, inserts)
+    const expected = `13${hex(1)}020003${hex(2, 3)}000100${hex(4, 5, 6)}000701070207`
+    expect(row.toString('hex')).toBe(expected)
+    const { codec } = spaces.journal
+    expect(codec.decode(Buffer.from(expected, 'hex'))).toEqual(JournalBlock.of(nonce!, inserts))
+    expect(() => codec.decode(row.subarray(0, 60))).toThrow('cannot be read')
+    const left = JournalBlock.of(nonce!, inserts).without(8, 9)
+    expect(left?.row.toString('hex')).toBe(
+      `13${hex(1)}020003${hex(2, 3)}00ff00${hex(4, 5, 6)}00070207`,
+    )
+  })
+
+  it('keeps the rest of a block of which something is gone, and trims what is gone as a whole', async () => {
+    const world = new World()
+    const index = newIndex()
+    const [first, second, third] = await world.insertMany([0, 1, 2])
+    expect(await world.find(index, 0, 'writer')).toHaveLength(3)
+    const kinds = async () => {
+      const found: string[] = []
+      for await (const { value } of world.backend.scan(spaces.journal)) found.push(value.kind)
+      return found
+    }
+    await world.remove(second!, false)
+    expect(await world.backend.read(() => index.signatureOf(GROUP, third!))).toEqual(SIGNATURES[2])
+    expect(await world.find(index, 0, 'writer')).toEqual(await world.findAnew(0))
+    await world.remove(first!, false)
+    expect(await world.writer.trim(world.backend, 0)).toBe(1)
+    expect(await kinds()).toEqual(['block', 'remove'])
+    await world.remove(third!, false)
+    expect(await kinds()).toEqual(['gone', 'remove', 'remove'])
+    expect(await world.find(index, 0, 'writer')).toEqual([])
+    await world.writer.trim(world.backend, 0)
+    expect(await kinds()).toEqual(['remove'])
   })
 
   it('is trimmed of what is gone, and of nothing else', async () => {

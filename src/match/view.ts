@@ -27,6 +27,7 @@ import {
 } from '../backends/index.ts'
 import type { Candidates, GroupedTables, TableStats } from '../fingerprint/index.ts'
 import type { SignatureLayout } from './scheme/scheme.ts'
+import { HEAD_KEY, readChange } from './journal.ts'
 import { type Head, type JournalRow, type NearSpaces, sequenceKey, sequenceOf } from './rows.ts'
 import { sealingBytes } from './segments/from-journal.ts'
 import { loadSegments, NO_SEGMENTS, readList, type Segment } from './segments/rows.ts'
@@ -34,8 +35,7 @@ import type { ListedSegments } from './segments/seal.ts'
 import { searchSealed, type ViewQuery } from './segments/search.ts'
 import { loadSnapshot } from './snapshot.ts'
 
-export const HEAD_KEY: Buffer = Buffer.from('journal')
-const PAGE_ROWS = 1000
+const PAGE_ROWS = 250
 const NOTHING = { nonce: EMPTY }
 /** Of the memory there may be: tables have at least so much, with what it takes to seal them. */
 const TABLES_SHARE = 1 / 4
@@ -197,9 +197,13 @@ export class NearView<Signature> {
     return this.#tables.stats(latin1(partition))
   }
 
-  /** In one transaction, all but the first catching up needs no read of the journal. `scope` is its own. */
-  *catchUpIn(scope: Scope): Transaction<void> {
+  /**
+   * In one transaction, all but the first catching up needs no read of the journal. `scope` is its own; `flush` writes
+   * what it has gathered for the journal.
+   */
+  *catchUpIn(scope: Scope, flush: () => void): Transaction<void> {
     if (this.#scope === scope && this.#takeOwnIn()) return
+    flush()
     yield* this.catchUp(false)
     this.#scope = scope
   }
@@ -216,9 +220,13 @@ export class NearView<Signature> {
     const [head] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
     if (head && this.#takeOwn(head)) return
     if (this.#isInvalid || !(yield* this.#isUpTo(head, isReading))) this.#clear()
-    else if (!head || equalBytes(head.nonce, this.#last.nonce) || head.sequence < this.#sequence)
-      return
+    else if (!head || head.sequence < this.#sequence || this.#isAtHead(head)) return
     for (let isLast = false; !isLast;) isLast = yield* this.#applyPage()
+  }
+
+  /** All of a block have one nonce, and it may have been applied in part. */
+  #isAtHead({ sequence, nonce }: Head): boolean {
+    return sequence === this.#sequence && equalBytes(nonce, this.#last.nonce)
   }
 
   /** Takes the segments that are listed now. If they are others, tables begin after them. */
@@ -248,8 +256,7 @@ export class NearView<Signature> {
     if (head && equalBytes(head.nonce, this.#last.nonce)) return true
     // Those who write are driven one after another, and see what was driven before them; a reader does not.
     if ((head?.sequence ?? 0) < this.#sequence) return isReading
-    const last = cell(this.#spaces.journal, sequenceKey(this.#sequence))
-    const [row] = yield* read(last)
+    const row = yield* readChange(this.#spaces, this.#sequence)
     return row !== undefined && equalBytes(row.nonce, this.#last.nonce)
   }
 
@@ -274,6 +281,8 @@ export class NearView<Signature> {
 
   #takeNext(own: OwnInsert<Signature>): boolean {
     if (!equalBytes(own.before, this.#last.nonce)) return false
+    const isInBlock = equalBytes(own.before, own.nonce)
+    if (isInBlock && own.sequence !== this.#sequence + 1) return false
     this.#tables.insert(latin1(own.partition), own.id, own.signature)
     this.#sequence = own.sequence
     this.#last = { nonce: own.nonce }
@@ -290,9 +299,15 @@ export class NearView<Signature> {
   }
 
   #apply({ key, value }: Row<JournalRow>): void {
+    const before = this.#sequence
     this.#sequence = sequenceOf(key)
     this.#last = value
     if (value.kind === 'gone') return
+    if (value.kind === 'block') {
+      for (const { partition, id, signature } of value.insertsAfter(before, this.#sequence))
+        this.#tables.insert(latin1(partition), id, this.#scheme.borrowed(signature))
+      return
+    }
     const partition = latin1(value.partition)
     if (value.kind === 'remove') {
       this.#removals++

@@ -155,7 +155,7 @@ export class Engine {
     return this.containment !== undefined && this.config.containment.action === 'cut'
   }
 
-  get #indexes(): readonly Pick<MatchIndex<never>, 'load' | 'keepSnapshot' | 'invalidate'>[] {
+  get #indexes(): readonly Pick<MatchIndex<never>, 'load' | 'invalidate'>[] {
     return [this.near.index, this.simhash.index, this.meanings]
   }
 
@@ -168,15 +168,27 @@ export class Engine {
     if (this.containment) yield* this.containment.remove(scope, row)
   }
 
+  /** Before the first and after the last document of a transaction. */
+  gather(scope: Scope): void {
+    this.near.index.gather(scope)
+    this.simhash.index.gather(scope)
+  }
+
+  flush(scope: Scope): void {
+    this.near.index.flush(scope)
+    this.simhash.index.flush(scope)
+  }
+
   /** Keeps to the memory there may be. To be called between transactions. */
   async spill(backend: Backend): Promise<void> {
     await this.near.index.spill(backend)
     await this.simhash.index.spill(backend)
   }
 
-  /** For whoever opens the state next. */
-  async keepSnapshots(backend: Backend): Promise<void> {
-    for (const index of this.#indexes) await index.keepSnapshot(backend)
+  /** For whoever opens the state next. Of tables that are whole in memory nothing is kept: the journal has it all. */
+  async sealRest(backend: Backend): Promise<void> {
+    await this.near.index.sealRest(backend)
+    await this.simhash.index.sealRest(backend)
   }
 
   invalidate(): void {

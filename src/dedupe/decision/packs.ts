@@ -1,17 +1,18 @@
 /**
- * Texts that documents are measured by, many in one compressed row. A text of its own row takes pages of an engine that
- * are half empty, and compresses worse alone.
+ * Evidence that documents are measured by, that of many in one row. Evidence of its own row takes pages of an engine
+ * that are half empty, and texts compress worse alone.
  *
- * A pack is written in the transaction that first points at one of its texts, or before, and not changed afterwards. It
- * goes with its run, or with the run that decides about its documents again. Texts of exact copies are not kept: the
- * text they are copies of is.
+ * A pack is written in the transaction that first points at something in it, or before, and not changed afterwards. It
+ * goes with its run, or with the run that decides about its documents again. Evidence of exact copies is not kept: that
+ * of what they are copies of is.
  *
  * Key: number of the run (4) shard (4) position of its first document (4); the first bit of the shard is set where
- * documents were decided about in the order of rank. Row: `10` as they are or `11` deflated, number of texts (2), length
- * of each (4), texts. A pointer is the key and the place of a text in the pack (2).
+ * documents were decided about in the order of rank. Row: `10` texts as they are, `11` deflated (only read), `12` in
+ * Brotli, or `13` evidence other than texts, as it is (match/evidence.ts); number of them (2), length of each (4), all of
+ * them. A pointer is the key and the place in the pack (2).
  */
 
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { brotliCompressSync, brotliDecompressSync, constants, inflateRawSync } from 'node:zlib'
 
 import { asBuffer, type Bytes, copyOf, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
@@ -20,26 +21,31 @@ import { originalOf, textEvidence } from '../../match/index.ts'
 import { evidences, near, packs } from '../rows.ts'
 import type { PreparedDocument } from './prepare.ts'
 
-/** Larger packs compress no better, and one text of a pack costs inflating all. */
-const PACK_BYTES = 64 * 1024
-const PACK_TEXTS_MAX = 0xff_ff
+/** Larger packs of texts compress hardly better, and one text of a pack costs decompressing all. */
+const PACK_BYTES = 256 * 1024
+/** What is not compressed, with its lengths: fills pages of an engine, but for their own heads. */
+const PLAIN_BYTES = 64 * 1024 - 64
+const PACK_PARTS_MAX = 0xff_ff
 const DIGESTS_MAX = 100_000
 const KEY_BYTES = 12
 const POINTER_BYTES = KEY_BYTES + 2
 const IN_ORDER_OF_RANK = 0x80_00_00_00
 const PLAIN = 0x10
 const DEFLATED = 0x11
+const BROTLI = 0x12
+const OTHERS = 0x13
 const HEAD_BYTES = 3
 const LENGTH_BYTES = 4
-/** The best of speed and size for texts; 1 is slower and larger here. */
-const LEVEL = 2
+/** Of texts: a fifth smaller than deflated in the same time. 4 takes half as long again for 3 % less. */
+const QUALITY = 3
+const WINDOW_BITS = 18
 const DOCUMENT_KEY_BYTES = 16
 
 /** Plain data, so that it can come from another thread. */
 export interface Pack {
   readonly key: Uint8Array
   readonly row: Uint8Array
-  /** Of all texts. */
+  /** Of all evidence. */
   readonly bytes: number
 }
 
@@ -64,11 +70,12 @@ export function packPrefix(run: number): Buffer {
   return packKey({ run, shard: 0, position: 0 }).subarray(0, 4)
 }
 
-/** Collects the texts of documents that come one after another. */
+/** Collects the evidence of documents that come one after another. */
 export class Packer {
   readonly #place: Omit<PackPlace, 'shard' | 'position'>
-  #texts: Bytes[] = []
+  #parts: Bytes[] = []
   #bytes = 0
+  #isOfTexts = true
   #key: Buffer = EMPTY
   #packs: Pack[] = []
   #digests = new Set<string>()
@@ -77,23 +84,24 @@ export class Packer {
     this.#place = place
   }
 
-  /** Points the document at its text, if that is what it is measured by, and no copy of one that was added. */
+  /** Points the document at its evidence, unless it has none, or is a copy of one that was added. */
   add(document: PreparedDocument, shard: number, position: number): void {
-    const text = textOf(document)
-    if (!text || !this.#isNew(document)) return
-    if (this.#texts.length === 0) this.#key = packKey({ ...this.#place, shard, position })
+    const own = packable(document)
+    if (!own || !this.#isNew(document)) return
+    if (this.#parts.length > 0 && !this.#hasRoomFor(own)) this.#finish()
+    if (this.#parts.length === 0) this.#key = packKey({ ...this.#place, shard, position })
     const pointer = Buffer.allocUnsafe(POINTER_BYTES)
     pointer.set(this.#key)
-    pointer.writeUInt16BE(this.#texts.length, KEY_BYTES)
-    this.#texts.push(text)
-    this.#bytes += text.byteLength
+    pointer.writeUInt16BE(this.#parts.length, KEY_BYTES)
+    this.#parts.push(own.part)
+    this.#bytes += own.part.byteLength
+    this.#isOfTexts = own.isText
     document.packed = pointer
-    if (this.#bytes >= PACK_BYTES || this.#texts.length === PACK_TEXTS_MAX) this.#finish()
   }
 
   /** Those made since it was called last. */
   take(): Pack[] {
-    if (this.#texts.length > 0) this.#finish()
+    if (this.#parts.length > 0) this.#finish()
     const made = this.#packs
     this.#packs = []
     return made
@@ -108,27 +116,52 @@ export class Packer {
     return true
   }
 
+  #hasRoomFor({ part, isText }: Packable): boolean {
+    const count = this.#parts.length + 1
+    const bytes = this.#bytes + part.byteLength
+    if (isText !== this.#isOfTexts || count > PACK_PARTS_MAX) return false
+    return isText ? bytes <= PACK_BYTES : bytes + count * LENGTH_BYTES <= PLAIN_BYTES
+  }
+
   #finish(): void {
-    this.#packs.push({ key: this.#key, row: encodePack(this.#texts), bytes: this.#bytes })
-    this.#texts = []
+    const row = encodePack(this.#parts, this.#isOfTexts)
+    this.#packs.push({ key: this.#key, row, bytes: this.#bytes })
+    this.#parts = []
     this.#bytes = 0
   }
 }
 
-function textOf({ looks, unprobed }: PreparedDocument): Bytes | undefined {
-  const [own] = looks
-  return own ? originalOf(own.evidence) : unprobed
+/** Of a text, its bytes; of other evidence, all of it. */
+interface Packable {
+  readonly part: Bytes
+  readonly isText: boolean
 }
 
-/** A pack without the texts of documents that are not wanted; the others keep their places. */
+function packable({ looks, unprobed }: PreparedDocument): Packable | undefined {
+  const [own] = looks
+  if (!own) return unprobed && { part: unprobed, isText: true }
+  const text = originalOf(own.evidence)
+  return { part: text ?? own.evidence, isText: text !== undefined }
+}
+
+/** What a document takes in its pack. */
+export function bytesIn(document: PreparedDocument): number {
+  return packable(document)?.part.byteLength ?? 0
+}
+
+/** A pack without the evidence of documents that are not wanted; the others keep their places. */
 export function packOf(
   documents: readonly PreparedDocument[],
   isWanted: (document: PreparedDocument) => boolean,
 ): Buffer {
-  return encodePack(documents.map((one) => (isWanted(one) && textOf(one)) || EMPTY))
+  const parts = documents.map((one) => (isWanted(one) ? packable(one)?.part : undefined) ?? EMPTY)
+  return encodePack(
+    parts,
+    documents.every((one) => packable(one)?.isText),
+  )
 }
 
-/** The documents of each pack, in the order of their texts, by the key of the pack. */
+/** The documents of each pack, in the order of their evidence, by the key of the pack. */
 export function byPack(
   documents: readonly PreparedDocument[],
 ): ReadonlyMap<string, readonly PreparedDocument[]> {
@@ -143,49 +176,69 @@ export function byPack(
   return found
 }
 
-export function encodePack(texts: readonly Bytes[]): Buffer {
-  const head = Buffer.allocUnsafe(HEAD_BYTES + texts.length * LENGTH_BYTES)
-  const whole = Buffer.concat(texts)
-  const packed = deflateRawSync(whole, { level: LEVEL, memLevel: 9, chunkSize: chunkOf(whole) })
+export function encodePack(parts: readonly Bytes[], areTexts = true): Buffer {
+  const head = Buffer.allocUnsafe(HEAD_BYTES + parts.length * LENGTH_BYTES)
+  const whole = Buffer.concat(parts)
+  const packed = areTexts ? compressed(whole) : whole
   const isSmaller = packed.byteLength < whole.byteLength
-  head[0] = isSmaller ? DEFLATED : PLAIN
-  head.writeUInt16BE(texts.length, 1)
-  texts.forEach(({ byteLength }, at) =>
+  head[0] = areTexts ? (isSmaller ? BROTLI : PLAIN) : OTHERS
+  head.writeUInt16BE(parts.length, 1)
+  parts.forEach(({ byteLength }, at) =>
     head.writeUInt32BE(byteLength, HEAD_BYTES + at * LENGTH_BYTES),
   )
   return Buffer.concat([head, isSmaller ? packed : whole])
 }
 
-/** One chunk holds it all: memory is asked for once. */
-function chunkOf({ byteLength }: Bytes): number {
-  return Math.max(4096, byteLength)
+function compressed(whole: Buffer): Buffer {
+  const { byteLength } = whole
+  return brotliCompressSync(whole, {
+    // One chunk holds it all: memory is asked for once.
+    chunkSize: Math.max(4096, byteLength),
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS,
+      [constants.BROTLI_PARAM_SIZE_HINT]: byteLength,
+    },
+  })
 }
 
+/** Of texts their bytes, of other evidence all of it. */
 export function decodePack(row: Bytes): Bytes[] {
   try {
-    return textsIn(asBuffer(row))
+    return partsIn(asBuffer(row))
   } catch (error) {
     const message = 'A row of the corpus job (packs) cannot be read.'
     throw new PrestigeError('CONTENT_CORRUPT', message, { cause: error })
   }
 }
 
-function textsIn(row: Buffer): Bytes[] {
-  const [format] = row
-  if (format !== PLAIN && format !== DEFLATED) throw new TypeError('another format')
+function partsIn(row: Buffer): Bytes[] {
+  const format = row[0] ?? 0
   const count = row.readUInt16BE(1)
   const lengths = Array.from({ length: count }, (_, at) =>
     row.readUInt32BE(HEAD_BYTES + at * LENGTH_BYTES),
   )
   const bytes = lengths.reduce((sum, length) => sum + length, 0)
   const body = row.subarray(HEAD_BYTES + count * LENGTH_BYTES)
-  const whole = format === PLAIN ? body : inflateRawSync(body, { maxOutputLength: bytes + 1 })
+  const whole = decompressed(format, body, bytes)
   if (whole.byteLength !== bytes) throw new TypeError('other lengths')
   let end = 0
   return lengths.map((length) => whole.subarray(end, (end += length)))
 }
 
-/** What is kept with a representative: the key of its document, and where its text is packed. */
+export function isOfTexts(row: Bytes): boolean {
+  return row[0] !== OTHERS
+}
+
+function decompressed(format: number, body: Buffer, bytes: number): Buffer {
+  const options = { maxOutputLength: bytes + 1, chunkSize: Math.max(64, bytes + 1) }
+  if (format === BROTLI) return brotliDecompressSync(body, options)
+  if (format === DEFLATED) return inflateRawSync(body, options)
+  if (format === PLAIN || format === OTHERS) return body
+  throw new TypeError('another format')
+}
+
+/** What is kept with a representative: the key of its document, and where its evidence is packed. */
 export function pointingTo(key: Buffer, pointer: Uint8Array | undefined): Buffer {
   return pointer ? Buffer.concat([key, pointer]) : key
 }
@@ -204,11 +257,11 @@ export function pointerIn(
   return { key: pointer.subarray(0, KEY_BYTES), at: pointer.readUInt16BE(KEY_BYTES) }
 }
 
-/** Reads evidence wherever it is. Packs that were inflated last are not inflated again. */
+/** Reads evidence wherever it is. Packs that were read last are not decompressed again. */
 export class EvidenceReader {
   /** Of documents that are being decided about: their packs may not be written yet. */
   readonly #held = new Set<ReadonlyMap<string, Bytes>>()
-  readonly #inflated = new Map<string, { readonly row: Bytes; readonly texts: readonly Bytes[] }>()
+  readonly #decoded = new Map<string, { readonly row: Bytes; readonly parts: readonly Bytes[] }>()
 
   /** Until the function returned is called. */
   hold(documents: readonly PreparedDocument[]): () => void {
@@ -232,8 +285,8 @@ export class EvidenceReader {
     // What is cached must not keep the memory of a whole batch.
     if (held) return copyOf(held)
     const [row] = yield* glance(cell(packs, pointer.key))
-    const text = row && this.#texts(pointer.key, row)[pointer.at]
-    return text && textEvidence(text)
+    const part = row && this.#parts(pointer.key, row)[pointer.at]
+    return part && (isOfTexts(row) ? textEvidence(part) : copyOf(part))
   }
 
   /** Of a representative in the index of near duplicates. */
@@ -252,17 +305,17 @@ export class EvidenceReader {
     return undefined
   }
 
-  #texts(key: Bytes, row: Bytes): readonly Bytes[] {
+  #parts(key: Bytes, row: Bytes): readonly Bytes[] {
     const name = latin1(key)
-    const known = this.#inflated.get(name)
-    if (known && equalBytes(known.row, row)) return known.texts
-    const texts = decodePack(row)
-    this.#inflated.delete(name)
-    this.#inflated.set(name, { row: copyOf(row), texts })
-    const [oldest] = this.#inflated.keys()
-    if (this.#inflated.size > INFLATED_MAX && oldest !== undefined) this.#inflated.delete(oldest)
-    return texts
+    const known = this.#decoded.get(name)
+    if (known && equalBytes(known.row, row)) return known.parts
+    const parts = decodePack(row)
+    this.#decoded.delete(name)
+    this.#decoded.set(name, { row: copyOf(row), parts })
+    const [oldest] = this.#decoded.keys()
+    if (this.#decoded.size > DECODED_MAX && oldest !== undefined) this.#decoded.delete(oldest)
+    return parts
   }
 }
 
-const INFLATED_MAX = 64
+const DECODED_MAX = 32

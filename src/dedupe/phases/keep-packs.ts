@@ -1,5 +1,5 @@
 /**
- * Packs of texts, written with the decisions about their documents. Where transactions are small they are written
+ * Packs of evidence, written with the decisions about their documents. Where transactions are small they are written
  * before: nothing points at them yet, and only who holds the lease of their shard writes them.
  */
 
@@ -8,17 +8,18 @@ import { type Backend, cell, type Scope, type Transaction } from '../../backends
 import { renewShard } from '../../ledger/index.ts'
 import type { Made } from '../decision/decide-document.ts'
 import type { Decision } from '../decision/decision.ts'
-import { byPack, type Pack, packOf } from '../decision/packs.ts'
+import { byPack, bytesIn, isOfTexts, type Pack, packOf } from '../decision/packs.ts'
 import type { PreparedDocument } from '../decision/prepare.ts'
 import { packs as packRows } from '../rows.ts'
 import { type Held, requireGoingOn } from './leases.ts'
 
-/** Packs of which less is wanted are made again without the rest. */
+/** Packs of texts of which less is wanted are made again without the rest; others cost nothing to make again. */
 const WANTED_MIN = 0.5
-/** So many are written in one transaction: engines with small ones take 4 MB and 100 rows. */
-const AT_ONCE = 16
+/** So much is written in one transaction, or one pack: engines with small ones take 4 MB and 100 rows. */
+const BYTES_AT_ONCE = 1024 * 1024
+const ROWS_AT_ONCE = 16
 
-/** Writes the texts that are wanted: not those of exact copies. */
+/** Writes what is wanted: not the evidence of exact copies. */
 export function writePacks(
   scope: Scope,
   packs: readonly Pack[],
@@ -26,21 +27,24 @@ export function writePacks(
   made: readonly Made[],
 ): void {
   if (packs.length === 0) return
-  const wanted = new Set(documents.filter((_, at) => isWanted(made[at]?.decision)))
+  const decisions = new Map(documents.map((one, at) => [one, made[at]?.decision]))
   const members = byPack(documents)
   for (const { key, row, bytes } of packs) {
     const own = members.get(latin1(key)) ?? []
-    const used = own.reduce((sum, one) => (wanted.has(one) ? sum + one.bytes : sum), 0)
+    const ofTexts = isOfTexts(row)
+    const wanted = new Set(own.filter((one) => isWanted(decisions.get(one), ofTexts)))
+    const used = own.reduce((sum, one) => (wanted.has(one) ? sum + bytesIn(one) : sum), 0)
     if (used === 0) continue
-    const isWhole = used >= bytes * WANTED_MIN
+    const isWhole = used >= bytes * (ofTexts ? WANTED_MIN : 1)
     scope.write(cell(packRows, key), isWhole ? row : packOf(own, (one) => wanted.has(one)))
   }
 }
 
-/** Everything but exact copies: with other settings it is decided about again. */
-function isWanted(decision: Decision | undefined): boolean {
+/** Texts of all but exact copies, as other settings may decide otherwise; other evidence of what others are measured against. */
+function isWanted(decision: Decision | undefined, ofTexts: boolean): boolean {
   if (!decision || decision.isRepeated || decision.isKnown) return false
-  return decision.action !== 'drop' || decision.method !== 'exact'
+  const { action, method } = decision
+  return action !== 'drop' || (ofTexts && method !== 'exact')
 }
 
 export async function keepPacks(
@@ -48,9 +52,18 @@ export async function keepPacks(
   held: Held,
   packs: readonly Pack[],
 ): Promise<void> {
-  for (let from = 0; from < packs.length; from += AT_ONCE) {
-    await backend.run(writeAhead, held, packs.slice(from, from + AT_ONCE))
+  let some: Pack[] = []
+  let bytes = 0
+  for (const pack of packs) {
+    if (some.length === ROWS_AT_ONCE || bytes + pack.row.byteLength > BYTES_AT_ONCE) {
+      await backend.run(writeAhead, held, some)
+      some = []
+      bytes = 0
+    }
+    some.push(pack)
+    bytes += pack.row.byteLength
   }
+  if (some.length > 0) await backend.run(writeAhead, held, some)
 }
 
 function* writeAhead(scope: Scope, held: Held, packs: readonly Pack[]): Transaction<void> {

@@ -10,10 +10,10 @@ import {
   type SealedPlace,
   SegmentWriter,
 } from '../../fingerprint/index.ts'
-import { type NearSpaces, sequenceKey, sequenceOf } from '../rows.ts'
+import { insertsIn, type NearSpaces, sequenceKey, sequenceOf } from '../rows.ts'
 import type { SignatureLayout } from '../scheme/scheme.ts'
 
-const PAGE_ROWS = 1000
+const PAGE_ROWS = 250
 /** Place of a representative and key of a band are sorted as one number, of which 53 bits are exact. */
 const PLACE_BITS = 21
 const REPRESENTATIVES_MAX = 2 ** PLACE_BITS
@@ -97,20 +97,26 @@ export async function readArrivals<Signature>(
   const end = sequenceKey(upTo + 1)
   let last: { readonly to: number; readonly nonce: Buffer } | undefined
   let [removals, representatives] = [0, 0]
+  let isFull = false
   for (let isLast = false; !isLast;) {
     const start = sequenceKey((last?.to ?? from) + 1)
     const page = await backend.read(() => rowsOf(journal, { start, end, limit: PAGE_ROWS }))
     for (const { key, value } of page) {
-      last = { to: sequenceOf(key), nonce: value.nonce }
+      const to = sequenceOf(key)
+      // All of a block, or nothing of it.
+      isFull ||= representatives + (value.kind === 'block' ? value.count : 1) > REPRESENTATIVES_MAX
+      if (isFull) break
+      last = { to, nonce: value.nonce }
       if (value.kind === 'remove') removals++
-      if (value.kind !== 'insert') continue
-      const name = latin1(value.partition)
-      const part = parts.get(name) ?? new Arrivals(Buffer.from(value.partition), bands)
-      parts.set(name, part)
-      part.add(scheme.bandKeys(scheme.borrowed(value.signature)), last.to - from)
-      if (++representatives === REPRESENTATIVES_MAX) break
+      for (const { sequence, partition, signature } of insertsIn(value, to)) {
+        const name = latin1(partition)
+        const part = parts.get(name) ?? new Arrivals(Buffer.from(partition), bands)
+        parts.set(name, part)
+        part.add(scheme.bandKeys(scheme.borrowed(signature)), sequence - from)
+        representatives++
+      }
     }
-    isLast = page.length < PAGE_ROWS || representatives === REPRESENTATIVES_MAX
+    isLast = page.length < PAGE_ROWS || isFull
     await nextTurn()
   }
   if (!last) return undefined

@@ -23,7 +23,8 @@
 import { asBuffer, type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, type Cell, first, read, rowsOf, type Transaction } from '../../backends/index.ts'
 import { BandSegment, digestOf } from '../../fingerprint/index.ts'
-import { ID_BYTES, type NearSpaces, sequenceKey } from '../rows.ts'
+import { readChange } from '../journal.ts'
+import { ID_BYTES, type NearSpaces } from '../rows.ts'
 
 const FORMAT = 0x10
 const LIST_KEY = Buffer.from('list')
@@ -157,10 +158,10 @@ export function* loadSegments(
 }
 
 export function* isInJournal(
-  { journal }: NearSpaces,
+  spaces: NearSpaces,
   { to, nonce }: Pick<SegmentHead, 'to' | 'nonce'>,
 ): Transaction<boolean> {
-  const [row] = yield* read(cell(journal, sequenceKey(to)))
+  const row = yield* readChange(spaces, to)
   return row !== undefined && equalBytes(row.nonce, nonce)
 }
 

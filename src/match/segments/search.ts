@@ -7,7 +7,7 @@
  */
 
 import { type Bytes, equalBytes, latin1 } from '../../platform/bytes.ts'
-import { cell, type Cell, glance, type Transaction } from '../../backends/index.ts'
+import { glance, type Transaction } from '../../backends/index.ts'
 import {
   type Candidate,
   type Candidates,
@@ -15,11 +15,10 @@ import {
   numbersIn,
   type PageRange,
 } from '../../fingerprint/index.ts'
-import { type JournalRow, type NearSpaces, sequenceKey } from '../rows.ts'
+import { readChanges } from '../journal.ts'
+import type { NearSpaces } from '../rows.ts'
 import type { SignatureLayout } from '../scheme/scheme.ts'
 import { pageCell, type Segment } from './rows.ts'
-
-const ROWS_TOGETHER = 1000
 
 export interface Searching<Signature> {
   readonly spaces: NearSpaces
@@ -175,7 +174,7 @@ function* countLiving<Signature>(
     const { count = 0, sequences } = buckets[band] ?? {}
     if (!sequences || count === 0 || count - removals > bucketMax) continue
     let living = 0
-    for (const row of yield* journalRows(spaces, sequences)) {
+    for (const row of yield* readChanges(spaces, sequences)) {
       if (row?.kind === 'insert') living++
     }
     hasChanged ||= living !== count
@@ -191,23 +190,11 @@ function* candidatesAt<Signature>(
 ): Transaction<Candidate[]> {
   const found: Candidate[] = []
   if (sequences.size === 0) return found
-  for (const row of yield* journalRows(spaces, [...sequences])) {
+  const inOrder = [...sequences].toSorted((one, other) => one - other)
+  for (const row of yield* readChanges(spaces, inOrder)) {
     if (row?.kind !== 'insert' || !equalBytes(row.partition, partition)) continue
     const estimate = scheme.estimate(signature, scheme.borrowed(row.signature))
     if (estimate >= query.estimateMin) found.push({ id: Buffer.from(row.id), estimate })
-  }
-  return found
-}
-
-function* journalRows(
-  { journal }: NearSpaces,
-  sequences: readonly number[],
-): Transaction<(JournalRow | undefined)[]> {
-  const found: (JournalRow | undefined)[] = []
-  for (let from = 0; from < sequences.length; from += ROWS_TOGETHER) {
-    const some = sequences.slice(from, from + ROWS_TOGETHER)
-    const cells: Cell<JournalRow>[] = some.map((number) => cell(journal, sequenceKey(number)))
-    found.push(...(yield* glance(...cells)))
   }
   return found
 }

@@ -82,18 +82,23 @@ class World<Signature> {
   async insert(by: number, group: number, which: number, fails = false): Promise<void> {
     const index = this.indexes[by % 2]!
     const [key, signature] = [GROUPS[group]!, this.kind.signatures[which]!]
+    // Several are a block of the journal, of two groups.
+    const keys = which % 2 === 0 ? [key] : [key, GROUPS[1 - group]!, key]
     const inserting = this.backend.run(function* (scope: Scope) {
-      const made = scope.id()
+      const made = keys.map((one) => ({ group: one, id: scope.id() }))
+      if (made.length > 1) index.gather(scope)
       yield* index.find(key, signature, 0.2, scope)
-      yield* index.insert(scope, key, made, signature, Buffer.alloc(0))
+      for (const one of made)
+        yield* index.insert(scope, one.group, one.id, signature, Buffer.alloc(0))
       yield* index.find(key, signature, 0.2, scope)
+      index.flush(scope)
       if (fails) throw new Error('never committed')
       return made
     })
     if (fails) {
       await inserting.catch(() => {})
       index.invalidate()
-    } else this.inserted.push({ group: key, id: await inserting })
+    } else this.inserted.push(...(await inserting))
   }
 
   async remove(by: number, at: number): Promise<void> {

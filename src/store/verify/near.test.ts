@@ -15,7 +15,7 @@ import { seededRandom, SimulatedWorld } from '../../backends/simulated/backend.t
 import type { Bytes } from '../../platform/bytes.ts'
 import { openStore, type Store, type StoreOptions } from '../../index.ts'
 import { sequenceKey } from '../../match/rows.ts'
-import { HEAD_KEY } from '../../match/view.ts'
+import { HEAD_KEY } from '../../match/journal.ts'
 import { encodeSimilarity, type NearLink, nearLinks, storeNear } from '../near/rows.ts'
 import { refKey, storeSpaces } from '../rows.ts'
 import { linkRows } from './links.ts'
