@@ -19,13 +19,15 @@ export interface Splitting {
   /** Records, counted over all that are written, that begin another file whatever its size. */
   readonly breaks: ReadonlySet<number>
   /** Of the file of this number, from 0. */
-  pathOf(number: number): string
+  readonly pathOf: (number: number) => string
 }
 
 /** A file that was written, and how many records it holds. */
 export interface WrittenFile {
   readonly path: string
   records: number
+  /** Of the records, before compression. */
+  recordBytes: number
 }
 
 /** What records are written to: one file, or several of a bounded size. A record is never split. */
@@ -34,7 +36,6 @@ export class RecordsOutput {
   readonly #splitting: Splitting | undefined
   readonly #open: (path: string) => Promise<AtomicFile>
   #file: AtomicFile
-  #bytes = 0
   #records = 0
 
   private constructor(
@@ -45,7 +46,7 @@ export class RecordsOutput {
     this.#file = file
     this.#open = open
     this.#splitting = splitting
-    this.files.push({ path: file.path, records: 0 })
+    this.files.push({ path: file.path, records: 0, recordBytes: 0 })
   }
 
   static async open(
@@ -69,15 +70,17 @@ export class RecordsOutput {
   /** To be called before each record, with its length. `true`: `startNext` must be called before it is written. */
   add(bytes: number): boolean {
     if (!this.#splitting) return false
+    const { bytesMax, breaks, pathOf } = this.#splitting
+    const isBreak = breaks.has(this.#records++)
     const file = this.files.at(-1)
-    const { bytesMax, breaks } = this.#splitting
-    const isFull = this.#bytes > 0 && this.#bytes + bytes > bytesMax
-    const isNext = file !== undefined && file.records > 0 && (isFull || breaks.has(this.#records))
-    this.#records++
-    this.#bytes = isNext ? bytes : this.#bytes + bytes
-    if (isNext) this.files.push({ path: this.#splitting.pathOf(this.files.length), records: 1 })
-    else if (file) file.records++
-    return isNext
+    const isFull = (file?.recordBytes ?? 0) + bytes > bytesMax
+    if (file && (file.records === 0 || !(isFull || isBreak))) {
+      file.records++
+      file.recordBytes += bytes
+      return false
+    }
+    this.files.push({ path: pathOf(this.files.length), records: 1, recordBytes: bytes })
+    return true
   }
 
   async startNext(): Promise<void> {

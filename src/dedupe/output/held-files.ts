@@ -46,7 +46,7 @@ export async function presenceOf(backend: Backend, out: string, row: OutputRow):
 
 async function recordedFiles(backend: Backend, out: string, row: OutputRow): Promise<OutputFile[]> {
   if (row.several) return filesOf(backend, out, row)
-  return row.file ? [{ name: row.name, ...row.file, records: Infinity }] : []
+  return row.file ? [{ name: row.name, ...row.file, records: Infinity, recordBytes: 0 }] : []
 }
 
 async function presenceOfFile(out: string, file: OutputFile): Promise<Presence> {

@@ -68,6 +68,8 @@ export interface OutputFile {
   readonly modifiedMs: number
   /** How many of the records are in it. */
   readonly records: number
+  /** Of these records, before compression. */
+  readonly recordBytes: number
 }
 
 /** Outputs written aside, complete: from here on the swap is finished, by whoever comes next. */
@@ -168,21 +170,27 @@ export async function filesOf(
   for (let piece = 0; piece < (several?.pieces ?? 0); piece++) {
     const [found] = await backend.read(readCell, filesCell(out, input, piece))
     // safe: only keepOutput writes these
-    for (const [name, bytes, modifiedMs, records] of found as FileRow[]) {
-      files.push({ name, bytes, modifiedMs, records })
+    for (const [name, bytes, modifiedMs, records, recordBytes] of found as FileRow[]) {
+      files.push({ name, bytes, modifiedMs, records, recordBytes })
     }
   }
   return files
 }
 
-type FileRow = readonly [name: string, bytes: number, modifiedMs: number, records: number]
+type FileRow = readonly [
+  name: string,
+  bytes: number,
+  modifiedMs: number,
+  records: number,
+  recordBytes: number,
+]
 
 /** Rows of files, as many in each as a value can hold. */
 function pagesOf(files: readonly OutputFile[], bytesMax: number): FileRow[][] {
   const pages: FileRow[][] = []
   let length = Infinity
-  for (const { name, bytes, modifiedMs, records } of files) {
-    const row: FileRow = [name, bytes, modifiedMs, records]
+  for (const { name, bytes, modifiedMs, records, recordBytes } of files) {
+    const row: FileRow = [name, bytes, modifiedMs, records, recordBytes]
     const own = Buffer.byteLength(JSON.stringify(row)) + 16
     if (length + own > bytesMax) [length] = [0, pages.push([])]
     pages.at(-1)?.push(row)

@@ -55,16 +55,31 @@ interface Group {
   readonly stays?: HeldFile
 }
 
+/** A file that was written aside. */
+interface Piece {
+  /** Below the folder of the swap. */
+  readonly move: string
+  readonly records: number
+  readonly recordBytes: number
+}
+
 async function writeNumbered(options: SeveralOptions): Promise<SeveralWritten> {
   const { row, held, isOwn, parts } = options
   const ids = parts.flatMap((part) => part.ids)
-  const groups = isOwn ? [{ from: 0, to: ids.length }] : groupsOf(ids, held)
-  const { written, notes } = await writeGroups(options, groups)
+  let groups: readonly Group[] = isOwn ? [{ from: 0, to: ids.length }] : groupsOf(ids, held)
+  let { written, notes } = await writeGroups(options, groups, 1)
+  // Files that have become small are joined to what is beside them.
+  for (let attempt = 2; ; attempt++) {
+    const joined = joinedGroups(groups, written, row.several?.bytesMax ?? 0)
+    if (joined.length === groups.length) break
+    groups = joined
+    ;({ written, notes } = await writeGroups(options, groups, attempt))
+  }
   const files: OutputFile[] = []
   const lines: (FileMove | FileRemoval)[] = []
-  const place = async (move: string, records: number) => {
+  const place = async ({ move, records, recordBytes }: Piece) => {
     const name = numberedName(row.name, files.length)
-    files.push(await stagedFile(options, move, name, records))
+    files.push({ ...(await stagedFile(options, move, name)), records, recordBytes })
     lines.push({ move, to: name, shown: name })
   }
   for (const { from, to, stays } of groups) {
@@ -72,27 +87,25 @@ async function writeNumbered(options: SeveralOptions): Promise<SeveralWritten> {
     else if (stays) {
       const move = `${options.place}/moved/${files.length}`
       await link(join(options.out, 'kept', stays.name), join(options.out, options.folder, move))
-      await place(move, stays.records)
+      await place({ ...stays, move })
     } else {
       for (let left = to - from; left > 0;) {
         const next = written.shift()
         if (!next) break
-        await place(next.move, next.records)
+        await place(next)
         left -= next.records
       }
     }
   }
   // Of nothing at all there is one file, which is empty.
-  for (const { move, records } of written) await place(move, records)
+  for (const piece of written) await place(piece)
   return { files, ids: files.length > 0 ? ids : [], notes, lines: [...lines, ...goneOf(held, files)] }
 }
 
 /** Records stay in the files that they are in; others go to that of the record before them. */
 function groupsOf(ids: readonly RecordId[], held: readonly HeldFile[]): Group[] {
   const fileOf = new Map<RecordId, number>()
-  for (const [at, file] of held.entries()) {
-    if (file.presence === 'intact') for (const id of file.ids) fileOf.set(id, at)
-  }
+  for (const [at, file] of held.entries()) for (const id of file.ids) fileOf.set(id, at)
   const starts: { readonly file: number; readonly from: number }[] = []
   for (const [at, id] of ids.entries()) {
     const last = starts.at(-1)?.file
@@ -112,11 +125,45 @@ function groupsOf(ids: readonly RecordId[], held: readonly HeldFile[]): Group[] 
   })
 }
 
+/** Neighbours of which at least one is written, and whose records fit into one file where they meet. */
+function joinedGroups(
+  groups: readonly Group[],
+  written: readonly Piece[],
+  bytesMax: number,
+): readonly Group[] {
+  const joined: Group[] = []
+  let next = 0
+  let endBytes = Infinity
+  let endStays = true
+  for (const group of groups) {
+    const own: { readonly recordBytes: number }[] = []
+    for (let left = group.stays ? 0 : group.to - group.from; left > 0;) {
+      const piece = written[next++]
+      if (!piece) break
+      own.push(piece)
+      left -= piece.records
+    }
+    if (group.stays) own.push(group.stays)
+    const last = joined.at(-1)
+    const isSmall = endBytes + (own[0]?.recordBytes ?? Infinity) <= bytesMax
+    if (last && isSmall && !(endStays && group.stays)) {
+      joined.splice(-1, 1, { from: last.from, to: group.to })
+      endStays = false
+    } else {
+      joined.push(group)
+      endStays = group.stays !== undefined
+    }
+    endBytes = own.at(-1)?.recordBytes ?? Infinity
+  }
+  return joined
+}
+
 /** Those that do not stay, in one pass over what they are read from. */
 async function writeGroups(
   { out, folder, place, row, run, parts, empty }: SeveralOptions,
   groups: readonly Group[],
-): Promise<{ written: { move: string; records: number }[]; notes: readonly string[] }> {
+  attempt: number,
+): Promise<{ written: Piece[]; notes: readonly string[] }> {
   const isWritten: boolean[] = []
   const breaks = new Set<number>()
   let count = 0
@@ -129,7 +176,7 @@ async function writeGroups(
   if (count === 0 && groups.length > 0 && groups.some(({ stays }) => stays)) {
     return { written: [], notes: [] }
   }
-  const nameOf = (number: number) => `${place}/written/${number}`
+  const nameOf = (number: number) => `${place}/${attempt}/${number}`
   const splitting: Splitting = {
     bytesMax: row.several?.bytesMax ?? Infinity,
     breaks,
@@ -143,7 +190,7 @@ async function writeGroups(
   const { files, notes } = converted
     ? await convertParts(directory, { name, converted }, copied, run.reading, splitting)
     : await copyParts(directory, copied, writingOf(run), splitting)
-  const written = files.map(({ records }, number) => ({ move: nameOf(number), records }))
+  const written = files.map((file, number) => ({ ...file, move: nameOf(number) }))
   return { written, notes }
 }
 
@@ -193,7 +240,8 @@ async function writeDocuments(options: SeveralOptions): Promise<SeveralWritten> 
     const stays = inPlace.get(id)
     const name = placed.get(id) ?? ''
     const [move, to] = [`${place}/${name}`, `${row.name}/${name}`]
-    files.push(stays ?? (await stagedFile(options, move, to, 1)))
+    const one = { records: 1, recordBytes: 0 }
+    files.push(stays ?? { ...(await stagedFile(options, move, to)), ...one })
     if (!stays) lines.push({ move, to, shown: row.name })
   }
   return { files, ids, notes: [], lines: [...lines, ...goneOf(held, files)] }
@@ -203,10 +251,9 @@ async function stagedFile(
   { out, folder }: SeveralOptions,
   move: string,
   name: string,
-  records: number,
-): Promise<OutputFile> {
+): Promise<Pick<OutputFile, 'name' | 'bytes' | 'modifiedMs'>> {
   const { size: bytes, mtimeMs: modifiedMs } = await stat(join(out, folder, move))
-  return { name, bytes, modifiedMs, records }
+  return { name, bytes, modifiedMs }
 }
 
 function goneOf(held: readonly OutputFile[], files: readonly OutputFile[]): FileRemoval[] {

@@ -352,8 +352,9 @@ function recordOf({ record }: { readonly record: RecordId }): RecordId {
 }
 
 /** Of what is held, what is recorded. */
-function recordedOf({ name, bytes, modifiedMs, records }: OutputFile): OutputFile {
-  return { name, bytes, modifiedMs, records }
+function recordedOf(file: OutputFile): OutputFile {
+  const { name, bytes, modifiedMs, records, recordBytes } = file
+  return { name, bytes, modifiedMs, records, recordBytes }
 }
 
 function isSame(one: readonly RecordId[], other: readonly RecordId[]): boolean {
