@@ -22,7 +22,12 @@ import { damageRounds, damages, makeStore } from '../test/damage/damage-rounds.t
 import { faultRound, faults } from '../test/native/fault-rounds.ts'
 import { buildShim } from '../test/native/shim.ts'
 import { openRounds } from '../test/opens/open-rounds.ts'
-import { everyCase, type OrderCase, OrderRounds, sampledCases } from '../test/orders/order-rounds.ts'
+import {
+  everyCase,
+  type OrderCase,
+  OrderRounds,
+  sampledCases,
+} from '../test/orders/order-rounds.ts'
 import { sharedEngine } from '../test/race/engines.ts'
 import { race } from '../test/race/race.ts'
 import { WHOLE } from '../test/race/work.ts'

@@ -2,7 +2,14 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { everyCase, OrderRounds, ORDERS, sampledCases, STATES, WORKERS } from './orders/order-rounds.ts'
+import {
+  everyCase,
+  OrderRounds,
+  ORDERS,
+  sampledCases,
+  STATES,
+  WORKERS,
+} from './orders/order-rounds.ts'
 import { dynamoIsHere } from './servers/dynamodb.ts'
 import { redisIsHere } from './servers/redis.ts'
 

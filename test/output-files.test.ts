@@ -310,7 +310,17 @@ describe('a file for each document', () => {
     const ids = [
       ...['a', 'a.txt', 'A', 'a/b', 'a%2Fb', '../../up', '..', '.', '.hidden', 'nul', 'x~y', 'x'],
       ...['web/page.html', 'tab\there', 'new\nline', 'q'.repeat(900), `${'q'.repeat(899)}r`],
-      ...['ä'.repeat(400), 'a\u0308', '\u00e4', 'con.txt', ' ', 'dot.', '\u202eevil', 'C:\\x', '-rf'],
+      ...[
+        'ä'.repeat(400),
+        'a\u0308',
+        '\u00e4',
+        'con.txt',
+        ' ',
+        'dot.',
+        '\u202eevil',
+        'C:\\x',
+        '-rf',
+      ],
     ]
     const docs = ids.map((id) => ({ id, text: text() }))
     put({ 'in/a.jsonl': docs })

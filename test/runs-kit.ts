@@ -103,4 +103,3 @@ export async function keptRows(out: string): Promise<Doc[]> {
   }
   return rows
 }
-

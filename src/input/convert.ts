@@ -187,7 +187,8 @@ export function convertedName(path: string, format: ConvertedFormat, isOne: bool
 
 /** `web/a.jsonl.gz` → `web/a-00002.jsonl.gz`. */
 export function numberedName(name: string, number: number): string {
-  const [, stem = name, extension = ''] = /^(.*?[^/])((?:\.[^./]+?)?(?:\.(?:gz|zst))?)$/i.exec(name) ?? []
+  const [, stem = name, extension = ''] =
+    /^(.*?[^/])((?:\.[^./]+?)?(?:\.(?:gz|zst))?)$/i.exec(name) ?? []
   return `${stem}-${String(number).padStart(5, '0')}${extension}`
 }
 

@@ -83,7 +83,9 @@ export class OrderRounds {
       ...(state === 'lmdb, bounded' && { memory: MEMORY }),
     }
     await Promise.all(Array.from({ length: workers }, () => work(location, options, input, out)))
-    const ids = keptFiles(out).flatMap((name) => linesOf(join(out, 'kept', name)).map(({ id }) => id))
+    const ids = keptFiles(out).flatMap((name) =>
+      linesOf(join(out, 'kept', name)).map(({ id }) => id),
+    )
     const pages = state === 'lmdb, bounded' ? await pagesIn(location) : 0
     rmSync(directory, { recursive: true })
     return { kept: ids.toSorted().join(' '), pages }

@@ -20,7 +20,8 @@ export function run(invocation: Invocation): Promise<number> {
     for await (const one of uncutDocuments(deduper.backend, id)) found.push(one)
     const [document] = found
     if (!document) {
-      if ((await deduper.documents(id)).length === 0) throw await documentMissing(deduper, invocation)
+      if ((await deduper.documents(id)).length === 0)
+        throw await documentMissing(deduper, invocation)
       const message = `"${harmless(id)}" is not kept, so nothing was cut from it. prestige show prints its text.`
       throw new Failure('missing', 'KEY_NOT_FOUND', message)
     }

@@ -122,7 +122,14 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const typed = (path: string) =>
     words.reduceRight<string | undefined>((found, of) => found ?? of(path), undefined)
   const read = readSettings(merged, 'The config')
-  const { strict, memory, input, outputFormat: formatOut, outputShardSize: shardSize, ...others } = read
+  const {
+    strict,
+    memory,
+    input,
+    outputFormat: formatOut,
+    outputShardSize: shardSize,
+    ...others
+  } = read
   const dedupe = dedupeOnly(others)
   const listing = {
     format: input.format,

@@ -3,7 +3,13 @@
 import type { Backend } from '../../backends/index.ts'
 import { lstat } from '../../platform/files.ts'
 import { join } from '../../platform/paths.ts'
-import { contentOf, filesOf, type OutputFile, type OutputRow, type RecordId } from './output-rows.ts'
+import {
+  contentOf,
+  filesOf,
+  type OutputFile,
+  type OutputRow,
+  type RecordId,
+} from './output-rows.ts'
 
 /** `none`: there is none, and none is meant to be. */
 export type Presence = 'none' | 'intact' | 'changed' | 'missing'

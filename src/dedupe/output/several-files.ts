@@ -3,7 +3,13 @@
  * Files that are in place and hold just what they should stay; where only their number changes, they get another name.
  */
 
-import { DocumentNames, numberedName, type Shard, type Splitting, writeTexts } from '../../input/index.ts'
+import {
+  DocumentNames,
+  numberedName,
+  type Shard,
+  type Splitting,
+  writeTexts,
+} from '../../input/index.ts'
 import { link, stat } from '../../platform/files.ts'
 import { join } from '../../platform/paths.ts'
 import type { RunRow } from '../runs.ts'
@@ -99,7 +105,12 @@ async function writeNumbered(options: SeveralOptions): Promise<SeveralWritten> {
   }
   // Of nothing at all there is one file, which is empty.
   for (const piece of written) await place(piece)
-  return { files, ids: files.length > 0 ? ids : [], notes, lines: [...lines, ...goneOf(held, files)] }
+  return {
+    files,
+    ids: files.length > 0 ? ids : [],
+    notes,
+    lines: [...lines, ...goneOf(held, files)],
+  }
 }
 
 /** Records stay in the files that they are in; others go to that of the record before them. */
@@ -229,7 +240,10 @@ async function writeDocuments(options: SeveralOptions): Promise<SeveralWritten> 
   const texts = await writeTexts(staged, converted, like, (one) => names.of(one, hasSources))
   for (const [at, id] of read.flatMap((part) => part.ids).entries()) placed.set(id, texts[at] ?? '')
   // What was saved is a file of its own, which has its name.
-  for (const { shard, ids: [id = ''] } of parts.filter(({ isOutput }) => isOutput)) {
+  for (const {
+    shard,
+    ids: [id = ''],
+  } of parts.filter(({ isOutput }) => isOutput)) {
     const name = names.again(shard.path.slice(row.name.length + 1))
     await link(shard.file, join(staged, name))
     placed.set(id, name)

@@ -17,13 +17,7 @@ import type { RunRow } from '../runs.ts'
 import type { KeptOfShard } from './kept-of-shard.ts'
 import { shown } from './name-outputs.ts'
 import { type Held, heldBy, type HeldFile } from './held-files.ts'
-import {
-  contentOf,
-  type OutputFile,
-  type OutputRow,
-  type RecordId,
-  textOf,
-} from './output-rows.ts'
+import { contentOf, type OutputFile, type OutputRow, type RecordId, textOf } from './output-rows.ts'
 import type { PublishedRuns } from './published-runs.ts'
 import { recordPath } from './records.ts'
 import { type Part, type SavedFile, SavedRecords } from './saved-records.ts'

@@ -30,7 +30,11 @@ const MANY = 256
 
 /** A line of the list of a swap. */
 export type SwapLine =
-  OutputChange | FileMove | FileRemoval | TouchedSeen | { readonly note: string }
+  | OutputChange
+  | FileMove
+  | FileRemoval
+  | TouchedSeen
+  | { readonly note: string }
 
 /** One of several files of an output. All of these come before its `OutputChange`. */
 export interface FileMove {

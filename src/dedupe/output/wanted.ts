@@ -21,31 +21,31 @@ export async function wantedOf(
   run: RunRow,
   maybe: ReadonlySet<RecordId>,
 ): Promise<Wanted> {
-    const { from = 0, to = 0, at } = row.versions.at(-1) ?? {}
-    const shards: (KeptOfShard & { readonly shard: Shard })[] = []
-    for (let index = from; index < to; index++) {
-      const shard = run.shards[index]
-      const kept = await runs.keptOf(run.id, index)
-      if (shard) shards.push(at === undefined ? { ...kept, shard } : oneFileOf(kept, shard, at))
-    }
-    const newest = new Set(shards.flatMap(({ ids }) => ids))
-    // Of one document, less may be cut in one version than in another.
-    const inNewest = new Set(shards.flatMap((one) => one.ids.map((id) => one.whole.get(id) ?? id)))
-    const superseded = new Set(shards.flatMap((one) => [...one.superseded]))
-    const left = new Set([...maybe].filter((id) => !newest.has(id) && !superseded.has(id)))
-    const others = new Set<RecordId>()
-    // What the newest version of an input has no more is kept as long as its run stands.
-    for (const version of row.versions.slice(0, -1).toReversed()) {
-      for (let index = version.from; index < version.to && left.size > 0; index++) {
-        const kept = await runs.keptOf(version.run, index)
-        for (const id of kept.ids) {
-          if (left.delete(id) && !inNewest.has(kept.whole.get(id) ?? id)) others.add(id)
-        }
-        for (const id of kept.superseded) if (left.delete(id)) superseded.add(id)
-      }
-    }
-    return { shards, others, superseded }
+  const { from = 0, to = 0, at } = row.versions.at(-1) ?? {}
+  const shards: (KeptOfShard & { readonly shard: Shard })[] = []
+  for (let index = from; index < to; index++) {
+    const shard = run.shards[index]
+    const kept = await runs.keptOf(run.id, index)
+    if (shard) shards.push(at === undefined ? { ...kept, shard } : oneFileOf(kept, shard, at))
   }
+  const newest = new Set(shards.flatMap(({ ids }) => ids))
+  // Of one document, less may be cut in one version than in another.
+  const inNewest = new Set(shards.flatMap((one) => one.ids.map((id) => one.whole.get(id) ?? id)))
+  const superseded = new Set(shards.flatMap((one) => [...one.superseded]))
+  const left = new Set([...maybe].filter((id) => !newest.has(id) && !superseded.has(id)))
+  const others = new Set<RecordId>()
+  // What the newest version of an input has no more is kept as long as its run stands.
+  for (const version of row.versions.slice(0, -1).toReversed()) {
+    for (let index = version.from; index < version.to && left.size > 0; index++) {
+      const kept = await runs.keptOf(version.run, index)
+      for (const id of kept.ids) {
+        if (left.delete(id) && !inNewest.has(kept.whole.get(id) ?? id)) others.add(id)
+      }
+      for (const id of kept.superseded) if (left.delete(id)) superseded.add(id)
+    }
+  }
+  return { shards, others, superseded }
+}
 
 export function ofInput({ shard, positions, ids, cuts }: Wanted['shards'][number]): CutPart {
   return { shard, positions, ids, cuts }
@@ -66,4 +66,3 @@ function oneFileOf(kept: KeptOfShard, shard: Shard, at: number): Wanted['shards'
     superseded: kept.superseded,
   }
 }
-

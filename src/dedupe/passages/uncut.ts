@@ -4,13 +4,7 @@
  */
 
 import type { Backend } from '../../backends/index.ts'
-import {
-  isReject,
-  OWN_READING,
-  readShard,
-  type Shard,
-  wholeShard,
-} from '../../input/index.ts'
+import { isReject, OWN_READING, readShard, type Shard, wholeShard } from '../../input/index.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
 import { readLines } from '../../platform/files.ts'
 import { join } from '../../platform/paths.ts'
