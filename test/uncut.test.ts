@@ -64,12 +64,12 @@ describe('uncut', () => {
       'c.json': JSON.stringify({ text: fourth, n: 1 }),
     })
     await dedupe(...cut)
-    const found = linesIn((await uncut()).text).map(({ id, file, text }) => [id, file, text])
+    const found = linesIn((await uncut()).text).map(({ id, file, text }) => `${id} ${file} ${text}`)
     expect(found.toSorted()).toEqual([
-      ['a.csv#2', 'kept/a.csv', second],
-      ['a.csv#4', 'kept/a.csv', first],
-      ['b.txt', 'kept/b.txt', third],
-      ['c.json#1', 'kept/c.json', fourth],
+      `a.csv#2 kept/a.csv ${second}`,
+      `a.csv#4 kept/a.csv ${first}`,
+      `b.txt kept/b.txt ${third}`,
+      `c.json#1 kept/c.json ${fourth}`,
     ])
   })
 

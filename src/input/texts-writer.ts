@@ -92,10 +92,7 @@ export class DocumentNames {
 
 /** Without what leads elsewhere, is not allowed everywhere, or cannot be seen; `~` divides. */
 function encoded(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
-  return text
-    .toWellFormed()
-    .replace(/[\u0000-\u001f\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}/\\:*?"<>|%~]/gu, percent)
+  return text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\:*?"<>|%~]/gu, percent)
 }
 
 /** As a whole: not hidden, not `..`, and not the name of a device. */

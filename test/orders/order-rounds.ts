@@ -88,7 +88,7 @@ export class OrderRounds {
     )
     const pages = state === 'lmdb, bounded' ? await pagesIn(location) : 0
     rmSync(directory, { recursive: true })
-    return { kept: ids.toSorted().join(' '), pages }
+    return { kept: ids.map(String).toSorted().join(' '), pages }
   }
 
   async stop(): Promise<void> {

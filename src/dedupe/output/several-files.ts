@@ -184,7 +184,7 @@ async function writeGroups(
     breaks.add(count)
     count += to - from
   }
-  if (count === 0 && groups.length > 0 && groups.some(({ stays }) => stays)) {
+  if (count === 0 && groups.some(({ stays }) => stays)) {
     return { written: [], notes: [] }
   }
   const nameOf = (number: number) => `${place}/${attempt}/${number}`
@@ -201,7 +201,9 @@ async function writeGroups(
   const { files, notes } = converted
     ? await convertParts(directory, { name, converted }, copied, run.reading, splitting)
     : await copyParts(directory, copied, writingOf(run), splitting)
-  const written = files.map((file, number) => ({ ...file, move: nameOf(number) }))
+  const written = files.map(({ records, recordBytes }, number) => {
+    return { move: nameOf(number), records, recordBytes }
+  })
   return { written, notes }
 }
 
