@@ -3,7 +3,7 @@
  *
  *     npm run long -- 30                all of them, for about 30 minutes together
  *     npm run long -- crash 5           one of them, for about 5 minutes
- *     npm run long -- faults            every case of `faults`, `damage` or `opens`; a minute of the others
+ *     npm run long -- faults            every case of `faults`, `damage`, `opens` or `orders`; a minute of the others
  *     npm run long -- tests             tests that do less where all tests run (test/amount.ts), in full, once
  *
  * Every round has a seed of its own, fresh unless `--seed N` gives the first one. It is printed before the round, and
@@ -26,6 +26,12 @@ import { damageRounds, damages, makeStore } from '../test/damage/damage-rounds.t
 import { faultRound, faults } from '../test/native/fault-rounds.ts'
 import { buildShim } from '../test/native/shim.ts'
 import { openRounds } from '../test/opens/open-rounds.ts'
+import {
+  everyCase,
+  type OrderCase,
+  OrderRounds,
+  sampledCases,
+} from '../test/orders/order-rounds.ts'
 import { sharedEngine } from '../test/race/engines.ts'
 import { race } from '../test/race/race.ts'
 import { WHOLE } from '../test/race/work.ts'
@@ -159,6 +165,22 @@ async function tests(): Promise<unknown> {
 
 const soak: Round = (seed) => inDirectory(tmpdir(), (directory) => soakRound(directory, seed))
 
+/** The same documents are kept in all cases. */
+async function orders(cases: readonly OrderCase[]): Promise<unknown> {
+  const rounds = new OrderRounds()
+  try {
+    const first = await rounds.run({ order: 0, workers: 1, state: 'lmdb' })
+    const different: OrderCase[] = []
+    for (const one of cases) {
+      if ((await rounds.run(one)).kept !== first.kept) different.push(one)
+    }
+    requireNone(different, { different })
+    return { cases: cases.length, kept: first.kept.split(' ').length }
+  } finally {
+    await rounds.stop()
+  }
+}
+
 const tasks: Readonly<Record<string, Round>> = {
   crash,
   race: raceRound,
@@ -168,6 +190,7 @@ const tasks: Readonly<Record<string, Round>> = {
   faults: fault,
   damage: (seed) => damage(seed),
   tests,
+  orders: (seed) => orders(sampledCases(seed)),
 }
 
 /** Every case instead of some by chance. */
@@ -187,6 +210,9 @@ const whole: Readonly<Record<string, (seed: number) => Promise<void>>> = {
     for (const kind of damages) {
       await report('damage', seed, () => damage(seed, kind, counts[kind]))
     }
+  },
+  async orders(seed) {
+    await report('orders', seed, () => orders(everyCase()))
   },
 }
 

@@ -120,6 +120,7 @@ describe('a config file', () => {
       source: 'input.source',
       'follow-symlinks': 'input.followSymlinks',
       'format-out': 'outputFormat',
+      'shard-size': 'outputShardSize',
       passages: 'passages.action',
       'passages-min-documents': 'passages.documentsMin',
       'passages-min-words': 'passages.wordsMin',

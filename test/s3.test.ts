@@ -1,7 +1,7 @@
 /** Inputs, outputs and archives at `s3://BUCKET/PREFIX`: the same bytes as with directories, whatever requests fail. */
 
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -254,6 +254,46 @@ describe('a run from s3:// to s3://', () => {
     expect([undone.code, undone.err]).toEqual([0, ''])
     expect(undone.text).toContain(s3('out/kept'))
     expect(await server.get(BUCKET, `${prefix}/out/`)).toEqual({})
+  })
+})
+
+describe('outputs of several files', () => {
+  it.each([
+    ['of a bounded size', ['--shard-size', '1KB']],
+    ['one for each document', ['--format-out', 'files']],
+  ])('%s: are those of a directory, after better copies and their undo', async (_, how) => {
+    const first = corpus(12)
+    const better = first.slice(3, 7).map((doc) => ({ id: `b-${doc.id}`, text: `${doc.text} more` }))
+    writeFiles(at('in'), { '1/a.jsonl': jsonl(first), '2/b.jsonl': jsonl(better) })
+    const outs = { local: at('local'), [s3('out')]: s3('out') }
+    const both = async () => {
+      const keptOf = (all: Record<string, string>) =>
+        Object.entries(all).filter(([name]) => name.startsWith('kept/'))
+      const there = keptOf(await publishedAt('out'))
+      expect(there).toEqual(keptOf(published(at('local'))))
+      return there
+    }
+    const each = async (call: (out: string, state: string) => string[]) => {
+      for (const [n, out] of Object.values(outs).entries()) {
+        const { code, err } = await prestige(call(out, at(`state-${n}`)))
+        expect([code, err]).toEqual([0, ''])
+      }
+    }
+    const run = (input: string, name: string) =>
+      each((out, state) => {
+        const common = ['--state', state, '--keep', 'longest', '--quiet', '--run', name]
+        return ['dedupe', at('in', input), '-o', out, ...common, ...how]
+      })
+    await run('1', 'one')
+    const before = await both()
+    expect(before.length).toBeGreaterThan(3)
+    await run('2', 'two')
+    expect(await both()).not.toEqual(before)
+    await each((_out, state) => ['undo', 'two', '--state', state, '--quiet'])
+    expect(await both()).toEqual(before)
+    rmSync(at('in/1'), { recursive: true })
+    await run('2', 'three')
+    await both()
   })
 })
 

@@ -9,66 +9,21 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 
-import { parquetReadObjects } from 'hyparquet'
 import { parquetWriteBuffer } from 'hyparquet-writer'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
-import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
+import { MemoryBackend } from '../src/backends/memory/backend.ts'
 import { type DedupeOptions, openDedupe } from '../src/index.ts'
 import { prestige } from './children/cli.ts'
 import { type Doc, jsonl, linesOf, textMaker, writeFiles } from './corpus-kit.ts'
-import { checkOutputs, checkState, keptFiles, keptLines, Originals } from './output-check.ts'
+import { checkState, keptFiles, keptLines } from './output-check.ts'
+import { failing, keptRows, useRuns } from './runs-kit.ts'
 
-let directory: string
-let engine: MemoryEngine
-let originals: Originals
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'prestige-second-'))
-  engine = new MemoryEngine()
-  originals = new Originals()
-})
-afterEach(() => rm(directory, { recursive: true, force: true }))
-
-const at = (...names: string[]) => join(directory, ...names)
-
-async function opened<T>(
-  options: DedupeOptions,
-  use: (state: Awaited<ReturnType<typeof openDedupe>>) => Promise<T>,
-): Promise<T> {
-  const state = await openDedupe(new MemoryBackend({}, engine), options)
-  try {
-    return await use(state)
-  } finally {
-    await state.close()
-  }
-}
-
-interface Call extends DedupeOptions {
-  readonly run?: string
-  readonly out?: string
-  readonly formatOut?: 'same' | 'jsonl' | 'jsonl.gz' | 'csv' | 'parquet'
-}
-
-function dedupe(inputs: string[], { run, out = 'out', formatOut, ...options }: Call = {}) {
-  const listing = { sources: 'files' as const }
-  const job = { inputs: inputs.map((name) => at(name)), out: at(out), run, formatOut, listing }
-  return opened(options, (state) => state.run(job))
-}
-
-const undo = (run: string, cascade = false) =>
-  opened({ asBefore: true }, (state) => state.undo(run, { cascade }))
-
-async function check(
-  read: (out: string) => string[] | Promise<string[]> = keptLines,
-  out = 'out',
-): Promise<void> {
-  await checkOutputs(new MemoryBackend({}, engine), at(out), originals, read)
-}
+const runs = useRuns('prestige-second-')
+const { at, opened, dedupe, undo, check, write } = runs
 
 const keep: DedupeOptions = { keep: ['longest'] }
 const text = textMaker(77)
@@ -76,14 +31,6 @@ const docsOf = (name: string, count: number): Doc[] =>
   Array.from({ length: count }, (_, n) => ({ id: `${name}-${n}`, text: text() }))
 const longer = (docs: readonly Doc[], name: string): Doc[] =>
   docs.map((doc, n) => ({ id: `${name}-${n}`, text: `${doc.text} and some more words` }))
-
-/** Files of lines, whose documents are known to the check. */
-function write(files: Record<string, readonly Doc[]>): void {
-  for (const [name, docs] of Object.entries(files)) {
-    originals.add(docs)
-    writeFiles(directory, { [name]: jsonl(docs) })
-  }
-}
 
 const idsIn = (name: string): string[] => linesOf(at('out/kept', name)).map(({ id }) => id)
 
@@ -229,10 +176,10 @@ describe('better copies', () => {
         return name.endsWith('.gz') ? gunzipSync(bytes).toString().trim().split('\n') : [`${bytes}`]
       })
     if (format === 'files') {
-      originals.add([...docs, ...more], (doc) => doc.text)
+      runs.originals.add([...docs, ...more], (doc) => doc.text)
       for (const doc of [...docs, ...more]) writeFiles(at('f'), { [doc.id]: doc.text })
     } else {
-      originals.add([...docs, ...more])
+      runs.originals.add([...docs, ...more])
       writeFiles(at('f/1'), { 'a.jsonl.gz': gzipSync(jsonl(docs)) })
       writeFiles(at('f/2'), { 'b.jsonl.gz': gzipSync(jsonl(more)) })
     }
@@ -370,7 +317,7 @@ describe('a run or an undo that fails at any step', () => {
     const kept = (out: string) =>
       keptFiles(out).map((name) => [name, `${readFileSync(join(out, 'kept', name))}`])
     const act = async (step: number | undefined, what: 'run' | 'undo') => {
-      const backend = new MemoryBackend({}, engine)
+      const backend = new MemoryBackend({}, runs.engine)
       const state = await openDedupe(step === undefined ? backend : failing(backend, step), keep)
       try {
         if (what === 'undo') return await state.undo('two')
@@ -413,22 +360,6 @@ describe('a run or an undo that fails at any step', () => {
   })
 })
 
-/** Everything fails from the n-th transaction on, as if the process had been killed. */
-function failing(backend: MemoryBackend, step: number): MemoryBackend {
-  let steps = 0
-  return new Proxy(backend, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target)
-      if (typeof value !== 'function') return value
-      if (name !== 'run') return value.bind(target)
-      return (...args: unknown[]) => {
-        if (++steps >= step) return Promise.reject(new Error('killed'))
-        return value.apply(target, args)
-      }
-    },
-  })
-}
-
 it('two processes on one state publish one batch together', async () => {
   const first = docsOf('one', 40)
   const second = [...longer(first.slice(0, 20), 'two'), ...docsOf('new', 20)]
@@ -440,25 +371,14 @@ it('two processes on one state publish one batch together', async () => {
     [0, ''],
     [0, ''],
   ])
-  await checkState(at('out/state'), at('out'), originals)
+  await checkState(at('out/state'), at('out'), runs.originals)
 })
-
-/** Rows of Parquet. */
-async function keptRows(out: string): Promise<Doc[]> {
-  const rows: Doc[] = []
-  for (const name of keptFiles(out)) {
-    const bytes = readFileSync(join(out, 'kept', name))
-    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
-    for (const row of await parquetReadObjects({ file })) rows.push(row as Doc) // safe: all have an id and a text
-  }
-  return rows
-}
 
 it('Parquet outputs lose superseded rows and get them back, also without their input', async () => {
   const docs = docsOf('one', 4)
   const more = longer(docs.slice(1, 3), 'two')
   const lineOf = (doc: Doc) => JSON.stringify({ id: doc.id, text: doc.text })
-  originals.add([...docs, ...more], lineOf)
+  runs.originals.add([...docs, ...more], lineOf)
   const packed = (rows: readonly Doc[]) =>
     new Uint8Array(
       parquetWriteBuffer({
@@ -469,7 +389,7 @@ it('Parquet outputs lose superseded rows and get them back, also without their i
         rowGroupSize: 2,
       }),
     )
-  writeFiles(directory, { 'p/1/a.parquet': packed(docs), 'p/2/b.parquet': packed(more) })
+  writeFiles(runs.directory, { 'p/1/a.parquet': packed(docs), 'p/2/b.parquet': packed(more) })
   const read = async (out: string) => (await keptRows(out)).map(lineOf)
   await dedupe(['p/1'], { ...keep, run: 'one' })
   await check(read)
@@ -539,9 +459,9 @@ describe('outputs in another format', () => {
   it.each(['jsonl', 'jsonl.gz', 'csv', 'parquet'] as const)(
     '%s: are brought up to date as others are, with and without their input',
     async (format) => {
-      originals.add(first, lineOf(format, 'a'))
-      originals.add(better, lineOf(format, 'b'))
-      writeFiles(directory, {
+      runs.originals.add(first, lineOf(format, 'a'))
+      runs.originals.add(better, lineOf(format, 'b'))
+      writeFiles(runs.directory, {
         'c/1/a.jsonl.gz': gzipSync(jsonl(first)),
         'c/2/b.jsonl': jsonl(better),
       })
@@ -558,10 +478,10 @@ describe('outputs in another format', () => {
   )
 
   it('carry over what the input has no more, whatever came before it', async () => {
-    originals.add(first, lineOf('parquet', 'a'))
-    writeFiles(directory, { 'in/a.jsonl': jsonl(first) })
+    runs.originals.add(first, lineOf('parquet', 'a'))
+    writeFiles(runs.directory, { 'in/a.jsonl': jsonl(first) })
     await dedupe(['in'], { formatOut: 'parquet' })
-    writeFiles(directory, { 'in/a.jsonl': jsonl(first.slice(2)) })
+    writeFiles(runs.directory, { 'in/a.jsonl': jsonl(first.slice(2)) })
     await dedupe(['in'])
     await check(read.parquet)
     expect(await keptRows(at('out'))).toHaveLength(4)
@@ -569,7 +489,7 @@ describe('outputs in another format', () => {
 
   it('are made of files and of CSV as well, and two inputs never share one', async () => {
     const [one, two, three] = [text(), text(), text()]
-    writeFiles(directory, {
+    writeFiles(runs.directory, {
       'in/a.txt': one,
       'in/b.txt': one,
       'in/a.csv': `id,body,note\nx,${two},"a, b"\n`,

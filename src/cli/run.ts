@@ -40,6 +40,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   report: () => import('./commands/report.ts'),
   why: () => import('./commands/why.ts'),
   show: () => import('./commands/show.ts'),
+  uncut: () => import('./commands/uncut.ts'),
   clusters: () => import('./commands/clusters.ts'),
   pairs: () => import('./commands/pairs.ts'),
   runs: () => import('./commands/runs.ts'),

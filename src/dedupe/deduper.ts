@@ -50,6 +50,11 @@ export interface Job {
   readonly reading?: ReadingInput | undefined
   /** In which format outputs are written. Default: that of the earlier runs to the directory, or of each input. */
   readonly formatOut?: OutputFormat | undefined
+  /**
+   * An output is several files of at most so many bytes, before compression. Default: as the earlier runs to the
+   * directory have it, or one file.
+   */
+  readonly shardSize?: number | undefined
   /** Names the run; else a name is made of the time. */
   readonly run?: string | undefined
   /** The first piece of input that is no document stops the run, and nothing of it is kept. */
@@ -232,7 +237,8 @@ export class Deduper {
   /** Writes those of the inputs that are no duplicates of what is known. Nothing is added to what is known. */
   async clean(job: Job): Promise<AgainstResult> {
     requireNoPassages(this.config, 'cleaning against a state')
-    if (job.formatOut !== undefined && job.formatOut !== 'same') throw notConverted()
+    if (job.formatOut !== undefined && job.formatOut !== 'same') throw notConverted('formatOut')
+    if (job.shardSize !== undefined) throw notConverted('shardSize')
     return withShards(job, async ({ shards, skipped }) => {
       const result = await cleanAgainst(this.#state, { ...job, shards })
       return { ...result, notes: [...result.notes, ...notesOf(skipped)] }
@@ -336,10 +342,10 @@ function notesOf(skipped: Listing['skipped']): string[] {
   ]
 }
 
-function notConverted(): PrestigeError {
+function notConverted(option: string): PrestigeError {
   return new PrestigeError(
     'INVALID_OPTIONS',
-    'clean writes documents in the format of their input: leave formatOut out, or make a run.',
+    `clean writes documents in the format and the files of their input: leave ${option} out, or make a run.`,
   )
 }
 

@@ -49,6 +49,11 @@ export interface JobOptions {
   readonly version?: string | undefined
   /** In which format outputs are written. Default: that of the earlier runs to the directory, or of each input. */
   readonly formatOut?: OutputFormat | undefined
+  /**
+   * An output is several files of at most so many bytes, before compression. Default: as the earlier runs to the
+   * directory have it, or one file.
+   */
+  readonly shardSize?: number | undefined
   /** Below the inputs, and not read. */
   readonly passedOver?: readonly Skipped[] | undefined
   /** The first piece of input that is no document stops the run, which is then taken back. */

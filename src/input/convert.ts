@@ -6,18 +6,17 @@
  * What was written so can be read as input again and gives the same bytes: outputs are rewritten from themselves.
  */
 
-import type { AtomicFile } from '../platform/atomic-file.ts'
 import { readOptions } from '../platform/options.ts'
 import { type Cuts, cutText } from './cut-text.ts'
 import { type Document, isReject, type Shard } from './document.ts'
 import { withoutCompression } from './formats.ts'
 import { KeptPositions } from './kept-positions.ts'
 import { readingOptions, type ReadingInput } from './options.ts'
-import { openOutput } from './output-file.ts'
+import { RecordsOutput, type Splitting, type WrittenFile } from './output-file.ts'
 import { packedOf, plain, type RawFields, rawFields } from './raw-fields.ts'
 import { readShard } from './read-shard.ts'
 
-export const outputFormats = ['same', 'jsonl', 'jsonl.gz', 'csv', 'parquet'] as const
+export const outputFormats = ['same', 'jsonl', 'jsonl.gz', 'csv', 'parquet', 'files'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 export type ConvertedFormat = Exclude<OutputFormat, 'same'>
 
@@ -36,7 +35,7 @@ export const OWN_READING: ReadingInput = {
   lineBytesMax: 512 * 1024 * 1024,
 }
 
-interface ConvertedRecord {
+export interface ConvertedRecord {
   readonly id: string
   readonly source: string
   readonly text: string
@@ -46,11 +45,13 @@ interface ConvertedRecord {
 /** `like`: a file whose permissions the output gets. */
 export async function convertKept(
   path: string,
-  format: ConvertedFormat,
+  format: Exclude<ConvertedFormat, 'files'>,
   parts: readonly ConvertedPart[],
   like: string,
-): Promise<void> {
-  const output = await openOutput(path, format === 'jsonl.gz' ? 'gzip' : 'none', like)
+  splitting?: Splitting,
+): Promise<readonly WrittenFile[]> {
+  const compression = format === 'jsonl.gz' ? 'gzip' : 'none'
+  const output = await RecordsOutput.open(path, compression, like, splitting)
   try {
     const sink = await openSink(output, format)
     for (const part of parts) {
@@ -62,9 +63,10 @@ export async function convertKept(
     throw error
   }
   await output.close()
+  return output.files
 }
 
-async function* recordsOf(part: ConvertedPart): AsyncGenerator<ConvertedRecord> {
+export async function* recordsOf(part: ConvertedPart): AsyncGenerator<ConvertedRecord> {
   const { shard, positions, cuts } = part
   const reading = readOptions(readingOptions, part.reading, 'reading')
   const isOwn = part.reading === OWN_READING
@@ -138,15 +140,23 @@ interface Sink {
   end(): Promise<void>
 }
 
-async function openSink(output: AtomicFile, format: ConvertedFormat): Promise<Sink> {
+async function openSink(output: RecordsOutput, format: ConvertedFormat): Promise<Sink> {
   if (format === 'parquet') {
     const { ParquetSink } = await import('./parquet-sink.ts')
     return new ParquetSink(output)
   }
-  if (format === 'csv') await output.write('id,source,text,fields\n')
+  const header = format === 'csv' ? 'id,source,text,fields\n' : ''
+  await output.write(header)
   const lineOf = format === 'csv' ? csvLine : jsonLine
   return {
-    write: async (record) => output.write(`${lineOf(record)}\n`),
+    write: async (record) => {
+      const line = Buffer.from(`${lineOf(record)}\n`)
+      if (output.add(line.length)) {
+        await output.startNext()
+        await output.write(header)
+      }
+      await output.write(line)
+    },
     end: () => Promise.resolve(),
   }
 }
@@ -163,9 +173,23 @@ function quoted(value: string): string {
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }
 
-/** `web/a.jsonl.gz` → `web/a.parquet`. */
-export function convertedName(path: string, format: ConvertedFormat): string {
-  return `${withoutCompression(path).replace(/\.(?:jsonl?|ndjson|parquet|csv|tsv|txt|md)$/i, '')}.${format}`
+/**
+ * `web/a.jsonl.gz` → `web/a.parquet`. With `files`, a file of many documents is a directory, `web/a`, and one of one
+ * document (`isOne`) keeps its extension, unless that is JSON.
+ */
+export function convertedName(path: string, format: ConvertedFormat, isOne: boolean): string {
+  const plainName = withoutCompression(path)
+  const stem = plainName.replace(/\.(?:jsonl?|ndjson|parquet|csv|tsv|txt|md)$/i, '')
+  if (format !== 'files') return `${stem}.${format}`
+  if (!isOne) return stem
+  return /\.(?!jsonl?$|ndjson$)[^./]+$/i.test(plainName) ? plainName : `${stem}.txt`
+}
+
+/** `web/a.jsonl.gz` → `web/a-00002.jsonl.gz`. */
+export function numberedName(name: string, number: number): string {
+  const [, stem = name, extension = ''] =
+    /^(.*?[^/])((?:\.[^./]+?)?(?:\.(?:gz|zst))?)$/i.exec(name) ?? []
+  return `${stem}-${String(number).padStart(5, '0')}${extension}`
 }
 
 /** What an output of this format is as an input. */

@@ -19,6 +19,7 @@ const AT_ONCE = 16
 
 export class FilesWriter implements KeptWriter {
   readonly path: string
+  readonly files = []
   readonly note = undefined
   readonly #shard: Shard
   readonly #bytesMax: number

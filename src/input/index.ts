@@ -6,6 +6,7 @@ export {
   convertedName,
   convertKept,
   kindOfConverted,
+  numberedName,
   type OutputFormat,
   outputFormats,
   OWN_READING,
@@ -17,7 +18,8 @@ export { isReject } from './document.ts'
 export { HIDDEN, LEADS_OUTSIDE, type Skipped, sourceOfInput } from './find-files.ts'
 export { type Listing, listShards, type NamedInput, UNKNOWN_EXTENSION } from './list-shards.ts'
 export { type KeptWriter, openColumns, openWriter, outputName } from './open-writer.ts'
-export { canCompress, requireOther } from './output-file.ts'
+export { DocumentNames, writeTexts } from './texts-writer.ts'
+export { canCompress, requireOther, type Splitting, type WrittenFile } from './output-file.ts'
 export {
   type ListingInput,
   listingOptions,

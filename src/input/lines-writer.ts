@@ -24,6 +24,7 @@ export function linesCopier({ lineBytesMax, fields }: WritingOptions): CopyKept 
         if (scanner.isTooLong) throw notThere(position - 1, shard.path)
         const spans = cuts.get(position - 1)
         const bytes = spans ? cutLine(scanner, shard, field, spans) : scanner.bytes
+        if (output.add(bytes.length + 1)) await output.startNext()
         const full = output.write(bytes)
         if (full) await full
         const rest = output.write(NEWLINE)

@@ -8,7 +8,6 @@
 
 import { join } from '../platform/paths.ts'
 
-import type { AtomicFile } from '../platform/atomic-file.ts'
 import { readOptions } from '../platform/options.ts'
 import type { ColumnsWriter } from './columns-writer.ts'
 import { type Cuts, NO_CUTS } from './cut-text.ts'
@@ -18,7 +17,13 @@ import { withoutCompression } from './formats.ts'
 import { KeptPositions } from './kept-positions.ts'
 import { linesCopier } from './lines-writer.ts'
 import { writingOptions, type WritingInput, type WritingOptions } from './options.ts'
-import { canCompress, openOutput, requireOther } from './output-file.ts'
+import {
+  canCompress,
+  RecordsOutput,
+  requireOther,
+  type Splitting,
+  type WrittenFile,
+} from './output-file.ts'
 import { recordsCopier } from './records-writer.ts'
 import { valuesCopier } from './values-writer.ts'
 
@@ -31,6 +36,8 @@ export interface Written {
 export interface KeptWriter {
   /** The file that will be there after `close`; of a shard of many files, the directory. */
   readonly path: string
+  /** Those that were written, where records are counted: see `Splitting`. */
+  readonly files: readonly WrittenFile[]
   /** What the caller should report: where the output is not quite like the input. */
   readonly note: string | undefined
   /**
@@ -44,7 +51,12 @@ export interface KeptWriter {
   abort(): Promise<void>
 }
 
-export async function openWriter(shard: Shard, options: WritingInput): Promise<KeptWriter> {
+/** `splitting`: several files are written instead of the one that has the name of the input. */
+export async function openWriter(
+  shard: Shard,
+  options: WritingInput,
+  splitting?: Splitting,
+): Promise<KeptWriter> {
   const read = readOptions(writingOptions, options, 'writing')
   if (shard.format === 'files') return new FilesWriter(shard, read)
   const isSame = canCompress(shard.compression)
@@ -54,7 +66,7 @@ export async function openWriter(shard: Shard, options: WritingInput): Promise<K
   const note = isSame
     ? undefined
     : `${name} is written uncompressed: this Node cannot write zstd, which 22.15 and later can.`
-  return openFormat(shard, path, note, read)
+  return openFormat(shard, path, note, read, splitting)
 }
 
 /** A Parquet file of columns that are made here. Loaded with the first: most programs write none. */
@@ -81,9 +93,10 @@ async function openFormat(
   path: string,
   note: string | undefined,
   options: WritingOptions,
+  splitting: Splitting | undefined,
 ): Promise<KeptWriter> {
   const compression = note === undefined ? shard.compression : 'none'
-  const output = await openOutput(path, compression, shard.file)
+  const output = await RecordsOutput.open(path, compression, shard.file, splitting)
   if (shard.format === 'parquet') {
     const { RowsWriter } = await import('./parquet-writer.ts')
     return RowsWriter.open(shard, output, options)
@@ -98,7 +111,7 @@ function copierOf({ format }: Shard, options: WritingOptions): CopyKept {
 
 /** Copies the kept documents of one shard of a file to its output. */
 export type CopyKept = (
-  output: AtomicFile,
+  output: RecordsOutput,
   kept: KeptPositions,
   shard: Shard,
   cuts: Cuts,
@@ -107,10 +120,10 @@ export type CopyKept = (
 class CopyWriter implements KeptWriter {
   readonly note: string | undefined
   readonly #shard: Shard
-  readonly #output: AtomicFile
+  readonly #output: RecordsOutput
   readonly #copy: CopyKept
 
-  constructor(shard: Shard, output: AtomicFile, note: string | undefined, copy: CopyKept) {
+  constructor(shard: Shard, output: RecordsOutput, note: string | undefined, copy: CopyKept) {
     this.#shard = shard
     this.#output = output
     this.note = note
@@ -119,6 +132,10 @@ class CopyWriter implements KeptWriter {
 
   get path(): string {
     return this.#output.path
+  }
+
+  get files(): readonly WrittenFile[] {
+    return this.#output.files
   }
 
   async writeKept(

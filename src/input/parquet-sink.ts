@@ -3,7 +3,7 @@
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
-import type { AtomicFile } from '../platform/atomic-file.ts'
+import type { RecordsOutput } from './output-file.ts'
 import { packedOf, type RawFields } from './raw-fields.ts'
 
 const GROUP_CHARACTERS = 8 * 1024 * 1024
@@ -12,14 +12,18 @@ const COLUMNS = ['id', 'source', 'text', 'fields'] as const
 type Row = Record<(typeof COLUMNS)[number], string>
 
 export class ParquetSink {
-  readonly #output: AtomicFile
-  readonly #bytes = new ByteWriter()
-  readonly #writer: ParquetWriter
+  readonly #output: RecordsOutput
+  #bytes = new ByteWriter()
+  #writer: ParquetWriter
   #rows: Row[] = []
   #characters = 0
 
-  constructor(output: AtomicFile) {
+  constructor(output: RecordsOutput) {
     this.#output = output
+    this.#writer = this.#newWriter()
+  }
+
+  #newWriter(): ParquetWriter {
     const columns = COLUMNS.map((name): SchemaElement => ({
       name,
       type: 'BYTE_ARRAY',
@@ -27,7 +31,7 @@ export class ParquetSink {
       repetition_type: 'REQUIRED',
     }))
     const schema = [{ name: 'root', num_children: columns.length }, ...columns]
-    this.#writer = new ParquetWriter({ writer: this.#bytes, schema, statistics: false })
+    return new ParquetWriter({ writer: this.#bytes, schema, statistics: false })
   }
 
   async write(record: {
@@ -38,6 +42,13 @@ export class ParquetSink {
   }): Promise<void> {
     const { id, source, text } = record
     const row = { id, source, text, fields: packedOf(record) }
+    const bytes = Object.values(row).reduce((sum, value) => sum + Buffer.byteLength(value), 0)
+    if (this.#output.add(bytes)) {
+      await this.end()
+      await this.#output.startNext()
+      this.#bytes = new ByteWriter()
+      this.#writer = this.#newWriter()
+    }
     this.#rows.push(row)
     this.#characters += id.length + text.length + row.fields.length
     if (this.#characters >= GROUP_CHARACTERS) await this.#flush()

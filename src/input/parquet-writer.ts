@@ -16,7 +16,6 @@ import {
 } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
-import type { AtomicFile } from '../platform/atomic-file.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Cuts, cutRow, NO_CUTS } from './cut-text.ts'
 import type { Shard } from './document.ts'
@@ -24,22 +23,26 @@ import { KeptPositions } from './kept-positions.ts'
 import { type Field, fieldNamed } from './make-document.ts'
 import type { KeptWriter, Written } from './open-writer.ts'
 import type { WritingOptions } from './options.ts'
+import type { RecordsOutput, WrittenFile } from './output-file.ts'
 import { decompressors, groupStarts, openParquet, topNames } from './parquet-file.ts'
 import { physical, readRows, type Row } from './parquet-rows.ts'
 
 export class RowsWriter implements KeptWriter {
   readonly note = undefined
   readonly #shard: Shard
-  readonly #output: AtomicFile
+  readonly #output: RecordsOutput
   readonly #field: Field
-  readonly #bytes = new ByteWriter()
-  readonly #writer: ParquetWriter
+  readonly #newWriter: (bytes: ByteWriter) => ParquetWriter
+  #bytes = new ByteWriter()
+  #writer: ParquetWriter
+  /** Of the files before this one. */
+  #bytesBefore = 0
   readonly #schema: SchemaElement[]
   readonly #decompressors: Compressors
 
   private constructor(
     shard: Shard,
-    output: AtomicFile,
+    output: RecordsOutput,
     metadata: FileMetaData,
     decompressors: Compressors,
     { fields }: WritingOptions,
@@ -51,19 +54,21 @@ export class RowsWriter implements KeptWriter {
     this.#schema = metadata.schema.map(asWritten)
     const { codec, compressors } = codecOf(metadata)
     const kvMetadata = metadata.key_value_metadata
-    this.#writer = new ParquetWriter({
-      writer: this.#bytes,
-      schema: physical(this.#schema),
-      codec,
-      compressors,
-      statistics: false,
-      ...(kvMetadata ? { kvMetadata } : {}),
-    })
+    this.#newWriter = (bytes) =>
+      new ParquetWriter({
+        writer: bytes,
+        schema: physical(this.#schema),
+        codec,
+        compressors,
+        statistics: false,
+        ...(kvMetadata ? { kvMetadata } : {}),
+      })
+    this.#writer = this.#newWriter(this.#bytes)
   }
 
   static async open(
     shard: Shard,
-    output: AtomicFile,
+    output: RecordsOutput,
     options: WritingOptions,
   ): Promise<RowsWriter> {
     try {
@@ -78,6 +83,10 @@ export class RowsWriter implements KeptWriter {
 
   get path(): string {
     return this.#output.path
+  }
+
+  get files(): readonly WrittenFile[] {
+    return this.#output.files
   }
 
   async writeKept(
@@ -95,9 +104,7 @@ export class RowsWriter implements KeptWriter {
 
   async close(): Promise<void> {
     try {
-      this.#writer.schema = this.#schema
-      await this.#writer.finish()
-      await this.#flush()
+      await this.#finish()
     } catch (error) {
       await this.#output.abort()
       throw asFailure(this.#shard, error)
@@ -111,7 +118,7 @@ export class RowsWriter implements KeptWriter {
 
   async #copyRows(kept: KeptPositions, shard: Shard, cuts: Cuts): Promise<Written> {
     const parquet = await openParquet(shard)
-    const before = this.#bytes.offset
+    const before = this.#bytesBefore + this.#bytes.offset
     let documents = 0
     try {
       const starts = groupStarts(parquet.metadata)
@@ -127,8 +134,7 @@ export class RowsWriter implements KeptWriter {
           const [row, spans] = [rows[at] ?? [], cuts.get(start - first + at)]
           return spans ? cutRow(row, columns, this.#field, spans) : row
         })
-        this.#writeRows(written)
-        await this.#flush()
+        await this.#writeGroup(written)
         documents += wanted.length
       }
       parquet.input.requireUnchanged()
@@ -136,7 +142,30 @@ export class RowsWriter implements KeptWriter {
       parquet.input.close()
     }
     kept.requireDone(shard.path)
-    return { documents, bytes: this.#bytes.offset - before }
+    return { documents, bytes: this.#bytesBefore + this.#bytes.offset - before }
+  }
+
+  /** To one row group of each file that it goes to. */
+  async #writeGroup(rows: readonly Row[]): Promise<void> {
+    let from = 0
+    for (const [at, row] of rows.entries()) {
+      if (!this.#output.isSplit || !this.#output.add(bytesOf(row))) continue
+      if (at > from) this.#writeRows(rows.slice(from, at))
+      from = at
+      await this.#finish()
+      await this.#output.startNext()
+      this.#bytesBefore += this.#bytes.offset
+      this.#bytes = new ByteWriter()
+      this.#writer = this.#newWriter(this.#bytes)
+    }
+    this.#writeRows(rows.slice(from))
+    await this.#flush()
+  }
+
+  async #finish(): Promise<void> {
+    this.#writer.schema = this.#schema
+    await this.#writer.finish()
+    await this.#flush()
   }
 
   #writeRows(rows: readonly Row[]): void {
@@ -151,6 +180,14 @@ export class RowsWriter implements KeptWriter {
     await this.#output.write(this.#bytes.getBytes())
     this.#bytes.index = 0
   }
+}
+
+/** Of values before they are encoded. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (value instanceof Uint8Array) return value.length
+  if (typeof value !== 'object' || value === null) return 8
+  return Object.values(value).reduce<number>((sum, one) => sum + bytesOf(one), 0)
 }
 
 /** INT96 is deprecated and nobody writes it; its nanoseconds fit another timestamp. */

@@ -1,4 +1,4 @@
-/** Copies the records of CSV and TSV that are kept, byte for byte but for texts that are cut, behind the header of their file. */
+/** Copies the records of CSV and TSV that are kept, byte for byte but for texts that are cut, behind the header of their file, which every output file has. */
 
 import { cutRecord } from './cut-text.ts'
 import { notThere } from './kept-positions.ts'
@@ -11,7 +11,7 @@ const NEWLINE = Buffer.from('\n')
 
 export function recordsCopier(options: WritingOptions): CopyKept {
   const { hasQuotes, fields } = options
-  let hasHeader = false
+  let header: Buffer | undefined
   return async (output, kept, shard, cuts) => {
     const delimiter = delimiterOf(shard)
     let column = -1
@@ -23,7 +23,7 @@ export function recordsCopier(options: WritingOptions): CopyKept {
       while (scanner.next()) {
         const at = position++
         if (at < 0) column = scanner.parser.fields.indexOf(fields.text)
-        if (at < 0 ? hasHeader : !kept.has(at)) continue
+        if (at < 0 ? header : !kept.has(at)) continue
         const isTooLong = scanner.parser.problem?.reason === 'too-long'
         // Without a header, no record was read.
         if (isTooLong && at < 0) return written
@@ -35,13 +35,18 @@ export function recordsCopier(options: WritingOptions): CopyKept {
               scanner.bytes,
             )
           : scanner.bytes
+        if (at >= 0 && header && output.add(bytes.length + 1)) {
+          await output.startNext()
+          await output.write(header)
+          await output.write(NEWLINE)
+        }
         await output.write(bytes)
         await output.write(NEWLINE)
         if (at >= 0) written.documents++
-        else hasHeader = true
+        else header = Buffer.from(bytes)
         written.bytes += bytes.length + 1
       }
-      if (kept.isDone && hasHeader) break
+      if (kept.isDone && header) break
     }
     return written
   }

@@ -10,8 +10,9 @@ import * as local from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 
+import { copyWhole } from './atomic-file.ts'
 import { codeOf, PrestigeError } from './errors.ts'
-import { join } from './paths.ts'
+import { dirname, join } from './paths.ts'
 import { isS3 } from './s3/address.ts'
 
 export type FileStats = Pick<
@@ -105,16 +106,26 @@ export async function removeNamed(directory: string, beginning: string): Promise
 /** On S3, everything at and below it is copied, then removed. What is not there any more was moved before. */
 export async function rename(from: string, to: string): Promise<void> {
   if (!isS3(from)) return local.rename(from, to)
-  const { copyObject, headObject, listObjects, removeObjects } = await objects()
+  const { headObject, listObjects, removeObjects } = await objects()
   const moved: string[] = []
   const move = async (path: string) => {
-    await copyObject(path, to + path.slice(from.length))
+    await copyWhole(path, to + path.slice(from.length))
     moved.push(path)
   }
   if (await headObject(from)) await move(from)
   else for await (const { path } of listObjects(`${from.replace(/\/+$/, '')}/`)) await move(path)
   if (moved.length === 0) throw missing(from)
   await removeObjects(moved)
+}
+
+/** The same file under another name; where that cannot be, a copy. */
+export async function link(from: string, to: string): Promise<void> {
+  if (isS3(from)) {
+    await copyWhole(from, to)
+    return
+  }
+  await local.mkdir(dirname(to), { recursive: true })
+  await local.link(from, to).catch(() => copyWhole(from, to))
 }
 
 /** On S3 a directory that is empty is not there. */

@@ -61,7 +61,7 @@ export async function run(invocation: Invocation): Promise<number> {
       tell(`${paint('yellow', harmless(warning), process.stderr)}\n`)
   }
   if (invocation.text('out') !== '-') return runInto(invocation, settings, inputs)
-  requireFilterable(invocation)
+  requireFilterable(invocation, settings)
   const filter = await Filter.open()
   try {
     return await runInto(invocation, settings, inputs, filter)
@@ -210,7 +210,7 @@ class Work {
   }
 
   async #job(): Promise<Job> {
-    const { listing, reading, formatOut, strict } = this.#settings
+    const { listing, reading, formatOut, shardSize, strict } = this.#settings
     const name = this.#invocation.text('run')
     const lease = this.#invocation.wholeNumber('lease')
     return {
@@ -220,6 +220,7 @@ class Work {
       reading,
       strict,
       formatOut,
+      shardSize,
       ...(name !== undefined && { run: name }),
       sharing: { ...(lease !== undefined && { leaseMs: lease * 1000 }) },
       watcher: this.#watcher(),

@@ -1,13 +1,13 @@
 /** `show ID`: the text of a document of dedupe, read again from its input; what is known of it goes to stderr. */
 
 import type { DocumentInfo } from '../../dedupe/index.ts'
-import { harmless, harmlessLines } from '../../platform/harmless.ts'
+import { harmless } from '../../platform/harmless.ts'
 import { Failure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { documentMissing } from '../inspect/not-found.ts'
 import { withState } from '../inspect/with-state.ts'
 import { documentText, inJson, placeText, since } from '../inspect/words.ts'
-import { print, printJson, tell } from '../print/output.ts'
+import { printJson, printText, tell } from '../print/output.ts'
 import { size } from '../print/units.ts'
 
 export function run(invocation: Invocation): Promise<number> {
@@ -24,10 +24,7 @@ export function run(invocation: Invocation): Promise<number> {
     const { text, missing = '' } = document
     if (text === undefined) throw new Failure('missing', 'FILE_NOT_FOUND', missing)
     if (!invocation.flag('quiet')) tell(factsOf(document))
-    const isEnded = text.endsWith('\n')
-    // A pipe gets the text as it is; a terminal nothing that it would obey.
-    if (process.stdout.isTTY) await print(harmlessLines(text) + (isEnded ? '' : '\n'))
-    else await print(Buffer.from(isEnded ? text : `${text}\n`))
+    await printText(text)
     return 0
   })
 }

@@ -4,7 +4,7 @@ import type { Command, OptionForm } from './index.ts'
 import { PROGRESS, QUIET, STATE_INSTEAD } from './shared.ts'
 import { PROFILE, SLOTS } from './tune.ts'
 
-const outputFormats = ['same', 'jsonl', 'jsonl.gz', 'csv', 'parquet'] as const
+const outputFormats = ['same', 'jsonl', 'jsonl.gz', 'csv', 'parquet', 'files'] as const
 const formats = ['auto', 'jsonl', 'json', 'parquet', 'csv', 'tsv', 'lines', 'files'] as const
 
 export const corpusOptionForms = {
@@ -37,6 +37,7 @@ export const corpusOptionForms = {
   'containment-action': { type: 'string', value: 'A', choices: ['link', 'drop', 'cut'] },
   format: { type: 'string', value: 'NAME', choices: formats },
   'format-out': { type: 'string', value: 'NAME', choices: outputFormats },
+  'shard-size': { type: 'string', value: 'SIZE' },
   source: { type: 'string', value: 'NAME' },
   'follow-symlinks': { type: 'boolean' },
   run: { type: 'string', value: 'NAME' },
@@ -133,7 +134,8 @@ export const corpusCommands = {
       'max-cluster': 'Stop if a cluster has this many documents or more.',
       strict: 'Stop at the first input that is not a document.',
       format: 'auto (by extension), jsonl, json, parquet, csv, tsv, lines, files.',
-      'format-out': 'Write them as jsonl, jsonl.gz, csv or parquet (default same).',
+      'format-out': 'same (default), jsonl, jsonl.gz, parquet, csv, or files: one each.',
+      'shard-size': 'Write each output as files of at most this size: 256MB.',
       'text-field': 'Field of the text (default text); a.b is b inside a.',
       'id-field': 'Field of the id (default id).',
       'source-field': 'Field of the source (default: the input as typed).',
@@ -159,7 +161,7 @@ export const corpusCommands = {
       },
       { of: ['again'], without: ['against'] },
       { of: ['lease', 'run', 'memory'], without: ['plan', 'against'] },
-      { of: ['format-out'], without: ['against'] },
+      { of: ['format-out', 'shard-size'], without: ['against'] },
       { of: ['containment-action'], with: 'containment' },
       {
         of: ['passages-min-documents', 'passages-min-words', 'passages-by'],

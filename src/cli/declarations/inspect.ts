@@ -59,6 +59,19 @@ export const inspectCommands = {
     instead: { store: 'For a key of a store: prestige get KEY. A state: -o DIR, or --state.' },
     examples: ['prestige show c00003 -o clean', 'prestige show c00003 -o clean --json'],
   },
+  uncut: {
+    operands: '[ID]',
+    operandsMin: 0,
+    operandsMax: 1,
+    summary: 'Print kept documents as they were before --passages cut.',
+    details: [
+      'Texts are restored from kept/ and runs/RUN/passages.jsonl: the inputs need not be there. Without',
+      'ID, all kept documents are printed as JSON lines, with the fields id, source, file and text.',
+    ],
+    options: { out: OUT, state: STATE, backend: BACKEND, quiet: 'Print the text only.' },
+    instead: STATE_INSTEAD,
+    examples: ['prestige uncut c00003 -o clean', 'prestige uncut -o clean > original.jsonl'],
+  },
   clusters: {
     operands: '',
     operandsMin: 0,

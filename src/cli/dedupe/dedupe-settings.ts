@@ -97,7 +97,14 @@ export async function settingsOf(invocation: Invocation): Promise<CallSettings> 
   ]
   const settings = readJobConfig(layers)
   requireRules(invocation, settings.config.keep)
-  const others = new Set([...commandNames, 'input', 'strict', 'memory', 'outputFormat'])
+  const others = new Set([
+    ...commandNames,
+    'input',
+    'strict',
+    'memory',
+    'outputFormat',
+    'outputShardSize',
+  ])
   const said = layers.flatMap(({ values }) => Object.keys(values))
   return { ...settings, isMethodSaid: said.some((name) => !others.has(name)) }
 }
@@ -177,6 +184,7 @@ const PATH_OF: Readonly<Partial<Record<OptionName, readonly [string, ...string[]
   memory: ['memory'],
   format: ['input', 'format'],
   'format-out': ['outputFormat'],
+  'shard-size': ['outputShardSize'],
   source: ['input', 'source'],
   'follow-symlinks': ['input', 'followSymlinks'],
 }

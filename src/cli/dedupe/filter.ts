@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { outputFailure } from '../../platform/atomic-file.ts'
 import { removeAbandoned } from '../../platform/abandoned.ts'
 import { type InputFormat, plainBlocks, type Shard } from '../../input/index.ts'
+import type { JobConfig } from '../../dedupe/index.ts'
 import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { print } from '../print/output.ts'
@@ -61,7 +62,16 @@ export class Filter {
 }
 
 /** Before anything is read. */
-export function requireFilterable(invocation: Invocation): void {
+export function requireFilterable(
+  invocation: Invocation,
+  { formatOut, shardSize }: Pick<JobConfig, 'formatOut' | 'shardSize'>,
+): void {
+  if (shardSize !== undefined) {
+    throw usageFailure('-o - writes one stream, which --shard-size cannot split. Use -o DIR.')
+  }
+  if (formatOut === 'files') {
+    throw usageFailure('-o - writes one stream, and --format-out files many files. Use -o DIR.')
+  }
   const isPlan = invocation.flag('plan') || invocation.text('plan') !== undefined
   if (isPlan) throw usageFailure('-o - has no effect with --plan. Plan with -o DIR.')
   if (invocation.flag('json')) {

@@ -1,5 +1,6 @@
 /** What goes to stdout and stderr. Results go to stdout and are waited for; everything else to stderr. */
 
+import { harmlessLines } from '../../platform/harmless.ts'
 import { fileFailure, systemCode } from '../call/failure.ts'
 import { keyInJson } from './key-notation.ts'
 import { redactedDiagnostic, redactedResult } from './redact.ts'
@@ -23,6 +24,12 @@ export async function print(output: string | Uint8Array): Promise<void> {
       })
     })
   }
+}
+
+/** The text of a document. A pipe gets it as it is; a terminal nothing that it would obey. */
+export async function printText(text: string): Promise<void> {
+  const end = text.endsWith('\n') ? '' : '\n'
+  await print(process.stdout.isTTY ? harmlessLines(text) + end : Buffer.from(text + end))
 }
 
 export function printJson(value: unknown): Promise<void> {

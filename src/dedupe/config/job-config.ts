@@ -36,6 +36,8 @@ const { source, lineBytesMax, expansionMax } = readingOptions.entries
 const sources = v.optional(listingOptions.entries.sources.wrapped)
 const { fields } = readingOptions.entries
 
+const shardSizeRule = 'must be a whole number of bytes from 1KB, such as 256MB'
+
 export const jobSchema = v.strictObject({
   ...commandEntries,
   ...dedupeSchema.entries,
@@ -55,6 +57,16 @@ export const jobSchema = v.strictObject({
     }),
     {},
   ),
+  outputShardSize: v.optional(
+    v.pipe(
+      v.number(shardSizeRule),
+      v.integer(shardSizeRule),
+      v.minValue(1000, shardSizeRule),
+      v.description(
+        'Write each output as several files of at most this size before compression, such as 256MB: a-00000.jsonl, a-00001.jsonl. Default: as earlier runs wrote them, or one file.',
+      ),
+    ),
+  ),
   outputFormat: v.optional(
     oneOf(
       outputFormats,
@@ -73,6 +85,8 @@ export interface JobConfig {
   /** What the command reads and writes, where the config says so. */
   readonly command: CommandConfig
   readonly formatOut?: OutputFormat | undefined
+  /** Bytes of an output file. */
+  readonly shardSize?: number | undefined
   /** How settings of another spelling were understood. */
   readonly warnings: readonly string[]
   /** What was given, without defaults. */
@@ -108,7 +122,14 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   const typed = (path: string) =>
     words.reduceRight<string | undefined>((found, of) => found ?? of(path), undefined)
   const read = readSettings(merged, 'The config')
-  const { strict, memory, input, outputFormat: formatOut, ...others } = read
+  const {
+    strict,
+    memory,
+    input,
+    outputFormat: formatOut,
+    outputShardSize: shardSize,
+    ...others
+  } = read
   const dedupe = dedupeOnly(others)
   const listing = {
     format: input.format,
@@ -126,7 +147,7 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   }
   requireKeepable(dedupe, input.fields)
   const command = commandOf(read, names)
-  const said = { formatOut, memory, given: merged, typed }
+  const said = { formatOut, shardSize, memory, given: merged, typed }
   return { config: readConfig(dedupe), listing, reading, strict, command, warnings, ...said }
 }
 

@@ -9,6 +9,7 @@ import {
   type ConvertedFormat,
   type Cuts,
   type InputFile,
+  type InputFormat,
   kindOfConverted,
   outputName,
   type Shard,
@@ -24,11 +25,14 @@ import {
   keepSettings,
   keepSmallOutputs,
   type OutputRow,
+  type OutputSettings,
   type OutputVersion,
   readSettings,
+  type SeveralFiles,
 } from './output-rows.ts'
 import { PublishedRuns } from './published-runs.ts'
-import { type Affected, presenceOf } from './stage.ts'
+import { presenceOf } from './held-files.ts'
+import type { Affected } from './stage.ts'
 import { type TouchedSeen, unguarded } from './swap.ts'
 import { groupsOf } from './write-kept.ts'
 
@@ -48,8 +52,9 @@ export function addOwn(
   affected: AffectedOutputs,
   outputs: ReadonlyMap<string, OutputRow>,
   run: RunRow,
-  converted: ConvertedFormat | undefined,
+  { format = 'same', shardBytes }: Partial<OutputSettings> = {},
 ): void {
+  const converted = format === 'same' ? undefined : format
   // What it redoes was taken back before it began.
   const gone = new Set([run.id, ...(run.redoes ?? [])])
   const add = (shard: Shard, file: InputFile, version: OutputVersion) => {
@@ -63,7 +68,12 @@ export function addOwn(
     const kind = converted
       ? { ...kindOfConverted(converted), converted }
       : { format: shard.format, compression }
-    const row = { ...(known ?? { input, path, name, pieces: 0 }), ...kind, versions }
+    const several = severalOf(kind, shardBytes, version)
+    const row = {
+      ...(known ?? { input, path, name, pieces: 0, ...(several && { several }) }),
+      ...kind,
+      versions,
+    }
     affected.set(input, { row, touched: [], isChanged: true })
   }
   for (const group of groupsOf(run.shards)) {
@@ -73,6 +83,18 @@ export function addOwn(
     for (const [at, file] of (first.files ?? []).entries()) add(first, file, { ...version, at })
     if (!first.files) add(first, first, version)
   }
+}
+
+/** A document that is a file of its own stays one. */
+function severalOf(
+  { format, converted }: { readonly format: InputFormat; readonly converted?: ConvertedFormat },
+  bytesMax: number | undefined,
+  { at }: OutputVersion,
+): SeveralFiles | undefined {
+  if (at !== undefined) return undefined
+  if (converted === 'files') return { format: 1, pieces: 0 }
+  const isSplit = bytesMax !== undefined && format !== 'files'
+  return isSplit ? { format: 1, bytesMax, pieces: 0 } : undefined
 }
 
 /** Outputs of runs that are taken back. */
@@ -91,6 +113,7 @@ export function addUndone(
 /** Outputs of these inputs that are no longer there. */
 export async function addMissing(
   affected: AffectedOutputs,
+  backend: Backend,
   outputs: ReadonlyMap<string, OutputRow>,
   out: string,
   shards: readonly Shard[],
@@ -98,7 +121,8 @@ export async function addMissing(
   for (const shard of shards) {
     for (const { file } of shard.files ?? [shard]) {
       const row = outputs.get(resolve(file))
-      if (!row || affected.has(row.input) || (await presenceOf(out, row)) !== 'missing') continue
+      if (!row || affected.has(row.input) || (await presenceOf(backend, out, row)) !== 'missing')
+        continue
       affected.set(row.input, { row, touched: [], isChanged: false })
     }
   }
@@ -132,7 +156,7 @@ export async function adoptOutputs(backend: Backend, out: string): Promise<void>
     if (!run) continue
     root ??= rootOf(run.shards)
     const affected: AffectedOutputs = new Map()
-    addOwn(affected, outputs, run, undefined)
+    addOwn(affected, outputs, run)
     for (const [input, { row }] of affected) outputs.set(input, { ...row, file: ADOPTED })
   }
   if (root === undefined) return

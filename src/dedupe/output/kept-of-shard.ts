@@ -81,7 +81,7 @@ export async function keptOfShard(
   return { positions, ids, cuts, whole, superseded }
 }
 
-function* rowsAt(
+export function* rowsAt(
   _scope: unknown,
   entries: readonly BatchEntry[],
 ): Transaction<readonly (DocumentRow | undefined)[]> {

@@ -14,26 +14,33 @@ import { PrestigeError } from '../../platform/errors.ts'
 import {
   convertedName,
   type InputFile,
+  numberedName,
   outputName,
   type OutputFormat,
   type Shard,
 } from '../../input/index.ts'
 import { outputsIn, type OutputRow, type OutputSettings, readSettings } from './output-rows.ts'
 
+/** How outputs are asked for, as far as anything is said about it. */
+export interface AskedOutputs {
+  readonly formatOut?: OutputFormat | undefined
+  readonly shardSize?: number | undefined
+}
+
 /**
- * The shards under the names that their outputs have in this directory. `format`: in which outputs are asked for, if
- * anything is said about it. `isOpen`: a run is under way, which has set it.
+ * The shards under the names that their outputs have in this directory. `isOpen`: a run is under way, which has set
+ * how they are written.
  */
 export async function nameShards(
   backend: Backend,
   out: string,
   shards: readonly Shard[],
-  format: OutputFormat | undefined,
+  asked: AskedOutputs,
   isOpen: boolean,
 ): Promise<{ readonly shards: readonly Shard[]; readonly settings: OutputSettings }> {
   const outputs = await outputsIn(backend, out)
   const known = await backend.read(readSettings, out)
-  const settings = settingsFor(out, known, shards, format, isOpen || outputs.size > 0)
+  const settings = settingsFor(out, known, shards, asked, isOpen || outputs.size > 0)
   const names = new Names(settings, outputs.values())
   const renamed = shards.map((shard) => {
     if (!shard.files) return Object.assign({}, shard, names.of(shard, shard))
@@ -48,14 +55,64 @@ function settingsFor(
   out: string,
   known: OutputSettings | undefined,
   shards: readonly Shard[],
-  format: OutputFormat | undefined,
+  { formatOut, shardSize }: AskedOutputs,
   isUsed: boolean,
 ): OutputSettings {
-  if (!known || !isUsed) return { root: rootOf(shards), format: format ?? known?.format ?? 'same' }
-  if (format === undefined || format === known.format) return known
-  throw new PrestigeError(
+  const isNew = !known || !isUsed
+  const format = formatOut ?? known?.format ?? 'same'
+  const shardBytes = shardSize ?? known?.shardBytes
+  if (!isNew && format !== known.format) {
+    throw differs(out, '--format-out', known.format, format)
+  }
+  if (!isNew && shardBytes !== known.shardBytes) {
+    const before = known.shardBytes === undefined ? undefined : sizeTyped(known.shardBytes)
+    throw differs(out, '--shard-size', before, sizeTyped(shardBytes ?? 0))
+  }
+  if (shardBytes !== undefined) requireSplittable(format, shards)
+  if (!isNew) return known
+  return { root: rootOf(shards), format, ...(shardBytes !== undefined && { shardBytes }) }
+}
+function differs(
+  out: string,
+  option: string,
+  before: string | undefined,
+  now: string,
+): PrestigeError {
+  const how = before === undefined ? `without ${option}` : `with ${option} ${before}`
+  const what = before === undefined ? 'Leave it out' : `Give ${option} ${before}, or leave it out`
+  return new PrestigeError(
     'SETTINGS_MISMATCH',
-    `The outputs in ${shown(out)} are written with --format-out ${known.format}, and this call asks for ${format}. Give --format-out ${known.format}, or leave it out; or write to another directory with a state of its own: -o OTHER.`,
+    `The outputs in ${shown(out)} are written ${how}, and this call asks for ${now}. ${what}; or write to another directory with a state of its own: -o OTHER.`,
+  )
+}
+
+/** As it can be typed: `256MB`. */
+function sizeTyped(bytes: number): string {
+  const units = [
+    ['GiB', 1024 ** 3],
+    ['GB', 1e9],
+    ['MiB', 1024 ** 2],
+    ['MB', 1e6],
+    ['KiB', 1024],
+    ['KB', 1000],
+  ] as const
+  const [unit, factor] = units.find(([, one]) => bytes % one === 0) ?? ['', 1]
+  return `${bytes / factor}${unit}`
+}
+
+/** Whether outputs in this format can be several files of a bounded size. */
+function requireSplittable(format: OutputFormat, shards: readonly Shard[]): void {
+  if (format === 'files') {
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      '--shard-size has no effect with --format-out files, which writes a file for each document. Leave one of them out.',
+    )
+  }
+  const json = shards.find((shard) => shard.format === 'json')
+  if (format !== 'same' || !json) return
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `--shard-size cannot split JSON files (${shown(json.file)}). Give --format-out jsonl, or leave --shard-size out; both are set by the first run to a directory.`,
   )
 }
 
@@ -106,7 +163,7 @@ class Names {
       const next = number === 1 ? wanted : numbered(wanted, number)
       const { format: own, compression } = kind
       const same = outputName({ format: own, compression, path: next })
-      const name = format === 'same' ? same : convertedName(next, format)
+      const name = format === 'same' ? same : convertedName(next, format, own === 'files')
       if (!this.#isFree(name)) continue
       this.#take(name)
       const names = { path: next, ...(format !== 'same' && { output: name }) }
@@ -168,11 +225,14 @@ export async function requireUnused(
   out: string,
   shards: readonly Shard[],
   outputs: ReadonlyMap<string, OutputRow>,
+  { shardBytes }: OutputSettings,
 ): Promise<void> {
   for (const shard of shards) {
     for (const { file, path, output } of shard.files ?? [shard]) {
       if (outputs.has(resolve(file))) continue
-      const target = join(out, 'kept', output ?? outputName({ ...shard, path }))
+      const whole = output ?? outputName({ ...shard, path })
+      const isSplit = shardBytes !== undefined && !shard.files
+      const target = join(out, 'kept', isSplit ? numberedName(whole, 0) : whole)
       const found = await lstat(target).catch(() => undefined)
       if (!found) continue
       throw new PrestigeError(

@@ -6,6 +6,7 @@
  *   `output-root/OUT`           the root that names the outputs of a directory
  *   `output/OUT/INPUT`          an output
  *   `output-content/OUT/INPUT/N` the records that it holds, in their order
+ *   `output-files/OUT/INPUT/N`  the files that it has, where they are several
  *   `output-swap/OUT`           outputs that are written aside and wait to be moved into place
  *   `touched/KEY`               a document whose status another run has changed, see rows.ts
  * OUT and INPUT are hashes of whole paths.
@@ -15,6 +16,7 @@ import { createHash } from 'node:crypto'
 
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import type { Compression, ConvertedFormat, InputFormat, OutputFormat } from '../../input/index.ts'
 import { states } from '../rows.ts'
 
@@ -42,8 +44,32 @@ export interface OutputRow {
   readonly versions: readonly OutputVersion[]
   /** Of the file as it was written; absent where there is none. */
   readonly file?: { readonly bytes: number; readonly modifiedMs: number }
+  /** Set where the output is several files, which rows of their own list. */
+  readonly several?: SeveralFiles
   /** Rows that its content is kept in. */
   readonly pieces: number
+}
+
+/** An output of several files: `name` is theirs without their numbers, or their directory. */
+export interface SeveralFiles {
+  /** Of these rows: a state with another one is refused. */
+  readonly format: 1
+  /** Of records in a file, before compression. Absent: each document has a file. */
+  readonly bytesMax?: number
+  /** Rows that list the files. */
+  readonly pieces: number
+}
+
+/** One of several files of an output, as it was written. */
+export interface OutputFile {
+  /** Below `kept/`. */
+  readonly name: string
+  readonly bytes: number
+  readonly modifiedMs: number
+  /** How many of the records are in it. */
+  readonly records: number
+  /** Of these records, before compression. */
+  readonly recordBytes: number
 }
 
 /** Outputs written aside, complete: from here on the swap is finished, by whoever comes next. */
@@ -60,6 +86,7 @@ export type RecordId = string
 
 const ID_LENGTH = 16
 const PIECE_IDS = 8192
+const FILES_BYTES = 256 * 1024
 
 /** Checks in the transaction that writes whether it may still write. */
 export type Guard = (scope: Scope) => Transaction<void>
@@ -79,11 +106,16 @@ const outputCell = (out: string, input: string) => stateCell(`${outputPrefix(out
 const contentCell = (out: string, input: string, piece: number) =>
   stateCell(`output-content/${hashOf(out)}/${hashOf(input)}/${piece}`)
 
+const filesCell = (out: string, input: string, piece: number) =>
+  stateCell(`output-files/${hashOf(out)}/${hashOf(input)}/${piece}`)
+
 /** Of all outputs of a directory: what is set by its first run. */
 export interface OutputSettings {
   /** The directory that names are below. */
   readonly root: string
   readonly format: OutputFormat
+  /** Of records in a file, before compression. Absent: an output is one file. */
+  readonly shardBytes?: number
 }
 
 // oxlint-disable-next-line require-yield -- it only writes
@@ -108,6 +140,7 @@ export async function outputsIn(backend: Backend, out: string): Promise<Map<stri
   const start = Buffer.from(outputPrefix(out))
   for await (const { value } of backend.scan(states, { start, end: endOfPrefix(start) })) {
     const row = value as OutputRow // safe: only keepOutput writes these
+    if (row.several && row.several.format !== 1) throw newerOutput(row)
     outputs.set(row.input, row)
   }
   return outputs
@@ -125,6 +158,52 @@ export async function contentOf(
     ids.push(...idsIn(String(text)))
   }
   return ids
+}
+
+/** Those of an output that has several. */
+export async function filesOf(
+  backend: Backend,
+  out: string,
+  { input, several }: OutputRow,
+): Promise<OutputFile[]> {
+  const files: OutputFile[] = []
+  for (let piece = 0; piece < (several?.pieces ?? 0); piece++) {
+    const [found] = await backend.read(readCell, filesCell(out, input, piece))
+    // safe: only keepOutput writes these
+    for (const [name, bytes, modifiedMs, records, recordBytes] of found as FileRow[]) {
+      files.push({ name, bytes, modifiedMs, records, recordBytes })
+    }
+  }
+  return files
+}
+
+type FileRow = readonly [
+  name: string,
+  bytes: number,
+  modifiedMs: number,
+  records: number,
+  recordBytes: number,
+]
+
+/** Rows of files, as many in each as a value can hold. */
+function pagesOf(files: readonly OutputFile[], bytesMax: number): FileRow[][] {
+  const pages: FileRow[][] = []
+  let length = Infinity
+  for (const { name, bytes, modifiedMs, records, recordBytes } of files) {
+    const row: FileRow = [name, bytes, modifiedMs, records, recordBytes]
+    const own = Buffer.byteLength(JSON.stringify(row)) + 16
+    if (length + own > bytesMax) [length] = [0, pages.push([])]
+    pages.at(-1)?.push(row)
+    length += own
+  }
+  return pages
+}
+
+function newerOutput({ name }: OutputRow): PrestigeError {
+  return new PrestigeError(
+    'FORMAT_UNSUPPORTED',
+    `The state lists the files of kept/${name} in a format of a newer version. Use that version.`,
+  )
 }
 
 function* readCell(_scope: unknown, place: ReturnType<typeof stateCell>): Transaction<[unknown]> {
@@ -150,6 +229,7 @@ export async function keepOutput(
   row: Omit<OutputRow, 'pieces'>,
   ids: readonly RecordId[],
   guard: Guard,
+  files: readonly OutputFile[] = [],
 ): Promise<void> {
   const each = Math.min(PIECE_IDS, Math.floor(backend.limits.valueBytesMax / 32))
   const pieces = Math.ceil(ids.length / each)
@@ -157,7 +237,13 @@ export async function keepOutput(
     const text = textOf(ids.slice(piece * each, (piece + 1) * each))
     await backend.run(writeCell, contentCell(out, row.input, piece), text, guard)
   }
-  await backend.run(writeCell, outputCell(out, row.input), { ...row, pieces }, guard)
+  const pages = pagesOf(files, Math.min(FILES_BYTES, Math.floor(backend.limits.valueBytesMax / 2)))
+  for (const [piece, page] of pages.entries()) {
+    await backend.run(writeCell, filesCell(out, row.input, piece), page, guard)
+  }
+  const several = row.several && { ...row.several, pieces: pages.length }
+  const whole = { ...row, ...(several && { several }), pieces }
+  await backend.run(writeCell, outputCell(out, row.input), whole, guard)
 }
 
 /** Records many outputs of one record or none each, in few transactions. */
@@ -212,4 +298,9 @@ export function* keepSwap(scope: Scope, swap: SwapRow, guard: Guard): Transactio
 export function* dropSwap(scope: Scope, out: string): Transaction<void> {
   yield* read(swapCell(out))
   scope.remove(swapCell(out))
+}
+
+/** Whether each document of the output has a file. */
+export function isOfDocuments({ several }: Pick<OutputRow, 'several'>): boolean {
+  return several !== undefined && several.bytesMax === undefined
 }

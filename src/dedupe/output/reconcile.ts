@@ -137,11 +137,10 @@ async function reconcile(options: Reconciling): Promise<Swapped> {
   const runs = new PublishedRuns(backend, own)
   const outputs = await outputsIn(backend, out)
   const affected: AffectedOutputs = new Map()
-  const { format = 'same' } = (await backend.read(readSettings, out)) ?? {}
-  if (own) addOwn(affected, outputs, own.run, format === 'same' ? undefined : format)
+  if (own) addOwn(affected, outputs, own.run, await backend.read(readSettings, out))
   if (undone) addUndone(affected, outputs, undone)
   const seen = addTouched(affected, outputs, await touchedDocuments(backend, runs))
-  await addMissing(affected, outputs, out, given)
+  await addMissing(affected, backend, outputs, out, given)
   addAdopted(affected, outputs)
   if (affected.size === 0) {
     await dropTouched(backend, seen, guard)

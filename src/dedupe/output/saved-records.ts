@@ -19,6 +19,8 @@ export const SAVED_FILES = 'superseded-files.jsonl'
 export interface SavedFile {
   /** Below `kept/`, and below the folder. */
   readonly name: string
+  /** Of an output that has a file for each document: its directory. */
+  readonly output?: string
   /** Below the folder of the run. */
   readonly folder: string
   readonly format: InputFormat
@@ -54,14 +56,14 @@ export class SavedRecords {
       const all = idsIn(file.ids)
       const positions = [...all.keys()].filter((at) => left.has(all[at] ?? ''))
       if (positions.length === 0) continue
-      const place = join(recordPath(this.#out, run, file.folder), name)
+      const place = join(recordPath(this.#out, run, file.folder), file.name)
       const found = await stat(place).catch(() => undefined)
       if (found?.size !== file.bytes) continue
       const { mtimeMs: modifiedMs } = found
       const ids = positions.map((at) => all[at] ?? '')
       for (const id of ids) left.delete(id)
       const { format, compression, bytes: fileBytes } = file
-      const listed = { file: place, path: name, fileBytes, modifiedMs, format, compression }
+      const listed = { file: place, path: file.name, fileBytes, modifiedMs, format, compression }
       parts.push({ shard: await wholeShard(listed), positions, ids, isOutput: true })
     }
     return parts
@@ -72,9 +74,10 @@ export class SavedRecords {
     const folder = join(this.#out, RUNS_FOLDER)
     for (const run of await readdir(folder).catch(() => [])) {
       for await (const file of savedOf(this.#out, run)) {
-        const known = found.get(file.name)
+        const output = file.output ?? file.name
+        const known = found.get(output)
         if (known) known.push({ run, file })
-        else found.set(file.name, [{ run, file }])
+        else found.set(output, [{ run, file }])
       }
     }
     return found

@@ -4,7 +4,7 @@
  * when they left it. Nothing in place is changed here.
  */
 
-import { lstat, stat } from '../../platform/files.ts'
+import { link, stat } from '../../platform/files.ts'
 import { join } from '../../platform/paths.ts'
 
 import { AtomicFile } from '../../platform/atomic-file.ts'
@@ -16,8 +16,11 @@ import type { Named } from '../decision/decision.ts'
 import type { RunRow } from '../runs.ts'
 import type { KeptOfShard } from './kept-of-shard.ts'
 import { shown } from './name-outputs.ts'
+import { type Held, heldBy, type HeldFile } from './held-files.ts'
 import {
   contentOf,
+  isOfDocuments,
+  type OutputFile,
   type OutputRow,
   type OutputVersion,
   type RecordId,
@@ -27,7 +30,9 @@ import type { PublishedRuns } from './published-runs.ts'
 import { recordPath } from './records.ts'
 import { type Part, type SavedFile, SavedRecords } from './saved-records.ts'
 import { LIST, type OutputChange, type SwapLine } from './swap.ts'
-import { convertParts, copyParts, type CutPart, writingOf } from './write-kept.ts'
+import { writeSeveral } from './several-files.ts'
+import { ofInput, type Wanted, wantedOf } from './wanted.ts'
+import { convertParts, copyParts, type CutPart, filesShard, writingOf } from './write-kept.ts'
 
 /** An output that may have to change. */
 export interface Affected {
@@ -55,21 +60,13 @@ export interface StageOptions {
   readonly before: () => Promise<void>
 }
 
-type Presence = 'none' | 'intact' | 'changed' | 'missing'
-
-/** What an output should hold: records of its newest version, and others that are still kept. */
-interface Target {
-  readonly shards: readonly (KeptOfShard & { readonly shard: Shard })[]
-  readonly others: ReadonlySet<RecordId>
-  readonly superseded: ReadonlySet<RecordId>
-}
-
 export class Stage {
   readonly notes: string[] = []
   readonly saved: SavedFile[] = []
   readonly #options: StageOptions
   readonly #records: SavedRecords
   readonly #list: AtomicFile
+  #several = 0
 
   private constructor(options: StageOptions, list: AtomicFile) {
     this.#options = options
@@ -101,33 +98,34 @@ export class Stage {
     const { out, backend, runs } = this.#options
     const last = row.versions.at(-1)
     const run = last && (await runs.find(last.run))
-    const presence = await presenceOf(out, row)
-    const held = presence === 'intact' ? await contentOf(backend, out, row) : []
-    if (!last || !run) return this.#remove(row, presence)
-    const target = await this.#targetOf(row, run, new Set([...held, ...touched.map(recordOf)]))
+    const held = await heldBy(backend, out, row)
+    if (!last || !run) return this.#remove(row, held)
+    const maybe = new Set([...held.ids, ...touched.map(recordOf)])
+    const target = await wantedOf(runs, row, run, maybe)
     const wanted = [...target.shards.flatMap(({ ids }) => ids), ...target.others]
     const isOwn = runs.isOwn(last.run)
     // One document a file, converted: what is not kept has no output.
     if (last.at !== undefined && wanted.length === 0) {
       await this.#save(row, run, held, target.superseded)
-      return this.#remove(row, presence)
+      return this.#remove(row, held)
     }
-    if (presence === 'intact' && isSame(held, wanted)) {
+    if (held.presence === 'intact' && isSame(held.ids, wanted)) {
+      const { ids, files } = held
       if (isOwn && (await this.#isAsItWas(row, last, target)))
-        return this.#change('stay', row, held)
-      if (!isOwn) return isChanged ? this.#change('keep', row, held) : undefined
+        return this.#change('stay', row, ids, files)
+      if (!isOwn) return isChanged ? this.#change('keep', row, ids, files) : undefined
     }
     const isRead = isOwn || (await isUnchanged(target.shards[0]?.shard))
-    if (!isRead && presence !== 'intact') return this.#leave(row, presence, touched, isChanged)
+    if (!isRead && held.presence !== 'intact') return this.#leave(row, held, touched, isChanged)
     await this.#save(row, run, held, target.superseded)
     if (isRead) await requireOther(row.input, join(out, 'kept', row.name))
     const input = isRead ? target.shards.map(ofInput) : []
     const left = isRead ? target.others : new Set(wanted)
-    const other = await this.#partsOf(row, held, left)
-    const parts = [...input, ...other]
+    const parts = [...input, ...(await this.#partsOf(row, held, left))]
     const ids = parts.flatMap((part) => part.ids)
     this.#noteMissing(row, wanted.length - ids.length)
-    await this.#write(row, run, parts, ids)
+    if (row.several) await this.#writeSeveral(row, run, parts, held, isOwn)
+    else await this.#write(row, run, parts, ids)
   }
 
   /** Outputs of one document each, of one shard of a run. */
@@ -166,114 +164,114 @@ export class Stage {
   async #isAsItWas(
     { converted, compression }: OutputRow,
     last: OutputVersion,
-    { shards }: Target,
+    { shards }: Wanted,
   ): Promise<boolean> {
     const isNoted = !converted && shards.some(({ shard }) => shard.compression !== compression)
     return !isNoted && this.#options.runs.isReplayed(last)
   }
 
   async #lacks({ row }: Affected, id: RecordId): Promise<boolean> {
-    const { backend, out } = this.#options
-    if ((await presenceOf(out, row)) !== 'intact') return true
-    return !isSame(await contentOf(backend, out, row), [id])
+    const { presence, ids } = await this.#held(row)
+    return presence !== 'intact' || !isSame(ids, [id])
   }
 
   async #restoreFile({ row, touched, isChanged }: Affected, run: RunRow, id: RecordId) {
-    const presence = await presenceOf(this.#options.out, row)
     const [part] = await this.#records.find(row.name, new Set([id]))
-    if (!part) return this.#leave(row, presence, touched, isChanged)
-    const files = [{ ...part.shard, path: row.name }]
-    const shard = { ...part.shard, start: 0, end: 1, files }
+    if (!part) return this.#leave(row, await this.#held(row), touched, isChanged)
+    const shard = filesShard({ ...part.shard, path: row.name })
     await copyParts(this.#folder(), [{ shard, positions: [0], ids: [] }], writingOf(run))
     await this.#written(row, [id])
   }
 
   async #dropFile({ row, isChanged }: Affected, run: RunRow, kept: KeptOfShard): Promise<void> {
-    const { backend, out } = this.#options
-    const presence = await presenceOf(out, row)
-    if (presence === 'none') {
+    const held = await this.#held(row)
+    if (held.presence === 'none') {
       if (isChanged) await this.#change('keep', row, [])
       return
     }
-    const held = presence === 'intact' ? await contentOf(backend, out, row) : []
     await this.#save(row, run, held, kept.superseded)
-    await this.#remove(row, presence)
+    await this.#remove(row, held)
   }
 
-  async #targetOf(row: OutputRow, run: RunRow, maybe: ReadonlySet<RecordId>): Promise<Target> {
-    const { runs } = this.#options
-    const { from = 0, to = 0, at } = row.versions.at(-1) ?? {}
-    const shards: (KeptOfShard & { readonly shard: Shard })[] = []
-    for (let index = from; index < to; index++) {
-      const shard = run.shards[index]
-      const kept = await runs.keptOf(run.id, index)
-      if (shard) shards.push(at === undefined ? { ...kept, shard } : oneFileOf(kept, shard, at))
-    }
-    const newest = new Set(shards.flatMap(({ ids }) => ids))
-    // Of one document, less may be cut in one version than in another.
-    const inNewest = new Set(shards.flatMap((one) => one.ids.map((id) => one.whole.get(id) ?? id)))
-    const superseded = new Set(shards.flatMap((one) => [...one.superseded]))
-    const left = new Set([...maybe].filter((id) => !newest.has(id) && !superseded.has(id)))
-    const others = new Set<RecordId>()
-    // What the newest version of an input has no more is kept as long as its run stands.
-    for (const version of row.versions.slice(0, -1).toReversed()) {
-      for (let index = version.from; index < version.to && left.size > 0; index++) {
-        const kept = await runs.keptOf(version.run, index)
-        for (const id of kept.ids) {
-          if (left.delete(id) && !inNewest.has(kept.whole.get(id) ?? id)) others.add(id)
-        }
-        for (const id of kept.superseded) if (left.delete(id)) superseded.add(id)
-      }
-    }
-    return { shards, others, superseded }
+  #held(row: OutputRow): Promise<Held> {
+    return heldBy(this.#options.backend, this.#options.out, row)
   }
 
   /** Records from the output in place, and from those that were saved. */
-  async #partsOf(
-    row: OutputRow,
-    held: readonly RecordId[],
-    wanted: ReadonlySet<RecordId>,
-  ): Promise<Part[]> {
-    const positions = [...held.keys()].filter((at) => wanted.has(held[at] ?? ''))
-    const ids = positions.map((at) => held[at] ?? '')
-    const found = new Set(ids)
+  async #partsOf(row: OutputRow, held: Held, wanted: ReadonlySet<RecordId>): Promise<Part[]> {
+    const inPlace = await this.#heldParts(row, held, (id) => wanted.has(id))
+    const found = new Set(inPlace.flatMap(({ ids }) => ids))
     const left = new Set([...wanted].filter((id) => !found.has(id)))
-    const saved = await this.#records.find(row.name, left)
-    if (ids.length === 0) return saved
-    return [{ shard: await this.#inPlace(row), positions, ids, isOutput: true }, ...saved]
+    return [...inPlace, ...(await this.#records.find(row.name, left))]
   }
 
-  async #inPlace({ name, format, compression, file }: OutputRow): Promise<Shard> {
-    const place = join(this.#options.out, 'kept', name)
-    const { bytes = 0, modifiedMs = 0 } = file ?? {}
-    return wholeShard({
-      file: place,
-      path: name,
-      fileBytes: bytes,
-      modifiedMs,
-      format,
-      compression,
-    })
+  async #heldParts(
+    row: OutputRow,
+    { files }: Held,
+    isAsked: (id: RecordId) => boolean,
+  ): Promise<(Part & { readonly file: HeldFile })[]> {
+    const parts: (Part & { readonly file: HeldFile })[] = []
+    for (const file of files) {
+      const positions = [...file.ids.keys()].filter((at) => isAsked(file.ids[at] ?? ''))
+      if (file.presence !== 'intact' || positions.length === 0) continue
+      const ids = positions.map((at) => file.ids[at] ?? '')
+      parts.push({ shard: await this.#inPlace(row, file), positions, ids, isOutput: true, file })
+    }
+    return parts
+  }
+
+  #inPlace({ name, format, compression }: OutputRow, file: OutputFile | undefined): Promise<Shard> {
+    const place = join(this.#options.out, 'kept', file?.name ?? name)
+    const { bytes: fileBytes = 0, modifiedMs = 0 } = file ?? {}
+    return wholeShard({ file: place, path: name, fileBytes, modifiedMs, format, compression })
   }
 
   async #save(
     row: OutputRow,
     { reading }: RunRow,
-    held: readonly RecordId[],
+    held: Held,
     superseded: ReadonlySet<RecordId>,
   ): Promise<void> {
     const { out, run, savedFolder } = this.#options
-    const positions = [...held.keys()].filter((at) => superseded.has(held[at] ?? ''))
-    if (savedFolder === undefined || positions.length === 0) return
+    const parts = await this.#heldParts(row, held, (id) => superseded.has(id))
+    if (savedFolder === undefined || parts.length === 0) return
     const { name, format, compression } = row
-    const place = await this.#inPlace(row)
-    const isOne = format === 'files'
-    const shard = isOne ? { ...place, start: 0, end: 1, files: [place] } : place
     const folder = recordPath(out, run, savedFolder)
-    await copyParts(folder, [{ shard, positions, ids: [] }], writingOf({ reading }))
-    const { size: bytes } = await stat(join(folder, name))
-    const ids = textOf(positions.map((at) => held[at] ?? ''))
-    this.saved.push({ name, folder: savedFolder, format, compression, bytes, ids })
+    const add = async (saved: Pick<SavedFile, 'name' | 'output'>, ids: readonly RecordId[]) => {
+      const { size: bytes } = await stat(join(folder, saved.name))
+      const kind = { folder: savedFolder, format, compression }
+      this.saved.push({ ...saved, ...kind, bytes, ids: textOf(ids) })
+    }
+    if (isOfDocuments(row)) {
+      for (const { file, ids } of parts) {
+        await link(join(out, 'kept', file.name), join(folder, file.name))
+        await add({ name: file.name, output: name }, ids)
+      }
+      return
+    }
+    const copied = parts.map((part) =>
+      format === 'files' ? { ...part, shard: filesShard(part.shard) } : part,
+    )
+    await copyParts(folder, copied, writingOf({ reading }))
+    const ids = parts.flatMap((part) => part.ids)
+    await add({ name }, ids)
+  }
+
+  async #writeSeveral(
+    row: OutputRow,
+    run: RunRow,
+    parts: readonly CutPart[],
+    held: Held,
+    isOwn: boolean,
+  ): Promise<void> {
+    const { out, folder } = this.#options
+    const place = `several/${this.#several++}`
+    const empty = parts[0]?.shard ?? (await this.#inPlace(row, held.files[0]))
+    const options = { out, folder, place, row, run, parts, held: held.files, isOwn, empty }
+    const { files, lines, notes, ids } = await writeSeveral(options)
+    for (const line of lines) await this.add(line)
+    this.notes.push(...notes)
+    await this.#change('keep', row, ids, files)
   }
 
   async #write(
@@ -282,7 +280,7 @@ export class Stage {
     parts: readonly CutPart[],
     ids: readonly RecordId[],
   ): Promise<void> {
-    const first = parts[0]?.shard ?? (await this.#inPlace(row))
+    const first = parts[0]?.shard ?? (await this.#inPlace(row, undefined))
     const empty = { shard: first, positions: [], ids: [], isOutput: true } as const
     const copied = parts.length > 0 ? parts : [empty]
     const { name, converted } = row
@@ -301,11 +299,15 @@ export class Stage {
     await this.#change('write', { ...row, file }, ids)
   }
 
-  async #remove(row: OutputRow, presence: Presence): Promise<void> {
-    if (presence === 'changed') {
+  async #remove(row: OutputRow, { presence, files }: Held): Promise<void> {
+    for (const { name } of files.filter((file) => file.presence === 'changed')) {
       this.notes.push(
-        `${shown(join(this.#options.out, 'kept', row.name))} was removed, although it had been changed since a run wrote it.`,
+        `${shown(join(this.#options.out, 'kept', name))} was removed, although it had been changed since a run wrote it.`,
       )
+    }
+    if (row.several) {
+      for (const { name } of files) await this.add({ gone: name })
+      return this.#change('keep', row, [], [])
     }
     await this.#change(presence === 'none' ? 'keep' : 'remove', withoutFile(row), [])
   }
@@ -313,12 +315,13 @@ export class Stage {
   /** It cannot be brought up to date. */
   async #leave(
     row: OutputRow,
-    presence: Presence,
+    { presence, files }: Held,
     touched: Affected['touched'],
     isChanged: boolean,
   ): Promise<void> {
     const { out, isStrict, backend } = this.#options
-    const file = shown(join(out, 'kept', row.name))
+    const { name } = files.find((one) => one.presence === presence) ?? row
+    const file = shown(join(out, 'kept', name))
     const input = `its input ${shown(row.input)} is gone or has changed`
     const [first] = touched
     if (presence === 'changed' && isStrict && first) {
@@ -329,7 +332,7 @@ export class Stage {
     }
     const why = presence === 'changed' ? 'was changed since a run wrote it' : 'is missing'
     this.notes.push(`${file} ${why}, and ${input}: it was left as it is.`)
-    if (isChanged) await this.#change('keep', row, await contentOf(backend, out, row))
+    if (isChanged) await this.#change('keep', row, await contentOf(backend, out, row), files)
   }
 
   #noteMissing({ name, input }: OutputRow, count: number): void {
@@ -344,8 +347,10 @@ export class Stage {
     change: OutputChange['change'],
     { pieces: _pieces, ...row }: OutputRow,
     ids: readonly RecordId[],
+    files: readonly OutputFile[] = [],
   ): Promise<void> {
-    await this.add({ change, row, ids: textOf(ids) })
+    const several = row.several && { files: files.map(recordedOf) }
+    await this.add({ change, row, ids: textOf(ids), ...several })
   }
 
   #folder(): string {
@@ -361,24 +366,10 @@ function recordOf({ record }: { readonly record: RecordId }): RecordId {
   return record
 }
 
-function ofInput({ shard, positions, ids, cuts }: Target['shards'][number]): CutPart {
-  return { shard, positions, ids, cuts }
-}
-
-/** Of a shard of many files, one file as a shard of its own. */
-function oneFileOf(kept: KeptOfShard, shard: Shard, at: number): Target['shards'][number] {
-  const file = shard.files?.[at]
-  const found = kept.positions.indexOf(at)
-  const isKept = found >= 0
-  const cut = kept.cuts.get(at)
-  return {
-    shard: { ...shard, ...file, start: 0, end: 1, files: file ? [file] : [] },
-    positions: isKept ? [0] : [],
-    ids: isKept ? [kept.ids[found] ?? ''] : [],
-    cuts: cut ? new Map([[0, cut]]) : new Map(),
-    whole: kept.whole,
-    superseded: kept.superseded,
-  }
+/** Of what is held, what is recorded. */
+function recordedOf(file: OutputFile): OutputFile {
+  const { name, bytes, modifiedMs, records, recordBytes } = file
+  return { name, bytes, modifiedMs, records, recordBytes }
 }
 
 function isSame(one: readonly RecordId[], other: readonly RecordId[]): boolean {
@@ -389,12 +380,4 @@ async function isUnchanged(file: InputFile | undefined): Promise<boolean> {
   if (!file) return false
   const found = await stat(file.file).catch(() => undefined)
   return found?.size === file.fileBytes && found.mtimeMs === file.modifiedMs
-}
-
-/** Whether the output is in its place as it was written. */
-export async function presenceOf(out: string, { name, file }: OutputRow): Promise<Presence> {
-  if (!file) return 'none'
-  const found = await lstat(join(out, 'kept', name)).catch(() => undefined)
-  if (!found) return 'missing'
-  return found.size === file.bytes && found.mtimeMs === file.modifiedMs ? 'intact' : 'changed'
 }

@@ -4,8 +4,9 @@
  * begun.
  */
 
-import { readLines, removeNamed, rename, rm, rmdir } from '../../platform/files.ts'
+import { readLines, removeNamed, rename, rm, rmdir, stat } from '../../platform/files.ts'
 import { dirname, join } from '../../platform/paths.ts'
+import { isS3 } from '../../platform/s3/address.ts'
 
 import { cell, read, type Backend, type Scope, type Transaction } from '../../backends/index.ts'
 import { makeDirectory, outputFailure, syncDirectory } from '../../platform/atomic-file.ts'
@@ -15,8 +16,10 @@ import {
   dropSwap,
   type Guard,
   idsIn,
+  isOfDocuments,
   keepOutput,
   keepSmallOutputs,
+  type OutputFile,
   type OutputRow,
   readSwap,
   type SwapRow,
@@ -27,7 +30,27 @@ const STAGED = '.staged-'
 const MANY = 256
 
 /** A line of the list of a swap. */
-export type SwapLine = OutputChange | TouchedSeen | { readonly note: string }
+export type SwapLine =
+  | OutputChange
+  | FileMove
+  | FileRemoval
+  | TouchedSeen
+  | { readonly note: string }
+
+/** One of several files of an output. All of these come before its `OutputChange`. */
+export interface FileMove {
+  /** Where it was written aside, below the folder of the swap. */
+  readonly move: string
+  /** Below `kept/`. */
+  readonly to: string
+  /** What to report as written. */
+  readonly shown: string
+}
+
+/** One of several files of an output is there no more; after the moves, none of which has this name. */
+export interface FileRemoval {
+  readonly gone: string
+}
 
 export interface OutputChange {
   /** `keep`: only what is recorded of it has changed. `stay`: the same, and it is an output of the run. */
@@ -35,6 +58,8 @@ export interface OutputChange {
   readonly row: Omit<OutputRow, 'pieces'>
   /** What the output holds then. */
   readonly ids: string
+  /** Of an output that has several. */
+  readonly files?: readonly OutputFile[]
 }
 
 /** A note of a changed document (rows.ts) that the swap takes care of. */
@@ -74,18 +99,40 @@ export async function finishSwap(backend: Backend, swap: SwapRow, guard: Guard):
   const folders = new Set<string>()
   for await (const line of linesOf(join(out, folder, LIST))) {
     if ('note' in line) notes.add(line.note)
-    if (!('change' in line) || line.change === 'keep') continue
-    const { name, format } = line.row
-    const target = join(out, 'kept', name)
-    if (line.change !== 'remove') written.add(format === 'files' ? join(out, 'kept') : target)
-    if (line.change === 'stay') continue
+    for (const name of stayingOf(line)) written.add(join(out, 'kept', name))
+    const one = changeOf(line)
+    if (!one) continue
+    const target = join(out, 'kept', one.name)
     folders.add(dirname(target))
-    if (line.change === 'remove') await removeOutput(out, target)
-    else await moveOutput(join(out, folder, 'kept', name), target)
+    if (one.from === undefined) await removeOutput(out, target)
+    else {
+      await moveOutput(join(out, folder, one.from), target)
+      written.add(one.shown === '' ? join(out, 'kept') : join(out, 'kept', one.shown))
+    }
   }
   for (const directory of folders) await syncDirectory(directory)
   await recordAll(backend, swap, guard)
   return { files: [...written], notes: [...notes] }
+}
+
+/** Outputs that are as the run would write them. */
+function stayingOf(line: SwapLine): readonly string[] {
+  if (!('change' in line) || line.change !== 'stay') return []
+  const { name, format } = line.row
+  if (line.files && isOfDocuments(line.row)) return line.files.map((file) => file.name)
+  return [format === 'files' ? '' : name]
+}
+
+/** What becomes of a file; without `from`, which is below the folder, it is removed. `undefined`: of none. */
+function changeOf(
+  line: SwapLine,
+): { readonly name: string; readonly from?: string; readonly shown: string } | undefined {
+  if ('move' in line) return { name: line.to, from: line.move, shown: line.shown }
+  if ('gone' in line) return { name: line.gone, shown: line.gone }
+  if (!('change' in line) || line.change === 'keep' || line.change === 'stay') return undefined
+  const { name, format } = line.row
+  if (line.change === 'remove') return { name, shown: name }
+  return { name, from: `kept/${name}`, shown: format === 'files' ? '' : name }
 }
 
 async function recordAll(backend: Backend, { out, folder }: SwapRow, guard: Guard): Promise<void> {
@@ -99,12 +146,28 @@ async function recordAll(backend: Backend, { out, folder }: SwapRow, guard: Guar
     if ('touched' in line) seen.push(line)
     if (!('change' in line)) continue
     const ids = idsIn(line.ids)
-    if (ids.length > 1) await keepOutput(backend, out, line.row, ids, guard)
-    else small.push({ row: line.row, ids })
+    const { row, files } = isS3(out) ? await asMoved(out, line) : line
+    if (ids.length > 1 || row.several) await keepOutput(backend, out, row, ids, guard, files)
+    else small.push({ row, ids })
     if (small.length >= MANY) await flush()
   }
   await flush()
   await dropTouched(backend, seen, guard)
+}
+
+/** On S3 a file that is moved is written again: its time is another one. */
+async function asMoved(out: string, line: OutputChange): Promise<OutputChange> {
+  const timed = async <F extends { readonly modifiedMs: number }>(name: string, file: F) => {
+    const found = await stat(join(out, 'kept', name)).catch(() => undefined)
+    return { ...file, modifiedMs: found?.mtimeMs ?? file.modifiedMs }
+  }
+  const { row, files } = line
+  if (files) {
+    const moved = await Promise.all(files.map((file) => timed(file.name, file)))
+    return { ...line, files: moved }
+  }
+  if (line.change !== 'write' || !row.file) return line
+  return { ...line, row: { ...row, file: await timed(row.name, row.file) } }
 }
 
 export async function dropTouched(

@@ -12,7 +12,10 @@ import {
   OWN_READING,
   type ReadingInput,
   type Shard,
+  type Splitting,
   type WritingInput,
+  type WrittenFile,
+  writeTexts,
 } from '../../input/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 
@@ -39,9 +42,16 @@ export function writingOf({ reading }: { readonly reading?: ReadingInput | undef
   }
 }
 
+/** One document in a file of its own, as a shard. */
+export function filesShard(shard: Shard): Shard {
+  return { ...shard, start: 0, end: 1, files: [shard] }
+}
+
 export interface Copied {
   /** The file that was written; of one document a file, their directory. */
   readonly path?: string
+  /** Where they are counted: those that were written. */
+  readonly files: readonly WrittenFile[]
   /** What to report. */
   readonly notes: readonly string[]
 }
@@ -52,17 +62,31 @@ export async function convertParts(
   { name, converted }: { readonly name: string; readonly converted: ConvertedFormat },
   parts: readonly CutPart[],
   reading: ReadingInput | undefined,
+  splitting?: Splitting,
 ): Promise<Copied> {
   const [first] = parts
   if (!first || parts.every(({ isOutput }) => isOutput)) {
-    return copyParts(directory, parts, { lineBytesMax: OWN_READING.lineBytesMax })
+    const copied = parts.map((part) =>
+      converted === 'files' ? { ...part, shard: filesShard(part.shard) } : part,
+    )
+    return copyParts(directory, copied, { lineBytesMax: OWN_READING.lineBytesMax }, splitting)
   }
-  const read = parts.map(({ shard, positions, cuts = NO_CUTS, isOutput }) => {
-    return { shard, positions, cuts, reading: isOutput ? OWN_READING : (reading ?? {}) }
-  })
+  const read = parts.map((part) => readAs(part, reading))
   const path = join(directory, name)
-  await convertKept(path, converted, read, first.shard.file)
-  return { path, notes: [] }
+  const { file } = first.shard
+  if (converted === 'files') {
+    await writeTexts(directory, read, file, () => name)
+    return { path, files: [], notes: [] }
+  }
+  return { path, files: await convertKept(path, converted, read, file, splitting), notes: [] }
+}
+
+/** To be converted. */
+export function readAs(
+  { shard, positions, cuts = NO_CUTS, isOutput }: CutPart,
+  reading: ReadingInput | undefined,
+) {
+  return { shard, positions, cuts, reading: isOutput ? OWN_READING : (reading ?? {}) }
 }
 
 /** Writes what is below `directory` for the first part, from all of them in their order. */
@@ -70,14 +94,15 @@ export async function copyParts(
   directory: string,
   parts: readonly CutPart[],
   options: Writing,
+  splitting?: Splitting,
 ): Promise<Copied> {
   const [first] = parts
-  if (!first) return { notes: [] }
+  if (!first) return { files: [], notes: [] }
   let writer: KeptWriter
   try {
-    writer = await openWriter(first.shard, { ...options, directory })
+    writer = await openWriter(first.shard, { ...options, directory }, splitting)
   } catch (error) {
-    return { notes: [noteOf(error, first.shard, parts)] }
+    return { files: [], notes: [noteOf(error, first.shard, parts)] }
   }
   try {
     for (const { shard, positions, cuts } of parts) {
@@ -88,8 +113,8 @@ export async function copyParts(
     await writer.abort()
     throw error
   }
-  const { path, note } = writer
-  return { path, notes: note === undefined ? [] : [note] }
+  const { path, files, note } = writer
+  return { path, files, notes: note === undefined ? [] : [note] }
 }
 
 /** A file that cannot be read at all has nothing that is kept: it holds up no others. Throws all else again. */

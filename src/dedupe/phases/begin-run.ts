@@ -79,13 +79,13 @@ async function inputsOf(
   backend: Backend,
   runs: readonly RunHead[],
   open: RunHead | undefined,
-  { again = false, said, shards: given, reading, config, out, formatOut }: JobOptions,
+  { again = false, said, shards: given, reading, config, out, ...asked }: JobOptions,
 ): Promise<Inputs> {
   const { shards, settings } = await nameShards(
     backend,
     resolve(out),
     given,
-    formatOut,
+    asked,
     open !== undefined,
   )
   const redoes = again ? redoable(runs, open, resolve(out)) : []
@@ -135,13 +135,13 @@ async function requireSettings(state: State, inputs: Inputs, options: JobOptions
 /** Before anything is recorded: what others wrote to the same directory is never replaced. */
 async function requireNames(
   backend: Backend,
-  { runs, redoes, todo }: Inputs,
+  { runs, redoes, todo, settings }: Inputs,
   { out, run }: JobOptions,
 ): Promise<void> {
   const gone = new Set([...runs.filter(isTakenBack), ...redoes].map(({ id }) => id))
   const isGone = (id: string) => gone.has(id)
   await requireNoLinks(resolve(out), outputNames(todo))
-  await requireUnused(resolve(out), todo, await outputsIn(backend, resolve(out)))
+  await requireUnused(resolve(out), todo, await outputsIn(backend, resolve(out)), settings)
   if (run !== undefined) await requireOwnFolder(resolve(out), run, isGone)
 }
 
