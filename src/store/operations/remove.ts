@@ -15,17 +15,24 @@ export interface DeleteOptions extends MatchOptions, CallOptions {}
 const DELETE_OPTIONS = ['ifMatch', ...CALL_OPTIONS]
 const BOUNDS: Bounds = { what: 'The delete', isDecisive: () => true }
 
-/** Whether the key was there, and how long its value was. */
-export async function remove(
+/** Whether the key was there, and how long its value was. Not async: one promise fewer. */
+export function remove(
   core: StoreCore,
   key: StoreKey,
   options?: DeleteOptions,
 ): Promise<RemoveEnd> {
-  const { backend } = core
-  if (options === undefined) return removeOn(core, backend, key, undefined)
+  if (options === undefined) return removeOn(core, core.backend, key, undefined)
+  return removeIf(core, key, options)
+}
+
+async function removeIf(
+  core: StoreCore,
+  key: StoreKey,
+  options: DeleteOptions,
+): Promise<RemoveEnd> {
   refuseUnknown(options, DELETE_OPTIONS)
   const condition = conditionOf({ ifMatch: options.ifMatch })
-  return bounded(backend, options, BOUNDS, (own) => removeOn(core, own, key, condition))
+  return bounded(core.backend, options, BOUNDS, (own) => removeOn(core, own, key, condition))
 }
 
 async function removeOn(
@@ -35,11 +42,19 @@ async function removeOn(
   condition: Condition | undefined,
 ): Promise<RemoveEnd> {
   const { gate, observer } = core
-  return gate.pass(async () => {
+  gate.enter()
+  try {
     if (core.isOld) await core.raise()
-    if (!observer) return removed(core, backend, key, condition)
-    return observer.observe('delete', (notes) => removed(core, backend, key, condition, notes))
-  })
+    if (!observer) return await removed(core, backend, key, condition)
+    return await observer.observe('delete', (notes) =>
+      removed(core, backend, key, condition, notes),
+    )
+  } catch (error) {
+    core.invalidate(error)
+    throw error
+  } finally {
+    gate.leave()
+  }
 }
 
 async function removed(
@@ -54,10 +69,7 @@ async function removed(
   const bytes = keyBytes(key)
   notes?.attribute('key_bytes', bytes.byteLength)
   const started = notes && performance.now()
-  const end = await backend.run(body, { key: bytes, gc, keeping, condition }).catch((error) => {
-    core.invalidate(error)
-    throw error
-  })
+  const end = await backend.run(body, { key: bytes, gc, keeping, condition })
   if (notes && started !== undefined) {
     notes.measure('commit_us', (performance.now() - started) * 1000)
     if (!end.existed) notes.count('not_found_total')
