@@ -157,8 +157,14 @@ export function describeOperations(open: (clock: () => number) => Promise<Store>
         { check: 'a', ifAbsent: true },
       ])
       expect(await codeOf(failed)).toBe('PRECONDITION_FAILED')
+      const medium = Buffer.alloc(Math.min(100_000, store.settings.partBytes), 'medium ')
+      const third = await store.transaction([
+        { put: 'd', value: medium },
+        { put: 'e', value: medium },
+      ])
+      expect(third.map((end) => end.content)).toEqual(['new', 'duplicate'])
       expect((await store.verify()).problems).toEqual([])
-      expect(await store.stats()).toMatchObject({ keys: 3, contents: 2 })
+      expect(await store.stats()).toMatchObject({ keys: 5, contents: 3 })
     }, 30_000)
 
     it('update counts without losing one', async () => {

@@ -40,13 +40,16 @@ export function checkedCall(
 
 function checkedRetries(retriesMax: number | undefined, isSerial: boolean): number | undefined {
   if (retriesMax === undefined) return undefined
-  if (!Number.isInteger(retriesMax) || retriesMax < 0) {
-    const message = `retriesMax is a whole number from 0 on, not ${String(retriesMax)}.`
-    throw new PrestigeError('INVALID_OPTIONS', message)
-  }
+  requireRetries(retriesMax)
   if (!isSerial) return retriesMax
   throw new PrestigeError(
     'INVALID_OPTIONS',
     'retriesMax cannot be used here: transactions of this engine run one after another, so none is run again because of another.',
   )
+}
+
+export function requireRetries(retriesMax: number): void {
+  if (Number.isInteger(retriesMax) && retriesMax >= 0) return
+  const message = `retriesMax is a whole number from 0 on, not ${String(retriesMax)}.`
+  throw new PrestigeError('INVALID_OPTIONS', message)
 }

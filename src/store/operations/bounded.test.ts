@@ -4,6 +4,7 @@ import {
   type Backend,
   type Body,
   MemoryBackend,
+  MemoryEngine,
   type Range,
   type ReadBody,
   type Row,
@@ -130,6 +131,25 @@ describe('a call that is given up', () => {
     await store.close()
   })
 
+  it('in the middle of its transaction: that never commits', async () => {
+    const world = new SimulatedWorld(9)
+    world.audits = false
+    const store = await openStore(world.open('w'))
+    const stop = new AbortController()
+    const pause = world.pause.bind(world)
+    // The first of the engine's steps is the one that reads for the body.
+    world.pause = (worker) => {
+      stop.abort(reason)
+      return pause(worker)
+    }
+    const failure = await failureOf(store.put('k', 'v', { signal: stop.signal }))
+    expect(failure).toMatchObject({ code: 'ABORTED', outcome: 'not-done' })
+    await store.put('other', 'w')
+    expect(await store.has('k')).toBe(false)
+    expect((await store.stats()).keys).toBe(1)
+    await store.close()
+  })
+
   it('while it is committed: what the engine answers soon, or that it is not known', async () => {
     const { engine, store } = await opened()
     const stop = new AbortController()
@@ -213,6 +233,26 @@ describe('a call that is given up', () => {
     expect(failure).toMatchObject({ code: 'ABORTED', outcome: 'done' })
     engine.before = undefined
     expect(await store.getText('k')).toBe('new')
+  })
+
+  it('while parts that were not needed are removed: it was done all the same', async () => {
+    const shared = new MemoryEngine()
+    const engine = new HeldBackend(new MemoryBackend({}, shared))
+    const store = await openStore(engine)
+    const other = await openStore(new MemoryBackend({}, shared))
+    const large = Buffer.alloc(store.settings.partBytes * 2, 'x')
+    const stop = new AbortController()
+    const first = engine.runs
+    // A look, the announcement, two parts; then another puts the same, so that they are not needed.
+    engine.onRun = (runs) => {
+      if (runs === first + 5) engine.before = other.put('other', large).then(() => {})
+      if (runs === first + 7) stop.abort(reason)
+    }
+    const receipt = await store.put('k', large, { signal: stop.signal })
+    expect([receipt.content, stop.signal.aborted]).toEqual(['duplicate', true])
+    expect(engine.runs).toBeGreaterThan(first + 7)
+    await other.close()
+    await store.close()
   })
 
   it('between the steps of a collection: some are done, and the next one goes on', async () => {

@@ -4,7 +4,7 @@ import type { Backend, ReadScope, Transaction } from '../../backends/index.ts'
 import type { Bytes } from '../../platform/bytes.ts'
 import { asBuffer } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
+import { CALL_OPTIONS, type CallOptions, requireRetries } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import { keyBytes, refuseUnknown, type StoreKey, type StoreValue } from '../prepare.ts'
 import { readParts } from '../read-value.ts'
@@ -38,10 +38,7 @@ export async function update(
 ): Promise<Receipt | undefined> {
   refuseUnknown(options, ['ttlMs', ...CALL_OPTIONS])
   const { ttlMs, retriesMax = RETRIES_MAX, signal, timeoutMs } = options
-  if (!Number.isInteger(retriesMax) || retriesMax < 0) {
-    const message = `retriesMax is a whole number from 0 on, not ${String(retriesMax)}.`
-    throw new PrestigeError('INVALID_OPTIONS', message)
-  }
+  requireRetries(retriesMax)
   const bounds = { ...BOUNDS, what: 'The update' }
   return bounded(core.backend, { signal, timeoutMs }, bounds, async (backend) => {
     for (let retries = 0; retries <= retriesMax; retries++) {
