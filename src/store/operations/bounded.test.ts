@@ -19,7 +19,7 @@ class HeldBackend implements Backend {
   readonly inner: Backend
   readonly limits: Backend['limits']
   readonly serial: boolean
-  before: Promise<void> | undefined
+  before: Promise<unknown> | undefined
   after: Promise<void> | undefined
   runs = 0
   onRun: ((runs: number) => void) | undefined
@@ -245,7 +245,7 @@ describe('a call that is given up', () => {
     const first = engine.runs
     // A look, the announcement, two parts; then another puts the same, so that they are not needed.
     engine.onRun = (runs) => {
-      if (runs === first + 5) engine.before = other.put('other', large).then(() => {})
+      if (runs === first + 5) engine.before = other.put('other', large)
       if (runs === first + 7) stop.abort(reason)
     }
     const receipt = await store.put('k', large, { signal: stop.signal })
