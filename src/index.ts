@@ -4,6 +4,8 @@ export { archiveStore, openStore, reembedStore, restoreStore } from './store/ind
 export type {
   ContentOrigin,
   Explanation,
+  Head,
+  JsonValue,
   Judge,
   NearOptions,
   PutItem,
@@ -19,6 +21,7 @@ export type {
   StoreSettings,
   StoreStats,
   StoreValue,
+  TransactionOperation,
   VerifyReport,
 } from './store/index.ts'
 export { openResolver, resolverOptionsFrom } from './resolve/index.ts'

@@ -251,6 +251,33 @@ describe('del, has, keys, count, stats, explain, collect, verify', () => {
     expect((await at('del', 'x'.repeat(901))).code).toBe(2)
   })
 
+  it('deletes all keys of a prefix, or all, and counts them first', async () => {
+    const other = { store: join(directory, 'ranges') }
+    const inside = (...args: string[]) => run(args, other)
+    for (const key of ['a/1', 'a/2', 'b']) await inside('put', key, 'same')
+    const would = await inside('del', '--prefix', 'a/', '--dry-run')
+    expect(would.text).toBe('would delete 2 keys with 8 B of values\n')
+    expect((await inside('del', '--prefix', 'a/', '-n', '--json')).json).toEqual({
+      keys: 2,
+      valueBytes: 8,
+      dryRun: true,
+    })
+    expect((await inside('count')).text).toBe('3\n')
+    expect((await inside('del', '--prefix', 'a/')).text).toBe('deleted 2 keys with 8 B of values\n')
+    const unconfirmed = await inside('clear')
+    expect([unconfirmed.code, unconfirmed.err]).toEqual([2, expect.stringContaining('--yes')])
+    expect((await inside('clear', '--dry-run')).text).toBe(
+      'would delete 1 key with 4 B of values\n',
+    )
+    expect((await inside('count')).text).toBe('1\n')
+    expect((await inside('clear', '--yes')).text).toBe('deleted 1 key with 4 B of values\n')
+    expect((await inside('count')).text).toBe('0\n')
+    for (const wrong of [['del'], ['del', 'a', '--prefix', 'b'], ['del', 'a', '-n']]) {
+      expect((await inside(...wrong)).code).toBe(2)
+    }
+    expect((await inside('del', '--prefix', '')).err).toContain('prestige clear')
+  })
+
   it('collects what nobody refers to any more', async () => {
     await at('put', 'manual', 'some value')
     await at('del', 'manual', '--gc', 'manual')
@@ -320,7 +347,18 @@ describe('usage', () => {
 
   it('never makes a store to read, delete, collect or verify', async () => {
     const nowhere = join(directory, 'nowhere')
-    const calls = ['get a', 'del a', 'has a', 'keys', 'count', 'stats', 'explain a', 'collect']
+    const calls = [
+      'get a',
+      'del a',
+      'del --prefix a',
+      'clear --yes',
+      'has a',
+      'keys',
+      'count',
+      'stats',
+      'explain a',
+      'collect',
+    ]
     const all = [...calls, 'verify', 'export somewhere'].map((call) => call.split(' '))
     const runs = await Promise.all(all.map((args) => run([...args, '--json'], { store: nowhere })))
     for (const { code, err } of runs)

@@ -1,5 +1,6 @@
 /** The same operations on every kind of store and on a plain Map: all must agree. */
 
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,14 +11,39 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { openStore, type Store, type StoreOptions } from '../src/index.ts'
+import type { TransactionOperation } from '../src/store/operations/transaction.ts'
 import { canonicalProfile } from '../src/canonical/index.ts'
 import { redisIsHere, type RedisServer, startRedis } from './servers/redis.ts'
 
 const KEYS = ['a', 'a/b', 'ключ', '鍵', '🔑', 'e\u0301', 'é', '\0', 'z'.repeat(900)]
 const VALUES = ['', 'x', 'X', ' x ', 'नमस्ते', 'e\u0301', 'é', '🎩', 'long '.repeat(300)]
 
+/** What a key has to be: not there, or of this value. */
+type Condition = { readonly absent: true } | { readonly value: string }
+
+type Change =
+  | { readonly op: 'put'; readonly key: string; readonly value: string; readonly if?: Condition }
+  | { readonly op: 'delete'; readonly key: string; readonly if?: { readonly value: string } }
+  | { readonly op: 'check'; readonly key: string; readonly if: Condition }
+
 type Operation =
-  | { readonly op: 'put'; readonly key: string; readonly value: string; readonly ttlMs?: number }
+  | {
+      readonly op: 'put'
+      readonly key: string
+      readonly value: string
+      readonly ttlMs?: number
+      readonly if?: Condition
+    }
+  | { readonly op: 'transaction'; readonly changes: readonly Change[] }
+  | {
+      readonly op: 'deleteRange'
+      readonly prefix: string
+      readonly start: string
+      readonly end: string
+      readonly limit: number
+      readonly dryRun: boolean
+    }
+  | { readonly op: 'deleteIf'; readonly key: string; readonly if: { readonly value: string } }
   | { readonly op: 'delete' | 'get' | 'has' | 'explain'; readonly key: string }
   | { readonly op: 'list'; readonly prefix: string; readonly after: string; readonly limit: number }
   | { readonly op: 'collect' | 'stats' }
@@ -26,7 +52,46 @@ type Operation =
 
 const key = fc.constantFrom(...KEYS)
 const value = fc.constantFrom(...VALUES)
+const match = fc.record({ value })
+const condition: fc.Arbitrary<Condition> = fc.oneof(fc.constant({ absent: true } as const), match)
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record(
+    { op: fc.constant('put' as const), key, value, if: condition },
+    { requiredKeys: ['op', 'key', 'value'] },
+  ),
+  fc.record(
+    { op: fc.constant('delete' as const), key, if: match },
+    { requiredKeys: ['op', 'key'] },
+  ),
+  fc.record({ op: fc.constant('check' as const), key, if: condition }),
+)
 const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ op: fc.constant('put' as const), key, value, if: condition }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ op: fc.constant('deleteIf' as const), key, if: match }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('transaction' as const),
+      changes: fc.uniqueArray(change, { selector: ({ key }) => key, maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      op: fc.constant('deleteRange' as const),
+      prefix: fc.constantFrom('', '', 'a', 'e'),
+      start: fc.constantFrom('\0', 'a', 'k'),
+      end: fc.constantFrom('a/b', 'z', '🔒'),
+      limit: fc.constantFrom(1, 2, 100),
+      dryRun: fc.boolean(),
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ op: fc.constant('put' as const), key, value }) },
   {
     weight: 2,
@@ -89,6 +154,29 @@ class Model {
       ({ shown }) => this.identity(shown) === this.identity(value),
     )
     return same ? same.shown : value
+  }
+
+  isMet(key: string, condition: Condition | undefined, now: number): boolean {
+    const shown = this.live(key, now)?.shown
+    if (condition === undefined) return true
+    return 'absent' in condition ? shown === undefined : shown === condition.value
+  }
+
+  /** What a range of keys has, expired ones included, up to so many that are live. */
+  inRange(start: string, end: string, prefix: string, limit: number, now: number) {
+    const rows: { key: string; kept: Kept; isLive: boolean }[] = []
+    let left = limit
+    const isAfter = (key: string, other: string) =>
+      Buffer.from(key).compare(Buffer.from(other)) >= 0
+    for (const [key, kept] of [...this.rows].toSorted(([one], [other]) =>
+      Buffer.from(one).compare(Buffer.from(other)),
+    )) {
+      if (!key.startsWith(prefix) || !isAfter(key, start) || isAfter(key, end)) continue
+      const isLive = kept.expiresAt > now
+      rows.push({ key, kept, isLive })
+      if (isLive && --left === 0) break
+    }
+    return rows
   }
 
   collect(now: number): number {
@@ -231,7 +319,9 @@ async function step(
       const { key, value, ttlMs } = operation
       const old = model.live(key, time)
       const shown = model.shown(value)
-      const receipt = await store.put(key, value, ttlMs === undefined ? {} : { ttlMs })
+      const options = { ttlMs, ...optionsOf(operation.if) }
+      if (!model.isMet(key, operation.if, time)) return failed(store.put(key, value, options))
+      const receipt = await store.put(key, value, options)
       const isSame = old && model.identity(old.shown) === model.identity(value)
       expect(receipt.key).toBe(old ? (isSame ? 'unchanged' : 'replaced') : 'created')
       model.rows.set(key, { shown, expiresAt: ttlMs === undefined ? Infinity : time + ttlMs })
@@ -241,7 +331,31 @@ async function step(
       expect(await store.delete(operation.key)).toBe(model.live(operation.key, time) !== undefined)
       model.rows.delete(operation.key)
       return
+    case 'deleteIf': {
+      const { key } = operation
+      const work = store.delete(key, { ifMatch: digestOf(operation.if.value) })
+      if (!model.isMet(key, operation.if, time)) return failed(work)
+      expect(await work).toBe(true)
+      model.rows.delete(key)
+      return
+    }
+    case 'transaction':
+      return transact(store, model, time, operation.changes)
+    case 'deleteRange': {
+      const { start, end, prefix, limit, dryRun } = operation
+      const rows = model.inRange(start, end, prefix, limit, time)
+      const live = rows.filter(({ isLive }) => isLive)
+      expect(await store.deleteRange({ start, end, prefix, limit, dryRun })).toEqual({
+        keys: live.length,
+        valueBytes: live.reduce((sum, { kept }) => sum + Buffer.byteLength(kept.shown), 0),
+      })
+      if (!dryRun) for (const { key } of rows) model.rows.delete(key)
+      return
+    }
     case 'get':
+      expect((await store.head(operation.key))?.digest).toBe(
+        digestOf(model.live(operation.key, time)?.shown),
+      )
       expect(await store.getText(operation.key)).toBe(model.live(operation.key, time)?.shown)
       return
     case 'has':
@@ -270,6 +384,52 @@ async function step(
     case 'wait':
       clock.time += operation.ms
   }
+}
+
+function digestOf(value: string): string
+function digestOf(value: string | undefined): string | undefined
+function digestOf(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : createHash('sha256').update(value).digest('hex')
+}
+
+function optionsOf(condition: Condition | undefined): { ifAbsent?: true; ifMatch?: string } {
+  if (condition === undefined) return {}
+  return 'absent' in condition ? { ifAbsent: true } : { ifMatch: digestOf(condition.value) }
+}
+
+async function failed(work: Promise<unknown>): Promise<void> {
+  await expect(work).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' })
+}
+
+/** Conditions of all first, then puts, then deletes. */
+async function transact(
+  store: Store,
+  model: Model,
+  time: number,
+  changes: readonly Change[],
+): Promise<void> {
+  const operations = changes.map((change): TransactionOperation => {
+    const { key } = change
+    const options = optionsOf(change.if)
+    if (change.op === 'put') return { put: key, value: change.value, ...options }
+    return change.op === 'delete' ? { delete: key, ...options } : { check: key, ...options }
+  })
+  const work = store.transaction(operations)
+  if (!changes.every(({ key, if: condition }) => model.isMet(key, condition, time))) {
+    return failed(work)
+  }
+  const were = changes.map(({ key }) => model.live(key, time) !== undefined)
+  const results = await work
+  changes.forEach((change, at) => {
+    const result = results[at]
+    if (change.op !== 'put') expect(result).toBe(were[at])
+    else expect(result).toMatchObject({ bytes: Buffer.byteLength(change.value) })
+  })
+  for (const change of changes) {
+    if (change.op !== 'put') continue
+    model.rows.set(change.key, { shown: model.shown(change.value), expiresAt: Infinity })
+  }
+  for (const change of changes) if (change.op === 'delete') model.rows.delete(change.key)
 }
 
 function listed(model: Model, time: number, prefix: string, after: string): string[] {

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLedger, openResolver, openStore } from '../src/index.ts'
 import { inProcess as prestige } from './children/cli.ts'
 import { crashRounds } from './crash/crash-rounds.ts'
+import { codeOf, describeOperations } from './operations-kit.ts'
 import { Proxy } from './servers/proxy.ts'
 import {
   type RedisCluster,
@@ -52,6 +53,23 @@ describe.runIf(redisIsHere())('on Redis', () => {
     ['one server', () => server.url],
     ['a cluster', () => cluster.url],
   ] as const)('%s', (_, base) => {
+    describeOperations((clock) => openStore(place(base()), { clock }))
+
+    it('gives up a contended transaction after retriesMax, of a store or of a call', async () => {
+      const location = place(base())
+      await using store = await openStore(location)
+      await using impatient = await openStore(location, { retriesMax: 0 })
+      const lost = async (work: (at: number) => Promise<unknown>) => {
+        const codes = await Promise.all(Array.from({ length: 20 }, (_, at) => codeOf(work(at))))
+        expect(codes.filter((code) => code !== 'none' && code !== 'CONTENDED')).toEqual([])
+        return codes.filter((code) => code === 'CONTENDED').length
+      }
+      expect(await lost((at) => store.put('k', `a${at}`))).toBe(0)
+      expect(await lost((at) => store.put('k', `b${at}`, { retriesMax: 0 }))).toBeGreaterThan(0)
+      expect(await lost((at) => impatient.put('k', `c${at}`))).toBeGreaterThan(0)
+      expect((await store.verify()).problems).toEqual([])
+    })
+
     it('three processes keep identical bytes once, lose nothing and leave a sound store', async () => {
       const location = place(base())
       await Promise.all([1, 2, 3].map((seed) => write(location, seed, 200)))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { amount } from './amount.ts'
+import { runConditions } from './simulation/conditions-schedule.ts'
 import { runSchedule } from './simulation/schedule.ts'
 
 describe('interleaved schedules of put, overwrite, delete, expire and collect', () => {
@@ -24,4 +25,18 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
       expect(await runSchedule(seed, 'near')).toEqual(await runSchedule(seed, 'near'))
     }
   })
+})
+
+describe('interleaved conditions, updates and transactions', () => {
+  it('have one winner each, lose no update, and are applied as a whole', async () => {
+    let refused = 0
+    let moved = 0
+    for (let seed = 1; seed <= 250; seed++) {
+      const tally = await runConditions(seed)
+      refused += tally.refused
+      moved += tally.moved
+    }
+    expect(refused).toBeGreaterThan(100)
+    expect(moved).toBeGreaterThan(100)
+  }, 120_000)
 })

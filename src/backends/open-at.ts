@@ -22,6 +22,7 @@ const NAMES = [
   'create',
   'readOnly',
   'timeoutMs',
+  'retriesMax',
 ] as const satisfies readonly (keyof OpenAtOptions)[]
 const VERBS = ['read', 'run', 'scan', 'close'] as const
 
@@ -69,6 +70,12 @@ export async function backendAt(
   if (location === '' || location.includes('\0')) throw notALocation(shownOf(location))
   if (isMemory(location))
     refuse(options, ['durability', 'readOnly', 'timeoutMs'], 'memory has no directory')
+  if (isMemory(location) || isDirectory(location))
+    refuse(
+      options,
+      ['retriesMax'],
+      'transactions run one after another here, and none is run again',
+    )
   if (!isDirectory(location))
     refuse(options, ['readOnly'], 'only a directory can be opened for reading alone')
   if (options.readOnly) refuse(options, ['durability'], 'nothing is written with readOnly')
@@ -99,6 +106,6 @@ function refuse(
 }
 
 function pick(options: OpenAtOptions): Omit<BackendOptions, 'spaces'> & OpenAtOptions {
-  const { namespace, clock, random, durability, create, readOnly, timeoutMs } = options
-  return { namespace, clock, random, durability, create, readOnly, timeoutMs }
+  const { namespace, clock, random, durability, create, readOnly, timeoutMs, retriesMax } = options
+  return { namespace, clock, random, durability, create, readOnly, timeoutMs, retriesMax }
 }

@@ -5,11 +5,11 @@ import type { Backend, BackendOptions } from './contract.ts'
 import type { DynamoBackend } from './dynamodb/index.ts'
 import type { Durability } from './lmdb/index.ts'
 import type { RedisBackend } from './redis/index.ts'
-import type { Tappable } from './kit/optimistic.ts'
+import type { Retrying, Tappable } from './kit/optimistic.ts'
 import { isDirectory, isMemory } from '../platform/location.ts'
 import { withoutSecrets } from './kit/secrets.ts'
 
-export interface LocationOptions extends BackendOptions, Tappable {
+export interface LocationOptions extends BackendOptions, Tappable, Retrying {
   readonly durability?: Durability | undefined
   readonly create?: boolean | undefined
   /** Of a directory: read it without writing anything, also on media that cannot be written. */

@@ -17,6 +17,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   put: () => import('./commands/put.ts'),
   get: () => import('./commands/get.ts'),
   del: () => import('./commands/del.ts'),
+  clear: () => import('./commands/clear.ts'),
   has: () => import('./commands/has.ts'),
   keys: () => import('./commands/keys.ts'),
   count: () => import('./commands/count.ts'),

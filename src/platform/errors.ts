@@ -39,6 +39,9 @@ const KIND_OF = {
   RUN_ENDED: 'invalid',
   CONTENDED: 'conflict',
   CLAIM_LOST: 'conflict',
+  PRECONDITION_FAILED: 'conflict',
+  ABORTED: 'unavailable',
+  TIMED_OUT: 'unavailable',
   BACKEND_CLOSED: 'unavailable',
   BACKEND_UNAVAILABLE: 'unavailable',
   BACKEND_FULL: 'unavailable',
@@ -53,13 +56,34 @@ const KIND_OF = {
 export type ErrorCode = keyof typeof KIND_OF
 export type ErrorKind = (typeof KIND_OF)[ErrorCode]
 
+/**
+ * What became of a call that was given up. `not-done`: nothing was written, and nothing will be. `done`: everything that
+ * was asked for is stored. `partial`: of work in several steps, some are done. `unknown`: the engine has not answered.
+ */
+export type CallOutcome = 'not-done' | 'done' | 'partial' | 'unknown'
+
+/** The same call never succeeds by being made again: the state it met has to change, or the caller has ended it. */
+const NEVER_RETRIED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'BACKEND_CLOSED',
+  'CLAIM_LOST',
+  'PRECONDITION_FAILED',
+  'ABORTED',
+])
+
 export class PrestigeError extends Error {
   override readonly name = 'PrestigeError'
   readonly code: ErrorCode
+  /** Of `ABORTED` and `TIMED_OUT`. */
+  declare readonly outcome?: CallOutcome
 
-  constructor(code: ErrorCode, message: string, options?: { cause: unknown }) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: { readonly cause?: unknown; readonly outcome?: CallOutcome },
+  ) {
     super(message, options)
     this.code = code
+    if (options?.outcome !== undefined) this.outcome = options.outcome
   }
 
   get kind(): ErrorKind {
@@ -67,13 +91,16 @@ export class PrestigeError extends Error {
   }
 
   /** What an error is to others: in logs and replies `JSON.stringify` would keep the code alone. */
-  toJSON(): Readonly<Record<'name' | 'code' | 'kind' | 'message', string>> {
-    return { name: this.name, code: this.code, kind: this.kind, message: this.message }
+  toJSON(): Readonly<
+    Record<'name' | 'code' | 'kind' | 'message', string> & { outcome?: CallOutcome }
+  > {
+    const { name, code, kind, message, outcome } = this
+    return { name, code, kind, message, ...(outcome && { outcome }) }
   }
 
   /** Trying the same call again may succeed. Corruption, bad input, what was closed or lost never heal by it. */
   get retryable(): boolean {
-    if (this.code === 'BACKEND_CLOSED' || this.code === 'CLAIM_LOST') return false
+    if (NEVER_RETRIED.has(this.code)) return false
     return this.kind === 'conflict' || this.kind === 'unavailable'
   }
 }

@@ -4,6 +4,7 @@
  * what became of the others.
  */
 
+import { deadlineOf, timedOutError } from './deadline.ts'
 import { PrestigeError, prestigeError } from './errors.ts'
 import type { Bytes } from './bytes.ts'
 
@@ -25,6 +26,8 @@ export interface ManyOptions {
    * signal's reason is thrown.
    */
   readonly signal?: AbortSignal | undefined
+  /** Stops taking items after so many milliseconds, and ends as with a signal: then `TIMED_OUT` is thrown. */
+  readonly timeoutMs?: number | undefined
 }
 
 /** All there at once: an array, a Set. A string would be a list of letters, and is none. */
@@ -47,6 +50,16 @@ const UNDER_WAY_BYTES_MAX = 32 * 1024 * 1024
 const RESULT_BYTES_GUESS = 2 * 1024 * 1024
 
 /** What is there at once gives a promise of an array; what comes bit by bit gives outcomes bit by bit. */
+export function many<I, T>(
+  items: AsyncIterable<I>,
+  work: Work<I, T>,
+  options?: ManyOptions,
+): AsyncGenerator<ItemOutcome<T>>
+export function many<I, T>(
+  items: Items<I>,
+  work: Work<I, T>,
+  options?: ManyOptions,
+): Promise<ItemOutcome<T>[]> | AsyncGenerator<ItemOutcome<T>>
 export function many<I, T>(
   items: Items<I>,
   work: Work<I, T>,
@@ -122,9 +135,12 @@ class Window<T> {
 async function* inOrder<I, T>(
   source: Iterator<I> | AsyncIterator<I>,
   work: Work<I, T>,
-  { signal }: ManyOptions,
+  options: ManyOptions,
 ): AsyncGenerator<ItemOutcome<T>> {
-  signal?.throwIfAborted()
+  options.signal?.throwIfAborted()
+  const late = (ms: number) => timedOutError('The work on many items', 'partial', ms)
+  const deadline = deadlineOf(options.signal, options.timeoutMs, late)
+  const { signal } = deadline
   const window = new Window<T>((result) => work.weighResult(result))
   const stop = stopOf(signal)
   let cut: Stopped | undefined
@@ -148,6 +164,7 @@ async function* inOrder<I, T>(
     if (cut) throw cut.reason
   } finally {
     // Whoever stops early still finds everything that was begun ended, and the source closed.
+    deadline.clear()
     stop.forget()
     if (cut) void Promise.resolve(source.return?.()).catch(() => {})
     else await source.return?.()

@@ -78,7 +78,7 @@ export class StoreCore {
 
   /** Rebuilding the tables is expensive, and what was refused before it was run leaves nothing in doubt. */
   invalidate(error: unknown): void {
-    if (error instanceof PrestigeError && error.kind === 'invalid') return
+    if (error instanceof PrestigeError && isHarmless(error)) return
     this.preparation.keeping.near?.invalidate()
   }
 
@@ -110,4 +110,9 @@ export class StoreCore {
       process.emitWarning(`The index of meanings could not be saved: ${String(error)}`)
     }
   }
+}
+
+/** What is refused, because of the call or because of what its key has, is refused before anything is written. */
+function isHarmless({ kind, code }: PrestigeError): boolean {
+  return kind === 'invalid' || code === 'PRECONDITION_FAILED'
 }

@@ -2,6 +2,9 @@
 
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
+export type { Head } from './operations/get.ts'
+export type { JsonValue } from './operations/json.ts'
+export type { TransactionOperation } from './operations/transaction.ts'
 export type { NearOptions, StoreOptions } from './options.ts'
 export {
   type StoreKey,

@@ -87,6 +87,11 @@ export interface StoreOptions {
   readonly readOnly?: boolean | undefined
   /** Milliseconds that one operation waits for other processes before it fails with `CONTENDED`. Default: 30,000. */
   readonly timeoutMs?: number | undefined
+  /**
+   * On Redis and DynamoDB: how often a transaction is run again because others changed the same rows, before it fails
+   * with `CONTENDED`. Default: 999 on Redis, 199 on DynamoDB.
+   */
+  readonly retriesMax?: number | undefined
   /** Create the store if it is missing; `false` makes that an error. Default: `true`. */
   readonly create?: boolean | undefined
   /** Milliseconds since 1970. Default: the system's clock. */
@@ -102,8 +107,20 @@ export interface StoreOptions {
 /** Defaults filled in. */
 export type CheckedStoreOptions = WithDefaults<StoreOptions, 'onUnreadable' | 'gc' | 'verifyReads'>
 
+const RETRIES = 'must be a whole number from 0'
+
 export const storeOptions = v.strictObject({
   ...locationOptions,
+  retriesMax: v.optional(
+    v.pipe(
+      v.number(RETRIES),
+      v.integer(RETRIES),
+      v.minValue(0, RETRIES),
+      v.description(
+        'On Redis and DynamoDB: how often a transaction is run again because others changed the same rows. Then it fails with CONTENDED.',
+      ),
+    ),
+  ),
   dedup: v.optional(
     oneOf(
       ['exact', 'near', 'semantic', 'hybrid'],

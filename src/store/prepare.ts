@@ -8,8 +8,10 @@ import type { CanonicalProfile } from '../canonical/index.ts'
 import { nearest } from '../platform/did-you-mean.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
+import { CALL_OPTIONS, type CallOptions } from './call-options.ts'
 import type { ContentCheck } from './content-check.ts'
 import { NearInput } from './near/store-near.ts'
+import { conditionOf, type ConditionOptions } from './transactions/condition.ts'
 import type { Prepared } from './transactions/put.ts'
 import type { Gc, Keeping } from './transactions/release.ts'
 
@@ -22,18 +24,22 @@ export const VALUE_BYTES_MAX = 1024 * 1024 * 1024
 const TTL_MS_MAX = 2 ** 47
 const LARGE_BYTES = 1024 * 1024
 
-export interface PutOptions {
+/** How a value is kept, whether it is put alone or with others. */
+export interface KeepOptions extends ConditionOptions {
   /** Milliseconds from now until the key expires. Without it the key stays, whatever was said before. */
   readonly ttlMs?: number | undefined
 }
 
+export interface PutOptions extends KeepOptions, CallOptions {}
+
 /** One of many to put. */
-export interface PutItem extends PutOptions {
+export interface PutItem extends KeepOptions {
   readonly key: StoreKey
   readonly value: StoreValue
 }
 
-const PUT_OPTIONS = ['ttlMs']
+export const KEEP_OPTIONS = ['ttlMs', 'ifAbsent', 'ifMatch'] as const
+const PUT_OPTIONS = [...KEEP_OPTIONS, ...CALL_OPTIONS]
 
 /** A misspelt option must not be one that was never given. */
 export function refuseUnknown(options: object, names: readonly string[]): void {
@@ -132,12 +138,13 @@ export function prepare(
   notes?.attribute('key_bytes', checkedKey.byteLength)
   if (options) refuseUnknown(options, PUT_OPTIONS)
   const ttlMs = ttlOf(options?.ttlMs)
+  const condition = options && conditionOf(options)
   const bytes = valueBytes(value)
   notes?.attribute('value_bytes', bytes.byteLength)
   const started = notes && performance.now()
   const hashed = (exact: Buffer) => {
     if (notes && started !== undefined) notes.sha256Us = (performance.now() - started) * 1000
-    return finish(how, checkedKey, bytes, exact, ttlMs, notes)
+    return finish(how, checkedKey, bytes, exact, { ttlMs, condition }, notes)
   }
   if (bytes.byteLength > LARGE_BYTES) return digestOfLarge(bytes).then(hashed)
   return hashed(digestOf(bytes))
@@ -148,7 +155,7 @@ function finish(
   key: Buffer,
   value: Buffer,
   exact: Buffer,
-  ttlMs: number | undefined,
+  { ttlMs, condition }: Pick<Prepared, 'ttlMs' | 'condition'>,
   notes: PrepareNotes | undefined,
 ): Prepared {
   const { profile, gc, partBytes, keeping, sharesNear, check } = how
@@ -167,6 +174,7 @@ function finish(
     check,
     confirmed: undefined,
     ttlMs,
+    condition,
     staged: undefined,
     gc,
     partBytes,

@@ -3,19 +3,34 @@
  * What must be atomic is a transaction (transactions/); this class prepares them, runs them, and reports.
  */
 
-import { asBuffer } from '../platform/bytes.ts'
-import { PrestigeError } from '../platform/errors.ts'
+import { deadlineOf, timedOutError } from '../platform/deadline.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
 import { many } from '../platform/many.ts'
-import { collectAll, type Collected } from './collect.ts'
+import type { CallOptions } from './call-options.ts'
+import type { Collected } from './collect.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
-import { limitOf, type ListOptions, rangeOf } from './list.ts'
-import { adoptOrphans } from './near/adopt.ts'
+import type { ListOptions } from './list.ts'
 import { loadNear } from './near/store-near.ts'
-import type { Notes } from './observe.ts'
+import { collect } from './operations/collect.ts'
+import { get, has, head, type Head, textOf } from './operations/get.ts'
+import { jsonText, type JsonValue, parseJson } from './operations/json.ts'
+import { listEntries, listKeys, listValues } from './operations/list.ts'
 import { put } from './operations/put.ts'
-import { remove } from './operations/remove.ts'
+import {
+  clear,
+  type ClearOptions,
+  type DeletedRange,
+  deleteRange,
+  type DeleteRangeOptions,
+} from './operations/range.ts'
+import { type DeleteOptions, remove } from './operations/remove.ts'
+import {
+  transaction,
+  type TransactionOperation,
+  type TransactionResults,
+} from './operations/transaction.ts'
+import { type Change, update, type UpdateOptions } from './operations/update.ts'
 import {
   type StoreKey,
   keyBytes,
@@ -23,13 +38,10 @@ import {
   type PutOptions,
   type StoreValue,
 } from './prepare.ts'
-import { readParts, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
-import { entries, Entry } from './rows.ts'
 import { type ShownSettings, shownSettings } from './settings.ts'
 import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
 import { readStats, type StoreStats } from './stats.ts'
-import { findEntry, findValue } from './transactions/get.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
 export class Store {
@@ -50,51 +62,82 @@ export class Store {
     return new Store(core)
   }
 
-  /** Keeps the value under the key, sharing content that is there already, and says which. */
-  async put(key: StoreKey, value: StoreValue, options?: PutOptions): Promise<Receipt> {
+  /**
+   * Keeps the value under the key, sharing content that is there already, and says which. With `ifAbsent` or `ifMatch`,
+   * only if the key is as it says; otherwise nothing is written: `PRECONDITION_FAILED`.
+   */
+  put(key: StoreKey, value: StoreValue, options?: PutOptions): Promise<Receipt> {
     return put(this.#core, key, value, options)
   }
 
+  /** Keeps a value as JSON, in one way: equal values have equal bytes. What JSON cannot say is refused. */
+  async putJson(key: StoreKey, value: JsonValue, options?: PutOptions): Promise<Receipt> {
+    return put(this.#core, key, jsonText(value), options)
+  }
+
   /** The very bytes put under the key, or `undefined`. */
-  async get(key: StoreKey): Promise<Buffer | undefined> {
-    const { backend, gate, observer, reading } = this.#core
-    gate.enter()
-    try {
-      if (observer) return await observer.observe('get', (notes) => this.#get(key, notes))
-      // Not by readValue: one promise fewer on the hottest path of all.
-      const bytes = keyBytes(key)
-      const found = await backend.read(findValue, bytes, reading)
-      if (!(found instanceof Entry)) return found && asBuffer(found)
-      return await readParts(backend, bytes, found, reading)
-    } finally {
-      gate.leave()
-    }
+  get(key: StoreKey, options?: CallOptions): Promise<Buffer | undefined> {
+    return get(this.#core, key, options)
   }
 
   /** The value as text. A value that is not UTF-8 is an error, never replacement characters. */
-  async getText(key: StoreKey): Promise<string | undefined> {
-    const bytes = await this.get(key)
-    if (bytes === undefined) return undefined
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-    } catch (error) {
-      throw new PrestigeError(
-        'UNREADABLE_VALUE',
-        'The value is not valid UTF-8. Use get for its bytes.',
-        { cause: error },
-      )
-    }
+  async getText(key: StoreKey, options?: CallOptions): Promise<string | undefined> {
+    const bytes = await get(this.#core, key, options)
+    return bytes && textOf(bytes)
   }
 
-  async has(key: StoreKey): Promise<boolean> {
-    const { backend, gate } = this.#core
-    const bytes = keyBytes(key)
-    return gate.pass(async () => (await backend.read(findEntry, bytes)) !== undefined)
+  /** The value as what its JSON says. A value that is not JSON is an error. `T` is believed, not checked. */
+  async getJson<T = JsonValue>(key: StoreKey, options?: CallOptions): Promise<T | undefined> {
+    const bytes = await get(this.#core, key, options)
+    return bytes && (parseJson(textOf(bytes)) as T) // safe: as far as the caller knows what was put
   }
 
-  /** Whether the key was there. */
-  async delete(key: StoreKey): Promise<boolean> {
-    return remove(this.#core, key)
+  has(key: StoreKey, options?: CallOptions): Promise<boolean> {
+    return has(this.#core, key, options)
+  }
+
+  /** Length, SHA-256 and times of the key's value, without reading it; `undefined` for a missing key. */
+  head(key: StoreKey, options?: CallOptions): Promise<Head | undefined> {
+    return head(this.#core, key, options)
+  }
+
+  /** Whether the key was there. With `ifMatch`, only if it has that value; otherwise: `PRECONDITION_FAILED`. */
+  async delete(key: StoreKey, options?: DeleteOptions): Promise<boolean> {
+    return (await remove(this.#core, key, options)).existed
+  }
+
+  /** Deletes all keys of a range, one after another, and says how many: what is put meanwhile may stay. */
+  async deleteRange(options: DeleteRangeOptions): Promise<DeletedRange> {
+    return deleteRange(this.#core, options)
+  }
+
+  /** Deletes all keys. Contents go with them, or with `gc: 'manual'` at the next `collect`. */
+  async clear(options: ClearOptions = {}): Promise<DeletedRange> {
+    return clear(this.#core, options)
+  }
+
+  /**
+   * Puts, deletes and checks several keys: all of it is done, or, if one condition is not met, nothing
+   * (`PRECONDITION_FAILED`). Nobody sees a part of it.
+   */
+  async transaction<const O extends readonly TransactionOperation[]>(
+    operations: O,
+    options?: CallOptions,
+  ): Promise<TransactionResults<O>> {
+    const results: unknown = await transaction(this.#core, operations, options)
+    return results as TransactionResults<O> // safe: one result an operation, by its kind
+  }
+
+  /**
+   * Puts what `change` makes of the key's value, provided that nobody changed it meanwhile; otherwise `change` is called
+   * again with what is there now. `undefined` leaves the key as it is.
+   */
+  async update(
+    key: StoreKey,
+    change: Change,
+    options?: UpdateOptions,
+  ): Promise<Receipt | undefined> {
+    return update(this.#core, key, change, options)
   }
 
   /**
@@ -137,27 +180,23 @@ export class Store {
   }
 
   /** Keys in byte order. */
-  async *keys(options: ListOptions = {}): AsyncGenerator<Buffer> {
-    let left = limitOf(options)
-    if (left <= 0) return
-    for await (const { key, value } of this.#core.backend.scan(entries, rangeOf(options))) {
-      if (!value.isLive(this.#core.backend.now())) continue
-      yield key
-      if (--left <= 0) return
-    }
+  keys(options: ListOptions = {}): AsyncGenerator<Buffer> {
+    return listKeys(this.#core, options)
+  }
+
+  /** Values, in the byte order of their keys. */
+  values(options: ListOptions = {}): AsyncGenerator<Buffer> {
+    return listValues(this.#core, options)
   }
 
   /** Keys in byte order, each with its value. */
-  async *entries(options: ListOptions = {}): AsyncGenerator<[key: Buffer, value: Buffer]> {
-    let left = limitOf(options)
-    if (left <= 0) return
-    for await (const key of this.keys({ ...options, limit: undefined })) {
-      const value = await this.get(key)
-      // Deleted since its key was listed.
-      if (value === undefined) continue
-      yield [key, value]
-      if (--left <= 0) return
-    }
+  entries(options: ListOptions = {}): AsyncGenerator<[key: Buffer, value: Buffer]> {
+    return listEntries(this.#core, options)
+  }
+
+  /** All keys with their values: `for await (const [key, value] of store)`. */
+  [Symbol.asyncIterator](): AsyncGenerator<[key: Buffer, value: Buffer]> {
+    return this.entries()
   }
 
   /** What the receipt said, and which other keys share the content; `undefined` for a missing key. */
@@ -183,31 +222,25 @@ export class Store {
   }
 
   /** Reclaims expired keys, contents nobody refers to, and what puts that never ended left behind. */
-  async collect(): Promise<Collected> {
-    const { keeping } = this.#core.preparation
-    const collected = await this.#core.gate.pass(async () => {
-      if (this.#core.isOld) await this.#core.raise()
-      const all = await collectAll(this.#core.backend, keeping)
-      await adoptOrphans(this.#core.backend, keeping)
-      await keeping.near?.trim(this.#core.backend)
-      await keeping.semantic?.view.trim()
-      await this.#core.saveIndex()
-      return all
-    })
-    this.#core.observer?.count('prestige.sweep.deleted_total', collected.contents)
-    return collected
+  async collect(options?: CallOptions): Promise<Collected> {
+    return collect(this.#core, options)
   }
 
   /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const { keeping, ...rest } = this.#core.preparation
     const how = { ...rest, ...keeping }
-    // Loaded when asked for: it is as long as all the rest, and most programs never verify.
-    const { verify } = await import('./verify/verify.ts')
-    return this.#core.gate.pass(async () => {
-      if (this.#core.isOld && options.repair) await this.#core.raise()
-      return verify(this.#core.backend, how, options)
-    })
+    const late = (ms: number) =>
+      timedOutError('The verification', options.repair ? 'partial' : 'not-done', ms)
+    const deadline = deadlineOf(options.signal, options.timeoutMs, late)
+    return this.#core.gate
+      .pass(async () => {
+        // Loaded when asked for: it is as long as all the rest, and most programs never verify.
+        const { verify } = await import('./verify/verify.ts')
+        if (this.#core.isOld && options.repair) await this.#core.raise()
+        return verify(this.#core.backend, how, { ...options, signal: deadline.signal })
+      })
+      .finally(deadline.clear)
   }
 
   /** Waits for everything under way; every later call is refused. */
@@ -225,15 +258,5 @@ export class Store {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  async #get(key: StoreKey, notes: Notes): Promise<Buffer | undefined> {
-    const bytes = keyBytes(key)
-    notes.attribute('key_bytes', bytes.byteLength)
-    const value = await readValue(this.#core.backend, bytes, this.#core.reading, notes)
-    if (value === undefined) notes.count('not_found_total')
-    else notes.measure('value_bytes', value.byteLength)
-    if (value) notes.attribute('value_bytes', value.byteLength)
-    return value
   }
 }

@@ -10,6 +10,7 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openResolver } from '../../src/resolve/open.ts'
 import { openStore } from '../../src/store/open.ts'
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../servers/dynamodb.ts'
+import { codeOf, describeOperations } from '../operations-kit.ts'
 import { hurriedSleep, newTable } from './kit.ts'
 
 const operation = fc.oneof(
@@ -26,6 +27,43 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
     server = await startDynamo()
   })
   afterAll(() => server.stop())
+
+  describe('what a store promises of single operations', () => {
+    let stores = 0
+    let table: Promise<string> | undefined
+    const open = async (clock: () => number) => {
+      table ??= newTable(server.location(), 4)
+      return openStore(await table, { clock, namespace: `store ${stores++}` })
+    }
+    describeOperations(open)
+
+    it('a transaction has so many rows at most, and values of more bytes than it takes at once', async () => {
+      await using store = await open(Date.now)
+      const short = Array.from({ length: 40 }, (_, at) => ({ put: `k${at}`, value: `v${at}` }))
+      await expect(store.transaction(short)).rejects.toMatchObject({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining('40 operations are too many') as string,
+      })
+      const value = (at: number) => Buffer.alloc(300_000, `value ${at} `)
+      const long = Array.from({ length: 12 }, (_, at) => ({ put: `l${at}`, value: value(at) }))
+      expect((await store.transaction(long)).map(({ content }) => content)).toEqual(
+        long.map(() => 'new'),
+      )
+      expect((await store.get('l7'))?.equals(value(7))).toBe(true)
+      expect(await store.stats()).toMatchObject({ keys: 12, contents: 12 })
+      expect((await store.verify()).problems).toEqual([])
+    })
+
+    it('a contended transaction is given up after retriesMax', async () => {
+      await using store = await open(Date.now)
+      const codes = await Promise.all(
+        Array.from({ length: 12 }, (_, at) => codeOf(store.put('k', `v${at}`, { retriesMax: 0 }))),
+      )
+      expect(codes.filter((code) => code !== 'none' && code !== 'CONTENDED')).toEqual([])
+      expect(codes).toContain('CONTENDED')
+      expect(codes).toContain('none')
+    })
+  })
 
   it('a store agrees with a plain map', async () => {
     const location = await newTable(server.location(), 4)

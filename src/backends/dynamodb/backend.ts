@@ -10,7 +10,7 @@ import type { BackendLimits, BackendOptions, Cell, Range, Space } from '../contr
 import { cellName } from '../kit/draft.ts'
 import { systemRandom } from '../kit/ids.ts'
 import { namespacePrefix } from '../kit/namespace.ts'
-import type { Commit, CommitOutcome, Tappable, Versioned } from '../kit/optimistic.ts'
+import type { Commit, CommitOutcome, Retrying, Tappable, Versioned } from '../kit/optimistic.ts'
 import {
   OptimisticBackend,
   type ScannableEngine,
@@ -173,7 +173,7 @@ export class DynamoBackend extends OptimisticBackend {
   constructor(
     requests: Requests,
     shards: number,
-    options: BackendOptions & Tappable,
+    options: BackendOptions & Tappable & Retrying,
     afterwards: () => Promise<void> = () => Promise.resolve(),
   ) {
     const random = options.random ?? systemRandom

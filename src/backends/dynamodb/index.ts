@@ -7,7 +7,7 @@ import { checkedRandom, systemRandom } from '../kit/ids.ts'
 import { namespacePrefix } from '../kit/namespace.ts'
 import { checkedTimeout } from '../kit/request-span.ts'
 import { DynamoBackend } from './backend.ts'
-import type { Tappable } from '../kit/optimistic.ts'
+import type { Retrying, Tappable } from '../kit/optimistic.ts'
 import {
   type DynamoClient,
   loadSdk,
@@ -28,7 +28,7 @@ export {
   tablesTemplate,
 } from './tables.ts'
 
-export interface DynamoOptions extends BackendOptions, Tappable {
+export interface DynamoOptions extends BackendOptions, Tappable, Retrying {
   /** `false`: a table that nothing was put into is an error. The table itself is never made here. */
   readonly create?: boolean | undefined
   /** Not to be given: DynamoDB acknowledges nothing that is not durable. */

@@ -22,6 +22,7 @@ import {
   type OptimisticEngine,
   type OptimisticOptions,
   OptimisticRunner,
+  type Retrying,
   type Tappable,
 } from './optimistic.ts'
 import type { RawRow } from './pages.ts'
@@ -60,7 +61,7 @@ export class OptimisticBackend implements Backend {
 
   constructor(
     engine: ScannableEngine,
-    { clock, random, tap }: Partial<BackendOptions> & Tappable,
+    { clock, random, tap, retriesMax }: Partial<BackendOptions> & Tappable & Retrying,
     tuning: OptimisticTuning = {},
   ) {
     this.#engine = engine
@@ -78,6 +79,7 @@ export class OptimisticBackend implements Backend {
       attemptsMax: ATTEMPTS_MAX,
       audit: false,
       ...tuning,
+      ...(retriesMax !== undefined && { attemptsMax: retriesMax + 1 }),
     })
   }
 

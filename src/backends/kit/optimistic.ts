@@ -62,6 +62,12 @@ export interface Tappable {
   readonly tap?: ((engine: OptimisticEngine) => OptimisticEngine) | undefined
 }
 
+/** How contended transactions end. */
+export interface Retrying {
+  /** How often a transaction is run again because others changed what it relies on, before it fails with `CONTENDED`. */
+  readonly retriesMax?: number | undefined
+}
+
 export interface OptimisticOptions {
   readonly engine: OptimisticEngine
   readonly limits: BackendLimits

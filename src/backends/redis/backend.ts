@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto'
 import { type Bytes, concat } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import type { BackendLimits, BackendOptions, Cell, Range, Space } from '../contract.ts'
-import type { Commit, CommitOutcome, Tappable, Versioned } from '../kit/optimistic.ts'
+import type { Commit, CommitOutcome, Retrying, Tappable, Versioned } from '../kit/optimistic.ts'
 import {
   OptimisticBackend,
   type ScannableEngine,
@@ -29,7 +29,7 @@ import { Patience } from './patience.ts'
 import { commitScript, fetchScript, scanScript } from './scripts.ts'
 import { examine, type RedisDurability, requireFsync } from './server.ts'
 
-export interface RedisOptions extends BackendOptions, Tappable {
+export interface RedisOptions extends BackendOptions, Tappable, Retrying {
   /**
    * `fsync`: refused unless the server brings every write to its disk before it answers. `os`: acknowledged
    * writes survive a crash of this process, which every server gives. Not given: what the server gives.

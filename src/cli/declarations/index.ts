@@ -12,9 +12,10 @@ import { semanticCommands } from './semantic.ts'
 import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
+import { keyCommands } from './keys.ts'
 import { labelCommands } from './label.ts'
 import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
-import { LOCATION, PROGRESS, QUIET } from './shared.ts'
+import { ESCAPED, LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
 
 export { globalOptions, storeOptions } from './shared.ts'
@@ -69,6 +70,7 @@ export const optionForms = {
   after: { type: 'string', value: 'KEY' },
   limit: { type: 'string', value: 'N' },
   print0: { type: 'boolean', short: '0' },
+  yes: { type: 'boolean', short: 'y' },
   progress: { type: 'boolean' },
   overwrite: { type: 'boolean' },
   archive: { type: 'boolean' },
@@ -126,7 +128,6 @@ export interface Condition {
 
 /** Of two texts, explain takes these as well. */
 const OF_TEXTS = new Set<string>(['canonical', 'threshold', 'judge', 'precision', 'no-guards'])
-const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
 
 export const commands = {
   put: {
@@ -158,55 +159,7 @@ export const commands = {
     options: { escaped: ESCAPED },
     examples: ['prestige get photo > photo.jpg', "prestige get -e 'caf\\xe9'"],
   },
-  del: {
-    operands: 'KEY...',
-    operandsMin: 1,
-    operandsMax: Infinity,
-    summary: 'Delete keys, and print whether they existed.',
-    shared: WRITES_STORE,
-    options: { escaped: ESCAPED, quiet: QUIET },
-    examples: ['prestige del greeting photo'],
-  },
-  has: {
-    operands: 'KEY',
-    operandsMin: 1,
-    operandsMax: 1,
-    summary: 'Print whether a key exists; the exit code is 0 or 3.',
-    shared: READS_STORE,
-    options: { escaped: ESCAPED, quiet: 'Print nothing; see the exit code.' },
-    examples: ['prestige has -q photo && echo there'],
-  },
-  keys: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'List keys in byte order, one per line.',
-    details: [
-      'Control characters and bytes that are not UTF-8 are printed as \\xHH, a backslash as \\\\;',
-      'other commands read that with -e. With --json a key that is not UTF-8 is {"base64": …}.',
-    ],
-    shared: READS_STORE,
-    options: {
-      prefix: 'Only keys with this prefix.',
-      after: 'Only keys after this one.',
-      limit: 'Maximum number of keys.',
-      print0: 'Print the bytes of each key, followed by a NUL.',
-      escaped: ESCAPED,
-    },
-    examples: [
-      'prestige keys --prefix photos/ --limit 100',
-      'prestige keys | while read -r key; do prestige explain -e -- "$key"; done',
-    ],
-  },
-  count: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'Print the number of keys.',
-    shared: READS_STORE,
-    options: { prefix: 'Only keys with this prefix.', escaped: ESCAPED },
-    examples: ['prestige count --prefix photos/'],
-  },
+  ...keyCommands,
   stats: {
     operands: '',
     operandsMin: 0,

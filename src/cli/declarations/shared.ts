@@ -51,5 +51,6 @@ export const STATE_INSTEAD = {
   store: 'A state is given with --state LOCATION.',
 } as const satisfies Command['instead']
 
+export const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
 export const QUIET = 'Print errors only.'
 export const PROGRESS = 'Show progress even when stderr is not a terminal.'

@@ -1,31 +1,75 @@
 /** Removing a key, and what is left to do after its transaction. */
 
+import type { Backend } from '../../backends/index.ts'
+import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
-import { keyBytes, type StoreKey } from '../prepare.ts'
+import { keyBytes, refuseUnknown, type StoreKey } from '../prepare.ts'
 import { noteSwept } from '../put-notes.ts'
-import { removeKey } from '../transactions/remove.ts'
+import { type Condition, conditionOf, type MatchOptions } from '../transactions/condition.ts'
+import { type RemoveEnd, removeKey } from '../transactions/remove.ts'
+import { bounded, type Bounds } from './bounded.ts'
 
-/** Whether the key was there. */
-export async function remove(core: StoreCore, key: StoreKey): Promise<boolean> {
-  const { gate, observer } = core
-  return gate.pass(async () => {
-    if (core.isOld) await core.raise()
-    if (!observer) return removed(core, key)
-    return observer.observe('delete', (notes) => removed(core, key, notes))
-  })
+export interface DeleteOptions extends MatchOptions, CallOptions {}
+
+const DELETE_OPTIONS = ['ifMatch', ...CALL_OPTIONS]
+const BOUNDS: Bounds = { what: 'The delete', isDecisive: () => true }
+
+/** Whether the key was there, and how long its value was. Not async: one promise fewer. */
+export function remove(
+  core: StoreCore,
+  key: StoreKey,
+  options?: DeleteOptions,
+): Promise<RemoveEnd> {
+  if (options === undefined) return removeOn(core, core.backend, key, undefined)
+  return removeIf(core, key, options)
 }
 
-async function removed(core: StoreCore, key: StoreKey, notes?: Notes): Promise<boolean> {
+async function removeIf(
+  core: StoreCore,
+  key: StoreKey,
+  options: DeleteOptions,
+): Promise<RemoveEnd> {
+  refuseUnknown(options, DELETE_OPTIONS)
+  const condition = conditionOf({ ifMatch: options.ifMatch })
+  return bounded(core.backend, options, BOUNDS, (own) => removeOn(core, own, key, condition))
+}
+
+async function removeOn(
+  core: StoreCore,
+  backend: Backend,
+  key: StoreKey,
+  condition: Condition | undefined,
+): Promise<RemoveEnd> {
+  const { gate, observer } = core
+  gate.enter()
+  try {
+    if (core.isOld) await core.raise()
+    if (!observer) return await removed(core, backend, key, condition)
+    return await observer.observe('delete', (notes) =>
+      removed(core, backend, key, condition, notes),
+    )
+  } catch (error) {
+    core.invalidate(error)
+    throw error
+  } finally {
+    gate.leave()
+  }
+}
+
+async function removed(
+  core: StoreCore,
+  backend: Backend,
+  key: StoreKey,
+  condition: Condition | undefined,
+  notes?: Notes,
+): Promise<RemoveEnd> {
   const { gc, keeping } = core.preparation
   const body = notes ? notes.counting(removeKey) : removeKey
   const bytes = keyBytes(key)
   notes?.attribute('key_bytes', bytes.byteLength)
   const started = notes && performance.now()
-  const end = await core.backend.run(body, { key: bytes, gc, keeping }).catch((error) => {
-    core.invalidate(error)
-    throw error
-  })
+  const end = await backend.run(body, { key: bytes, gc, keeping, condition })
   if (notes && started !== undefined) {
     notes.measure('commit_us', (performance.now() - started) * 1000)
     if (!end.existed) notes.count('not_found_total')
@@ -33,5 +77,5 @@ async function removed(core: StoreCore, key: StoreKey, notes?: Notes): Promise<b
   }
   if (end.released && gc === 'immediate') await core.collectReleased(end.released)
   if (end.swept) await core.adopt()
-  return end.existed
+  return end
 }

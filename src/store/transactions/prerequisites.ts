@@ -45,7 +45,8 @@ export async function runWithPrerequisites(
   }
 }
 
-async function withPrerequisite(
+/** The value with what a transaction has asked for. */
+export async function withPrerequisite(
   backend: Backend,
   prepared: Prepared,
   prerequisite: PutPrerequisite,
@@ -87,7 +88,7 @@ function* isKnown(_scope: unknown, digest: Buffer): Transaction<boolean> {
  * Finds out what a text means, as often as it takes. Whoever has to look again takes a turn until its put has ended:
  * otherwise each of many puts would make all others look again. Embedding, which may take long, is done before.
  */
-class Looking {
+export class Looking {
   readonly #semantic: StoreSemantic | undefined
   readonly #notes: Notes | undefined
   #endTurn: (() => void) | undefined

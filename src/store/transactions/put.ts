@@ -6,6 +6,7 @@
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
+import type { Condition } from './condition.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
 import type { KeyOutcome, Receipt } from '../receipt.ts'
 import type { NearInput, NotCompared } from '../near/store-near.ts'
@@ -50,6 +51,8 @@ export interface Prepared {
   /** A known content that was made sure of already. */
   readonly confirmed: Confirmed | undefined
   readonly ttlMs: number | undefined
+  /** What the key has to be for the value to be put. */
+  readonly condition: Condition | undefined
   /** The value is in parts already, under this id, and the transaction makes them visible. */
   readonly staged: Buffer | undefined
   readonly gc: Gc

@@ -2,6 +2,7 @@
 
 import type { Bytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { type Condition, requireMet } from './condition.ts'
 import { forgetReference, type Gc, type Keeping, release } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from '../rows.ts'
 import { count } from '../tallies.ts'
@@ -9,20 +10,26 @@ import { count } from '../tallies.ts'
 export interface RemoveEnd {
   /** The key was there, as far as a reader could see: an expired one was not. */
   readonly existed: boolean
+  /** Length of the value that the key had. */
+  readonly bytes: number
   readonly released: Buffer | undefined
   readonly swept: boolean
 }
 
-const NOTHING: RemoveEnd = { existed: false, released: undefined, swept: false }
+const NOTHING: RemoveEnd = { existed: false, bytes: 0, released: undefined, swept: false }
 
 export interface Removal {
   readonly key: Bytes
   readonly gc: Gc
   readonly keeping: Keeping
+  /** What the key has to be for it to be removed. */
+  readonly condition?: Condition | undefined
 }
 
 export function* removeKey(scope: Scope, removal: Removal): Transaction<RemoveEnd> {
-  const [entry] = yield* read(cell(entries, removal.key))
+  const { key, condition } = removal
+  const [entry] = yield* read(cell(entries, key))
+  if (condition !== undefined) requireMet(condition, key, entry, scope.now())
   return entry ? yield* removeEntry(scope, entry, removal) : NOTHING
 }
 
@@ -51,6 +58,7 @@ function* removeEntry(
   const end = yield* release(scope, entry, gc, keeping)
   return {
     existed: entry.isLive(scope.now()),
+    bytes: entry.bytes,
     released: end === 'released' ? entry.digest : undefined,
     swept: end === 'swept',
   }

@@ -5,6 +5,7 @@ import type { NearHit, NearValue, NotCompared } from '../near/store-near.ts'
 import type { Refused } from '../receipt.ts'
 import { digests, entries, type Entry, type Form, forms, type Known } from '../rows.ts'
 import type { Meaning } from '../semantic/store-semantic.ts'
+import { requireMet } from './condition.ts'
 import type { Prepared, PutPrerequisite } from './put.ts'
 import { requireStaged } from './staging.ts'
 
@@ -41,9 +42,10 @@ export interface MeantScene {
 type SearchPrerequisite = Extract<PutPrerequisite, 'sketch' | 'measure' | 'embed'>
 
 export function* look(scope: Scope, prepared: Prepared): Transaction<Scene | SearchPrerequisite> {
-  const { key, digest, form, staged: id, near } = prepared
+  const { key, digest, form, staged: id, near, condition } = prepared
   const { semantic } = prepared.keeping
   const [entry, known] = yield* read(cell(entries, key), cell(digests, digest))
+  if (condition !== undefined) requireMet(condition, key, entry, scope.now())
   const formRow = form && (yield* read(cell(forms, form)))[0]
   if (id !== undefined && known === undefined) yield* requireStaged(id)
   const scene = { entry, known, digest, form: formRow, near: undefined }

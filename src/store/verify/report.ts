@@ -9,6 +9,8 @@ export interface VerifyOptions {
   readonly repair?: boolean
   /** Stops when it is aborted, with its reason. Default: none. */
   readonly signal?: AbortSignal | undefined
+  /** Stops after so many milliseconds, with `TIMED_OUT`. Default: none. */
+  readonly timeoutMs?: number | undefined
   /** Called now and then with what has been read so far. */
   readonly onProgress?: (progress: { readonly rows: number; readonly bytes: number }) => void
 }

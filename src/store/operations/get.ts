@@ -1,0 +1,130 @@
+/** Reading one key: its bytes, as text or as they are, whether it is there, and what is known of it. */
+
+import { asBuffer } from '../../platform/bytes.ts'
+import type { Backend } from '../../backends/index.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
+import type { StoreCore } from '../core.ts'
+import type { Notes } from '../observe.ts'
+import { keyBytes, refuseUnknown, type StoreKey } from '../prepare.ts'
+import { readParts, readValue } from '../read-value.ts'
+import { hex } from '../receipt.ts'
+import { Entry } from '../rows.ts'
+import { digestOfEntry } from '../transactions/condition.ts'
+import { findEntry, findValue } from '../transactions/get.ts'
+import { bounded } from './bounded.ts'
+
+/** What is known of a key without reading its value. */
+export interface Head {
+  /** Length of the value. */
+  readonly bytes: number
+  /** The SHA-256 of the value, in hex: what `ifMatch` is compared with. */
+  readonly digest: string
+  /** The id, in hex, of the content that the key points at. Keys of one content share it. */
+  readonly contentId: string
+  /** When the key was put, in milliseconds since 1970. */
+  readonly putAt: number
+  /** When it expires, in milliseconds since 1970. */
+  readonly expiresAt?: number
+}
+
+/** Without a promise of its own: the hottest path of all. */
+export function get(
+  core: StoreCore,
+  key: StoreKey,
+  options: CallOptions | undefined,
+): Promise<Buffer | undefined> {
+  if (options === undefined) return getOn(core, core.backend, key)
+  return reading(core, 'The get', options, (backend) => getOn(core, backend, key))
+}
+
+async function getOn(
+  { gate, observer, reading }: StoreCore,
+  backend: Backend,
+  key: StoreKey,
+): Promise<Buffer | undefined> {
+  gate.enter()
+  try {
+    if (observer) {
+      return await observer.observe('get', async (notes) => {
+        const bytes = keyBytes(key)
+        notes.attribute('key_bytes', bytes.byteLength)
+        return noted(await readValue(backend, bytes, reading, notes), notes)
+      })
+    }
+    // Not by readValue: one promise fewer.
+    const bytes = keyBytes(key)
+    const found = await backend.read(findValue, bytes, reading)
+    if (!(found instanceof Entry)) return found && asBuffer(found)
+    return await readParts(backend, bytes, found, reading)
+  } finally {
+    gate.leave()
+  }
+}
+
+function noted(value: Buffer | undefined, notes: Notes): Buffer | undefined {
+  if (value === undefined) notes.count('not_found_total')
+  else notes.measure('value_bytes', value.byteLength)
+  if (value) notes.attribute('value_bytes', value.byteLength)
+  return value
+}
+
+/** A call that reads and can be given up. */
+export async function reading<T>(
+  { backend }: StoreCore,
+  what: string,
+  options: CallOptions,
+  work: (backend: Backend) => Promise<T>,
+): Promise<T> {
+  refuseUnknown(options, CALL_OPTIONS)
+  return bounded(backend, options, { what }, work)
+}
+
+export function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (error) {
+    throw new PrestigeError(
+      'UNREADABLE_VALUE',
+      'The value is not valid UTF-8. Use get for its bytes.',
+      { cause: error },
+    )
+  }
+}
+
+export function has(
+  core: StoreCore,
+  key: StoreKey,
+  options: CallOptions | undefined,
+): Promise<boolean> {
+  if (options === undefined) return entryOf(core, core.backend, key).then(isThere)
+  return reading(core, 'The has', options, (backend) => entryOf(core, backend, key).then(isThere))
+}
+
+function isThere(entry: Entry | undefined): boolean {
+  return entry !== undefined
+}
+
+export async function head(
+  core: StoreCore,
+  key: StoreKey,
+  options: CallOptions = {},
+): Promise<Head | undefined> {
+  const entry = await reading(core, 'The head', options, (backend) => entryOf(core, backend, key))
+  return entry && headOf(entry)
+}
+
+async function entryOf(
+  { gate }: StoreCore,
+  backend: Backend,
+  key: StoreKey,
+): Promise<Entry | undefined> {
+  const bytes = keyBytes(key)
+  return gate.pass(() => backend.read(findEntry, bytes))
+}
+
+function headOf(entry: Entry): Head {
+  const { bytes, id, putAt, expiresAt } = entry
+  const digest = hex(digestOfEntry(entry))
+  return { bytes, digest, contentId: hex(id), putAt, ...(expiresAt !== undefined && { expiresAt }) }
+}

@@ -1,0 +1,217 @@
+/** What a store promises of single operations, whatever engine it is on. */
+
+import { createHash } from 'node:crypto'
+
+import { describe, expect, it } from 'vitest'
+
+import type { Store } from '../src/index.ts'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+export async function codeOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => ({ code: 'none' }),
+    (error: unknown) => error,
+  )
+  return String(Reflect.get(Object(error), 'code'))
+}
+
+async function listed(keys: AsyncIterable<Buffer>): Promise<string[]> {
+  const all: string[] = []
+  for await (const key of keys) all.push(key.toString())
+  return all
+}
+
+/** `open` gives an empty store on every call, with a clock that the test moves. */
+export function describeOperations(open: (clock: () => number) => Promise<Store>): void {
+  const opened = async () => {
+    const clock = { time: Date.now() }
+    const store = await open(() => clock.time)
+    return { store, clock, [Symbol.asyncDispose]: () => store.close() }
+  }
+
+  describe('conditions', () => {
+    it('ifAbsent puts once, and again when the key has expired or was deleted', async () => {
+      await using world = await opened()
+      const { store, clock } = world
+      const put = (value: string) => store.put('k', value, { ifAbsent: true, ttlMs: 1000 })
+      expect((await put('one')).key).toBe('created')
+      await expect(put('two')).rejects.toMatchObject({
+        code: 'PRECONDITION_FAILED',
+        kind: 'conflict',
+        retryable: false,
+      })
+      expect(await store.getText('k')).toBe('one')
+      clock.time += 1000
+      expect((await put('two')).key).toBe('created')
+      await store.delete('k')
+      expect((await put('three')).key).toBe('created')
+      expect(await store.stats()).toMatchObject({ keys: 1, contents: 1 })
+    })
+
+    it('ifMatch replaces and deletes what head has shown, and nothing else', async () => {
+      await using world = await opened()
+      const { store, clock } = world
+      expect(await store.head('k')).toBeUndefined()
+      const ifMatch = sha256('one')
+      expect(await codeOf(store.put('k', 'two', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      expect(await codeOf(store.delete('k', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      const { contentId } = await store.put('k', 'one', { ttlMs: 1000 })
+      expect(await store.head('k')).toEqual({
+        bytes: 3,
+        digest: ifMatch,
+        contentId,
+        putAt: clock.time,
+        expiresAt: clock.time + 1000,
+      })
+      expect((await store.put('k', 'two', { ifMatch })).key).toBe('replaced')
+      expect(await codeOf(store.put('k', 'three', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      expect(await codeOf(store.delete('k', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      expect(await store.getText('k')).toBe('two')
+      expect(await store.delete('k', { ifMatch: sha256('two') })).toBe(true)
+      expect(await store.has('k')).toBe(false)
+    })
+
+    it('of two that put at once with ifAbsent or the same ifMatch, exactly one succeeds', async () => {
+      await using world = await opened()
+      const { store } = world
+      for (const options of [{ ifAbsent: true }, { ifMatch: sha256('a') }]) {
+        if (options.ifMatch) await store.put('k', 'a')
+        const codes = await Promise.all(
+          Array.from({ length: 8 }, (_, at) => codeOf(store.put('k', `value ${at}`, options))),
+        )
+        expect(codes.filter((code) => code === 'none')).toHaveLength(1)
+        expect(codes.filter((code) => code === 'PRECONDITION_FAILED')).toHaveLength(7)
+      }
+    })
+  })
+
+  describe('transactions', () => {
+    it('do everything, or nothing', async () => {
+      await using world = await opened()
+      const { store } = world
+      await store.put('old', 'value')
+      const ifMatch = sha256('value')
+      const results = await store.transaction([
+        { put: 'a', value: 'shared', ifAbsent: true },
+        { put: 'b', value: 'shared', ttlMs: 60_000 },
+        { delete: 'old', ifMatch },
+        { delete: 'never there' },
+        { check: 'missing', ifAbsent: true },
+      ])
+      expect(results).toMatchObject([
+        { key: 'created', content: 'new' },
+        { key: 'created', content: 'duplicate', bytesSaved: 6 },
+        true,
+        false,
+        false,
+      ])
+      expect(await listed(store.keys())).toEqual(['a', 'b'])
+      const failed = store.transaction([
+        { put: 'a', value: 'other' },
+        { delete: 'b' },
+        { check: 'c', ifMatch },
+      ])
+      expect(await codeOf(failed)).toBe('PRECONDITION_FAILED')
+      expect(await store.getText('a')).toBe('shared')
+      expect(await store.stats()).toMatchObject({ keys: 2, contents: 1 })
+      expect((await store.verify()).problems).toEqual([])
+    })
+
+    it('move a value between keys however many try it at once', async () => {
+      await using world = await opened()
+      const { store } = world
+      await store.put('from', 'coin')
+      const ifMatch = sha256('coin')
+      const codes = await Promise.all(
+        Array.from({ length: 6 }, (_, at) =>
+          codeOf(
+            store.transaction([
+              { delete: 'from', ifMatch },
+              { put: `to ${at}`, value: 'coin' },
+            ]),
+          ),
+        ),
+      )
+      expect(codes.filter((code) => code === 'none')).toHaveLength(1)
+      expect(await listed(store.keys())).toHaveLength(1)
+      expect((await store.verify()).problems).toEqual([])
+    })
+
+    it('take values that are longer than a row, also the same one twice', async () => {
+      await using world = await opened()
+      const { store } = world
+      const large = Buffer.alloc(store.settings.partBytes * 2 + 1, 'large ')
+      const operations = [
+        { put: 'a', value: large },
+        { put: 'b', value: large },
+        { put: 'c', value: Buffer.from(large).fill('other') },
+      ]
+      const first = await store.transaction(operations)
+      expect(first.map((end) => end.content)).toEqual(['new', 'duplicate', 'new'])
+      const second = await store.transaction(operations)
+      expect(second.map((end) => end.key)).toEqual(['unchanged', 'unchanged', 'unchanged'])
+      expect((await store.get('b'))?.equals(large)).toBe(true)
+      const failed = store.transaction([
+        { put: 'd', value: Buffer.alloc(large.byteLength, 'third') },
+        { check: 'a', ifAbsent: true },
+      ])
+      expect(await codeOf(failed)).toBe('PRECONDITION_FAILED')
+      const medium = Buffer.alloc(Math.min(100_000, store.settings.partBytes), 'medium ')
+      const third = await store.transaction([
+        { put: 'd', value: medium },
+        { put: 'e', value: medium },
+      ])
+      expect(third.map((end) => end.content)).toEqual(['new', 'duplicate'])
+      expect((await store.verify()).problems).toEqual([])
+      expect(await store.stats()).toMatchObject({ keys: 5, contents: 3 })
+    }, 30_000)
+
+    it('update counts without losing one', async () => {
+      await using world = await opened()
+      const { store } = world
+      const add = () => store.update('n', (value) => String(Number(value ?? 0) + 1))
+      await Promise.all(Array.from({ length: 10 }, add))
+      expect(await store.getText('n')).toBe('10')
+      expect(await store.update('n', () => undefined)).toBeUndefined()
+      expect(await store.getText('n')).toBe('10')
+    }, 30_000)
+  })
+
+  describe('ranges', () => {
+    it('are listed and deleted by prefix, start and end, and counted first', async () => {
+      await using world = await opened()
+      const { store, clock } = world
+      const names = ['a/1', 'a/2', 'a/3', 'b/1', 'c']
+      await store.putMany(names.map((key) => ({ key, value: 'shared' })))
+      await store.put('a/0', 'expired', { ttlMs: 1 })
+      clock.time += 1
+      expect(await listed(store.keys({ start: 'a/2', end: 'c' }))).toEqual(['a/2', 'a/3', 'b/1'])
+      expect(await listed(store.keys({ prefix: 'a/', start: 'a/2', end: 'a/3' }))).toEqual(['a/2'])
+      expect(await listed(store.keys({ prefix: 'a/', start: 'b' }))).toEqual([])
+      expect(await listed(store.keys({ start: 'c', end: 'b' }))).toEqual([])
+      expect(await listed(store.values({ start: 'b/1' }))).toEqual(['shared', 'shared'])
+      const all: string[] = []
+      for await (const [key, value] of store) all.push(`${key.toString()}=${value.toString()}`)
+      expect(all).toEqual(names.map((key) => `${key}=shared`))
+
+      const wouldGo = await store.deleteRange({ prefix: 'a/', dryRun: true })
+      expect(wouldGo).toEqual({ keys: 3, valueBytes: 18 })
+      expect((await store.stats()).keys).toBe(6)
+      expect(await store.deleteRange({ prefix: 'a/', limit: 1 })).toEqual({
+        keys: 1,
+        valueBytes: 6,
+      })
+      expect(await listed(store.keys())).toEqual(['a/2', 'a/3', 'b/1', 'c'])
+      expect(await store.deleteRange({ start: 'a/3', end: 'c' })).toEqual({
+        keys: 2,
+        valueBytes: 12,
+      })
+      expect(await codeOf(store.deleteRange({ prefix: '' }))).toBe('INVALID_OPTIONS')
+      expect(await listed(store.keys())).toEqual(['a/2', 'c'])
+      expect(await store.clear()).toEqual({ keys: 2, valueBytes: 12 })
+      expect(await store.stats()).toMatchObject({ keys: 0, contents: 0 })
+      expect((await store.verify()).problems).toEqual([])
+    })
+  })
+}
