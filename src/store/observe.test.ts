@@ -85,6 +85,7 @@ describe('metrics', () => {
       'prestige.put.normalize_us',
       'prestige.put.sha256_us',
       'prestige.put.value_bytes',
+      'prestige.txn.wait_us',
     ])
     expect(metrics.histograms.get('prestige.put.value_bytes')).toEqual([5, 5, 5, 5])
   })

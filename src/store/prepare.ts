@@ -154,7 +154,7 @@ function finish(
   const { profile, gc, partBytes, keeping, sharesNear, check } = how
   if (profile === undefined) throw functionMissing()
   const isPlain = profile.name === 'none'
-  const started = notes && performance.now()
+  const started = notes && !isPlain ? performance.now() : undefined
   const form = isPlain ? undefined : formOf(profile, how.onUnreadable, value, exact)
   if (notes && started !== undefined) notes.normalizeUs = (performance.now() - started) * 1000
   const { sharesForms } = how

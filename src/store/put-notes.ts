@@ -3,11 +3,12 @@
 import type { Notes } from './observe.ts'
 import type { Prepared, PutEnd } from './transactions/put.ts'
 
+/** `commitMs`: time from the first transaction to the last, without embedding. */
 export function notePut(
   notes: Notes,
   prepared: Prepared,
   { receipt, swept }: PutEnd,
-  ms: number,
+  commitMs: number,
 ): void {
   const isHit = receipt.content === 'duplicate'
   const isUnchanged = receipt.key === 'unchanged'
@@ -16,7 +17,7 @@ export function notePut(
   if (isUnchanged) notes.count('noop_overwrite_total')
   notes.measure('sha256_us', notes.sha256Us)
   if (prepared.form || prepared.sharesForms) notes.measure('normalize_us', notes.normalizeUs)
-  notes.measure('commit_us', (ms - notes.embeddingMs) * 1000)
+  notes.measure('commit_us', commitMs * 1000)
   notes.measure('value_bytes', prepared.value.byteLength)
   notes.attribute('dedup_hit', isHit)
   notes.attribute('had_old', receipt.key !== 'created')
@@ -25,6 +26,6 @@ export function notePut(
 }
 
 export function noteSwept(notes: Notes): void {
-  notes.events.push('gc.delete_object')
+  notes.event('gc.delete_object')
   notes.count('prestige.gc.deleted_objects_total')
 }

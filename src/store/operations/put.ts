@@ -1,5 +1,6 @@
 /** Putting a value: prepared outside its transaction, and finished after it. */
 
+import type { Scope } from '../../backends/index.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
 import { prepare, type PutOptions, type StoreKey, type StoreValue } from '../prepare.ts'
@@ -22,40 +23,42 @@ export async function put(
 ): Promise<Receipt> {
   const { backend, gate, observer, preparation } = core
   gate.enter()
+  const notes = observer?.begin('put')
   try {
     if (core.isOld) await core.raise()
-    if (observer) {
-      return await observer.observe('put', (notes) => observed(core, key, value, options, notes))
-    }
-    const made = prepare(preparation, key, value, options)
+    const made = prepare(preparation, key, value, options, notes)
     const prepared = made instanceof Promise ? await made : made
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
+    if (notes) return await observed(core, prepared, notes)
     const end = await backend.run(putValue, prepared)
-    if (isEnd(end) && end.released === undefined && !end.swept) return end.receipt
+    if (isDone(end)) return end.receipt
     return (await finish(core, prepared, end)).receipt
   } catch (error) {
+    notes?.fail(error)
     core.invalidate(error)
     throw error
   } finally {
+    notes?.end()
     gate.leave()
   }
 }
 
-async function observed(
-  core: StoreCore,
-  key: StoreKey,
-  value: StoreValue,
-  options: PutOptions | undefined,
-  notes: Notes,
-): Promise<Receipt> {
-  const { backend, preparation } = core
-  const prepared = await prepare(preparation, key, value, options, notes)
-  if (backend.serial) await sketchIfNew(backend, prepared)
-  const body = notes.counting(putValue)
-  const started = performance.now()
-  const end = await finish(core, prepared, await backend.run(body, prepared), body, notes)
-  notePut(notes, prepared, end, performance.now() - started)
+async function observed(core: StoreCore, prepared: Prepared, notes: Notes): Promise<Receipt> {
+  notes.ask()
+  const first = await core.backend.run(putCounted, prepared, notes)
+  const end = isDone(first) ? first : await finish(core, prepared, first, notes)
+  notePut(notes, prepared, end, notes.askedMs - notes.embeddingMs)
   return end.receipt
+}
+
+function putCounted(scope: Scope, prepared: Prepared, notes: Notes): ReturnType<typeof putValue> {
+  notes.attempt()
+  return putValue(scope, prepared)
+}
+
+/** It has ended, and nothing is left to do. */
+function isDone(end: PutEnd | PutPrerequisite): end is PutEnd {
+  return isEnd(end) && end.released === undefined && !end.swept
 }
 
 /** What is left to do after the transaction: parts to write first, parts not needed, contents to collect. */
@@ -63,9 +66,9 @@ async function finish(
   core: StoreCore,
   prepared: Prepared,
   first: PutEnd | PutPrerequisite,
-  body: typeof putValue = putValue,
   notes?: Notes,
 ): Promise<PutEnd> {
+  const body = notes ? notes.counting(putValue) : putValue
   const end = await runWithPrerequisites(core.backend, prepared, first, body, notes)
   if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
   if (end.swept) await core.adopt()

@@ -21,13 +21,13 @@ async function removed(core: StoreCore, key: StoreKey, notes?: Notes): Promise<b
   const body = notes ? notes.counting(removeKey) : removeKey
   const bytes = keyBytes(key)
   notes?.attribute('key_bytes', bytes.byteLength)
-  const started = notes && performance.now()
+  notes?.ask()
   const end = await core.backend.run(body, { key: bytes, gc, keeping }).catch((error) => {
     core.invalidate(error)
     throw error
   })
-  if (notes && started !== undefined) {
-    notes.measure('commit_us', (performance.now() - started) * 1000)
+  if (notes) {
+    notes.measure('commit_us', notes.askedMs * 1000)
     if (!end.existed) notes.count('not_found_total')
     if (end.swept) noteSwept(notes)
   }
