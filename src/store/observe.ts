@@ -10,6 +10,7 @@ import type { Body, Scope, Transaction } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { containedSinks, type ContainedTracer } from '../platform/sinks.ts'
 import type { MetricsSink, Tracer, TraceSpan } from '../platform/telemetry.ts'
+import type { StoreStats } from './stats.ts'
 
 export type Operation = 'get' | 'put' | 'delete'
 const SPAN_OF = { get: 'prestige.Get', put: 'prestige.Put', delete: 'prestige.Delete' } as const
@@ -168,7 +169,10 @@ export class Observer {
     if (delta !== 0) this.#metrics?.counter(name, delta)
   }
 
-  gauge(name: FullName, value: number): void {
-    this.#metrics?.gauge(name, value)
+  stats({ keys, contents, contentBytes, dedupRatio }: StoreStats): void {
+    this.#metrics?.gauge('prestige.store.total_keys', keys)
+    this.#metrics?.gauge('prestige.store.total_objects', contents)
+    this.#metrics?.gauge('prestige.store.total_bytes', contentBytes)
+    this.#metrics?.gauge('prestige.store.dedup_ratio', dedupRatio)
   }
 }

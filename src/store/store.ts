@@ -178,7 +178,7 @@ export class Store {
   async stats(): Promise<StoreStats> {
     const { keeping } = this.#core.preparation
     const stats = await this.#core.gate.pass(() => this.#core.backend.read(readStats, keeping))
-    this.#core.observer?.gauge('prestige.store.total_bytes', stats.contentBytes)
+    this.#core.observer?.stats(stats)
     return stats
   }
 
@@ -195,6 +195,7 @@ export class Store {
       return all
     })
     this.#core.observer?.count('prestige.sweep.deleted_total', collected.contents)
+    this.#core.observer?.count('prestige.sweep.expired_total', collected.expiredKeys)
     return collected
   }
 
@@ -215,10 +216,10 @@ export class Store {
     return this.#core.gate.close(async () => {
       const { semantic } = this.#core.preparation.keeping
       try {
-        await this.#core.saveIndex()
+        await this.#core.saveIndex('close')
         await semantic?.embedder.close()
       } finally {
-        await this.#core.backend.close()
+        await this.#core.closeBackend()
       }
     })
   }
