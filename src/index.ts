@@ -17,6 +17,7 @@ export type {
   StoreKey,
   StoreOptions,
   StoreSettings,
+  StoreHealth,
   StoreStats,
   StoreValue,
   VerifyReport,

@@ -10,6 +10,7 @@ import { many } from '../platform/many.ts'
 import { collectAll, type Collected } from './collect.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
+import { healthOf, type StoreHealth } from './health.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { adoptOrphans } from './near/adopt.ts'
 import { loadNear } from './near/store-near.ts'
@@ -180,6 +181,12 @@ export class Store {
     const stats = await this.#core.gate.pass(() => this.#core.backend.read(readStats, keeping))
     this.#core.observer?.stats(stats)
     return stats
+  }
+
+  /** What a monitor asks: what `stats` says, what waits for `collect`, and how old contents are. Read without a scan. */
+  async health(): Promise<StoreHealth> {
+    const stats = await this.stats()
+    return this.#core.gate.pass(() => healthOf(this.#core.backend, stats))
   }
 
   /** Reclaims expired keys, contents nobody refers to, and what puts that never ended left behind. */

@@ -6,7 +6,7 @@
 import type { MetricLabels, MetricsSink, Tracer, TraceSpan } from '../platform/telemetry.ts'
 import { infoOf } from './catalogue.ts'
 
-interface InstrumentOptions {
+interface InstrumentInfo {
   readonly unit?: string
   readonly description?: string
   readonly advice?: { explicitBucketBoundaries?: number[] }
@@ -20,10 +20,10 @@ interface Recording {
 export interface MeterLike {
   createCounter(
     name: string,
-    options?: InstrumentOptions,
+    options?: InstrumentInfo,
   ): { add(value: number, attributes?: Record<string, string>): void }
-  createHistogram(name: string, options?: InstrumentOptions): Recording
-  createGauge(name: string, options?: InstrumentOptions): Recording
+  createHistogram(name: string, options?: InstrumentInfo): Recording
+  createGauge(name: string, options?: InstrumentInfo): Recording
 }
 
 /** What is used of a `Span` of `@opentelemetry/api`. */
@@ -95,7 +95,7 @@ class MeterSink implements MetricsSink {
   }
 }
 
-function optionsOf(name: string): InstrumentOptions {
+function optionsOf(name: string): InstrumentInfo {
   const { unit, description } = infoOf(name)
   return { unit, description }
 }

@@ -13,6 +13,7 @@ import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { labelCommands } from './label.ts'
+import { statsCommands, statsOptionForms } from './stats.ts'
 import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
@@ -87,6 +88,7 @@ export const optionForms = {
   ...dynamoOptionForms,
   ...inspectOptionForms,
   ...ledgerOptionForms,
+  ...statsOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -207,15 +209,7 @@ export const commands = {
     options: { prefix: 'Only keys with this prefix.', escaped: ESCAPED },
     examples: ['prestige count --prefix photos/'],
   },
-  stats: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'Print numbers of keys, contents and bytes, and bytes saved.',
-    shared: READS_STORE,
-    options: {},
-    examples: ['prestige stats', 'prestige stats --json'],
-  },
+  ...statsCommands,
   explain: {
     operands: 'KEY | A B',
     operandsMin: 1,
