@@ -1,6 +1,8 @@
 /** Against the real SDK, with its exporters in memory. */
 
-import { SpanStatusCode } from '@opentelemetry/api'
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+import { type Context, context, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 import {
   AggregationTemporality,
   DataPointType,
@@ -106,5 +108,38 @@ describe('spans for OpenTelemetry', () => {
     expect(second?.events.map(({ name }) => name)).toEqual(['gc.delete_object'])
     expect(get?.attributes).toMatchObject({ status: 'not_found' })
     expect(first?.ended).toBe(true)
+  })
+
+  it('are children of the span that is active, also after waiting', async () => {
+    const storage = new AsyncLocalStorage<Context>()
+    const manager = {
+      active: () => storage.getStore() ?? ROOT_CONTEXT,
+      with: (active: Context, work: (...args: never) => unknown, self?: unknown, ...args: never) =>
+        storage.run(active, () => work.apply(self, args)),
+      bind: (_: Context, target: unknown) => target,
+      enable: () => manager,
+      disable: () => manager,
+    }
+    // safe: the interface is generic in what `with` and `bind` are given, and this one treats all alike
+    context.setGlobalContextManager(
+      manager as Parameters<typeof context.setGlobalContextManager>[0],
+    )
+    onTestFinished(() => context.disable())
+    const { tracer, spans } = tracing()
+    await using store = await openStore('memory:', { tracer: openTelemetryTracer(tracer) })
+    const parent = tracer.startSpan('request')
+    await context.with(trace.setSpan(context.active(), parent), async () => {
+      await store.put('a', 'value')
+      await store.get('a')
+    })
+    parent.end()
+    const id = parent.spanContext().spanId
+    expect(spans().map(({ name, parentSpanContext }) => [name, parentSpanContext?.spanId])).toEqual(
+      [
+        ['prestige.Put', id],
+        ['prestige.Get', id],
+        ['request', undefined],
+      ],
+    )
   })
 })
