@@ -65,6 +65,7 @@ export class Notes {
   readonly #span: TraceSpan | undefined
   readonly #startedAt = performance.now()
   #askedAt = this.#startedAt
+  #endedAt: number | undefined
   #status = 'ok'
 
   constructor(operation: Operation, metrics: MetricsSink | undefined, span: TraceSpan | undefined) {
@@ -100,6 +101,12 @@ export class Notes {
     return performance.now() - this.#askedAt
   }
 
+  /** Nothing is left to do, and the operation ends now. Returns milliseconds since the engine was asked. */
+  finish(): number {
+    this.#endedAt = performance.now()
+    return this.#endedAt - this.#askedAt
+  }
+
   /** A transaction is run. */
   attempt(): void {
     this.attempts++
@@ -121,7 +128,7 @@ export class Notes {
   }
 
   end(): void {
-    const latencyUs = (performance.now() - this.#startedAt) * 1000
+    const latencyUs = ((this.#endedAt ?? performance.now()) - this.#startedAt) * 1000
     const { attempts } = this
     this.count('calls')
     if (this.#status === 'ok') this.count('ok_total')

@@ -3,13 +3,10 @@
 import type { Notes } from './observe.ts'
 import type { Prepared, PutEnd } from './transactions/put.ts'
 
-/** `commitMs`: time from the first transaction to the last, without embedding. */
-export function notePut(
-  notes: Notes,
-  prepared: Prepared,
-  { receipt, swept }: PutEnd,
-  commitMs: number,
-): void {
+/** When all is done. */
+export function notePut(notes: Notes, prepared: Prepared, { receipt, swept }: PutEnd): void {
+  // From the first transaction to the last.
+  const commitMs = notes.finish() - notes.embeddingMs
   const isHit = receipt.content === 'duplicate'
   const isUnchanged = receipt.key === 'unchanged'
   notes.count(isHit ? 'dedup_hit_total' : 'dedup_miss_total')

@@ -47,7 +47,7 @@ export interface OpenTelemetryOptions {
 /** SpanStatusCode.ERROR */
 const ERROR = 2
 /** A key that is not there is no failure. */
-const FINE: readonly unknown[] = ['ok', 'not_found']
+const FINE: ReadonlySet<unknown> = new Set(['ok', 'not_found'])
 
 /** Instruments are created when something is measured for the first time, and kept. */
 class MeterSink implements MetricsSink {
@@ -109,7 +109,7 @@ class OpenTelemetrySpan implements TraceSpan {
 
   setAttribute(name: string, value: number | string | boolean): void {
     this.#span.setAttribute(name, value)
-    if (name !== 'status' || FINE.includes(value)) return
+    if (name !== 'status' || FINE.has(value)) return
     this.#span.setStatus({ code: ERROR, message: String(value) })
   }
 

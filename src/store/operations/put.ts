@@ -1,6 +1,6 @@
 /** Putting a value: prepared outside its transaction, and finished after it. */
 
-import type { Scope } from '../../backends/index.ts'
+import type { Backend, Scope } from '../../backends/index.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
 import { prepare, type PutOptions, type StoreKey, type StoreValue } from '../prepare.ts'
@@ -29,10 +29,10 @@ export async function put(
     const made = prepare(preparation, key, value, options, notes)
     const prepared = made instanceof Promise ? await made : made
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
-    if (notes) return await observed(core, prepared, notes)
-    const end = await backend.run(putValue, prepared)
-    if (isDone(end)) return end.receipt
-    return (await finish(core, prepared, end)).receipt
+    const first = await run(backend, prepared, notes)
+    const end = isDone(first) ? first : await finish(core, prepared, first, notes)
+    if (notes) notePut(notes, prepared, end)
+    return end.receipt
   } catch (error) {
     notes?.fail(error)
     core.invalidate(error)
@@ -43,12 +43,14 @@ export async function put(
   }
 }
 
-async function observed(core: StoreCore, prepared: Prepared, notes: Notes): Promise<Receipt> {
+function run(
+  backend: Backend,
+  prepared: Prepared,
+  notes: Notes | undefined,
+): Promise<PutEnd | PutPrerequisite> {
+  if (!notes) return backend.run(putValue, prepared)
   notes.ask()
-  const first = await core.backend.run(putCounted, prepared, notes)
-  const end = isDone(first) ? first : await finish(core, prepared, first, notes)
-  notePut(notes, prepared, end, notes.askedMs - notes.embeddingMs)
-  return end.receipt
+  return backend.run(putCounted, prepared, notes)
 }
 
 function putCounted(scope: Scope, prepared: Prepared, notes: Notes): ReturnType<typeof putValue> {
