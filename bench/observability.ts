@@ -1,18 +1,21 @@
-/** What do metrics and spans cost a put, when whoever receives them does nothing? Against none being set. */
+/**
+ * What do metrics and spans cost a put, when whoever receives them does nothing; and metrics for Prometheus? Against
+ * none being set.
+ */
 
 import type { MetricsSink, StoreOptions, Tracer } from 'prestige-dedup'
+import { prometheusSink } from 'prestige-dedup/prometheus'
 
-import type { Bench, Case } from './harness/bench.ts'
+import type { Bench, Case, Limits } from './harness/bench.ts'
 import { measurePuts, openOurs } from './put.ts'
 
 const ONE = { bytes: 1024, repeats: 'half', flight: 32, durability: 'os' } as const
 
 const metrics: MetricsSink = { counter: () => {}, histogram: () => {}, gauge: () => {} }
-const tracer: Tracer = {
-  startSpan: () => ({ setAttribute: () => {}, addEvent: () => {}, end: () => {} }),
-}
+const span = { setAttribute: () => {}, addEvent: () => {}, end: () => {} }
+const tracer: Tracer = { startSpan: () => span }
 
-function caseOf(name: string, options: StoreOptions): Case {
+function caseOf(name: string, options: StoreOptions, limits?: Limits): Case {
   return {
     name: `put 1 KiB, half duplicates, 32 in flight, os, ${name}`,
     ours: { run: (place) => measurePuts(ONE, place, (where) => openOurs(where, ONE, options)) },
@@ -20,11 +23,16 @@ function caseOf(name: string, options: StoreOptions): Case {
       name: 'the same, nothing set',
       run: (place) => measurePuts(ONE, place, (where) => openOurs(where, ONE)),
     },
+    ...(limits && { limits }),
   }
 }
 
 export const bench: Bench = {
   name: 'observability',
   question: 'What do metrics and spans cost a put, against none being set?',
-  cases: [caseOf('metrics', { metrics }), caseOf('metrics and tracer', { metrics, tracer })],
+  cases: [
+    caseOf('metrics', { metrics }, { ratioMax: 1.05 }),
+    caseOf('metrics and tracer', { metrics, tracer }),
+    caseOf('metrics for Prometheus', { metrics: prometheusSink() }),
+  ],
 }

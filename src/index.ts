@@ -19,6 +19,7 @@ export type {
   StoreKey,
   StoreOptions,
   StoreSettings,
+  StoreHealth,
   StoreStats,
   StoreValue,
   TransactionOperation,

@@ -31,6 +31,7 @@ const MODULES = [
   'resolve',
   'semantic',
   'store',
+  'telemetry',
 ]
 
 /** Module → those it may import, besides itself and platform/, whose files each serve everybody. */
@@ -69,6 +70,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'ledger',
     'backends',
   ],
+  telemetry: [],
   report: ['canonical', 'fingerprint', 'compare', 'input', 'dedupe', 'backends'],
   location: ['store', 'resolve', 'ledger', 'fingerprint-store', 'dedupe', 'match', 'backends'],
   index: [

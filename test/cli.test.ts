@@ -222,6 +222,38 @@ describe('del, has, keys, count, stats, explain, collect, verify', () => {
     )
   })
 
+  it('prints the current numbers as a line each time, until it is stopped', async () => {
+    const watched = await run(['stats', '--watch=0.1', '--json', ...namespace], {
+      meanwhile: async (child) => {
+        let lines = 0
+        await new Promise<void>((seen) => {
+          child.stdout.on('data', (part: Buffer) => {
+            lines += part.toString().split('\n').length - 1
+            if (lines >= 2) seen()
+          })
+        })
+        child.kill('SIGINT')
+      },
+    })
+    expect(watched.code).toBe(130)
+    const [first] = watched.text.trimEnd().split('\n')
+    expect(JSON.parse(first ?? '')).toMatchObject({ keys: 6, time: expect.any(String) })
+    const refused = await Promise.all([at('stats', '--watch=no'), at('stats', '--watch', '3')])
+    expect(refused.map(({ code }) => code)).toEqual([2, 2])
+    expect(refused[1]?.err).toContain('Write --watch=3 if 3 is the SECONDS')
+  })
+
+  it('says what a monitor needs to know', async () => {
+    expect((await at('health', '--json')).json).toMatchObject({
+      totalKeys: 6,
+      totalObjects: 5,
+      totalBytes: 5,
+      expiredKeys: 0,
+      orphanedObjects: 0,
+    })
+    expect((await at('health')).text).toMatch(/keys +6 *\n +contents +5 +5 B\n/)
+  })
+
   it('explains why a key points where it points', async () => {
     const { text } = await at('explain', 'b/2')
     expect(text).toContain('duplicate of "b/1", same bytes')

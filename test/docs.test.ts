@@ -21,6 +21,7 @@ import { withTree } from '../scripts/make-architecture-docs.ts'
 import { withSettings } from '../scripts/make-config-docs.ts'
 import { errorCodes, PrestigeError } from '../src/platform/errors.ts'
 import { resolverOptions, vectorOptions } from '../src/resolve/options.ts'
+import { infoOf } from '../src/telemetry/catalogue.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
@@ -205,6 +206,26 @@ describe('docs/resolver.md', () => {
     for (const [, name] of instruments.matchAll(/\$\{prefix\}\.([a-z_.]+)`/g)) {
       expect(textOf('docs/resolver.md')).toContain(`| \`${name}\` |`)
     }
+  })
+})
+
+describe('docs/metrics.md', () => {
+  const files = readdirSync(join(ROOT, 'src/store'), { recursive: true, encoding: 'utf8' })
+  const sources = files.filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+  const code = sources.map((path) => textOf(join('src/store', path))).join('')
+  const full = [...code.matchAll(/'(prestige\.[a-z0-9_]+\.[a-z0-9_]+)'/g)].map(
+    ([, name = '']) => name,
+  )
+  const short = /SHORT_NAMES = \[(.*?)\]/s.exec(code)?.[1]?.match(/[a-z0-9_]+/g) ?? []
+
+  it.each([...new Set(full)].toSorted())('names %s, which has a description', (name) => {
+    expect(textOf('docs/metrics.md')).toContain(`\`${name}\``)
+    expect(infoOf(name).description).not.toContain(name)
+  })
+
+  it.each(short)('names %s of operations, which has a description', (name) => {
+    expect(textOf('docs/metrics.md')).toMatch(new RegExp(`[\`.]${name}\``))
+    expect(infoOf(`prestige.put.${name}`).description).not.toContain(name)
   })
 })
 

@@ -22,6 +22,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   keys: () => import('./commands/keys.ts'),
   count: () => import('./commands/count.ts'),
   stats: () => import('./commands/stats.ts'),
+  health: () => import('./commands/health.ts'),
   explain: () => import('./commands/explain.ts'),
   similar: () => import('./commands/similar.ts'),
   collect: () => import('./commands/collect.ts'),

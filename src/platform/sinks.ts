@@ -8,9 +8,16 @@ import type { MetricLabels, MetricsSink, Tracer, TraceSpan } from './telemetry.t
 class Containment {
   #hasWarned = false
 
-  run<T>(send: () => T): T | undefined {
+  /** `send` is one of the functions below: a function for each of the ten calls of a put would have to be made. */
+  run<S, A, B, C, T>(
+    send: (sink: S, first: A, second: B, third: C) => T,
+    sink: S,
+    first: A,
+    second: B,
+    third: C,
+  ): T | undefined {
     try {
-      const result = send()
+      const result = send(sink, first, second, third)
       if (isThenable(result)) result.then(undefined, (error: unknown) => this.#warn(error))
       return result
     } catch (error) {
@@ -36,6 +43,21 @@ function isThenable(result: unknown): result is PromiseLike<unknown> {
   )
 }
 
+type Labels = MetricLabels | undefined
+type Attribute = number | string | boolean
+
+const count = (sink: MetricsSink, name: string, delta: number, labels: Labels) =>
+  sink.counter(name, delta, labels)
+const measure = (sink: MetricsSink, name: string, value: number, labels: Labels) =>
+  sink.histogram(name, value, labels)
+const gauge = (sink: MetricsSink, name: string, value: number, labels: Labels) =>
+  sink.gauge(name, value, labels)
+const startSpan = (tracer: Tracer, name: string) => tracer.startSpan(name)
+const setAttribute = (span: TraceSpan, name: string, value: Attribute) =>
+  span.setAttribute(name, value)
+const addEvent = (span: TraceSpan, name: string) => span.addEvent(name)
+const end = (span: TraceSpan) => span.end()
+
 export class ContainedMetrics implements MetricsSink {
   readonly #sink: MetricsSink
   readonly #containment: Containment
@@ -46,19 +68,41 @@ export class ContainedMetrics implements MetricsSink {
   }
 
   counter(name: string, delta: number, labels?: MetricLabels): void {
-    this.#containment.run(() => this.#sink.counter(name, delta, labels))
+    this.#containment.run(count, this.#sink, name, delta, labels)
   }
 
   histogram(name: string, value: number, labels?: MetricLabels): void {
-    this.#containment.run(() => this.#sink.histogram(name, value, labels))
+    this.#containment.run(measure, this.#sink, name, value, labels)
   }
 
   gauge(name: string, value: number, labels?: MetricLabels): void {
-    this.#containment.run(() => this.#sink.gauge(name, value, labels))
+    this.#containment.run(gauge, this.#sink, name, value, labels)
   }
 }
 
-class ContainedTracer implements Tracer {
+class ContainedSpan implements TraceSpan {
+  readonly #span: TraceSpan
+  readonly #containment: Containment
+
+  constructor(span: TraceSpan, containment: Containment) {
+    this.#span = span
+    this.#containment = containment
+  }
+
+  setAttribute(name: string, value: Attribute): void {
+    this.#containment.run(setAttribute, this.#span, name, value, undefined)
+  }
+
+  addEvent(name: string): void {
+    this.#containment.run(addEvent, this.#span, name, undefined, undefined)
+  }
+
+  end(): void {
+    this.#containment.run(end, this.#span, undefined, undefined, undefined)
+  }
+}
+
+export class ContainedTracer {
   readonly #tracer: Tracer
   readonly #containment: Containment
 
@@ -67,15 +111,10 @@ class ContainedTracer implements Tracer {
     this.#containment = containment
   }
 
-  startSpan(name: string): TraceSpan {
-    const containment = this.#containment
-    const span = containment.run(() => this.#tracer.startSpan(name))
-    return {
-      setAttribute: (attribute, value) =>
-        containment.run(() => span?.setAttribute(attribute, value)),
-      addEvent: (event) => containment.run(() => span?.addEvent(event)),
-      end: () => containment.run(() => span?.end()),
-    }
+  /** `undefined` of a tracer that fails. */
+  startSpan(name: string): TraceSpan | undefined {
+    const span = this.#containment.run(startSpan, this.#tracer, name, undefined, undefined)
+    return span && new ContainedSpan(span, this.#containment)
   }
 }
 
@@ -83,7 +122,10 @@ class ContainedTracer implements Tracer {
 export function containedSinks(
   metrics: MetricsSink | undefined,
   tracer: Tracer | undefined,
-): { readonly metrics: MetricsSink | undefined; readonly tracer: Tracer | undefined } {
+): {
+  readonly metrics: MetricsSink | undefined
+  readonly tracer: ContainedTracer | undefined
+} {
   const containment = new Containment()
   return {
     metrics: metrics && new ContainedMetrics(metrics, containment),

@@ -100,14 +100,27 @@ export class StoreCore {
   }
 
   /** An index that cannot be saved is rebuilt when it is needed, so nothing is lost. */
-  async saveIndex(): Promise<void> {
+  async saveIndex(when?: 'close'): Promise<void> {
     const { semantic } = this.preparation.keeping
+    const isClosing = when === 'close'
     try {
-      if (await semantic?.view.save())
-        this.observer?.count('prestige.semantic.index_save_ok_total', 1)
+      if (!(await semantic?.view.save())) return
+      this.observer?.count('prestige.semantic.index_save_ok_total')
+      if (isClosing) this.observer?.count('prestige.close.vector_save_ok_total')
     } catch (error) {
-      this.observer?.count('prestige.semantic.index_save_error_total', 1)
+      this.observer?.count('prestige.semantic.index_save_error_total')
+      if (isClosing) this.observer?.count('prestige.close.vector_save_error_total')
       process.emitWarning(`The index of meanings could not be saved: ${String(error)}`)
+    }
+  }
+
+  async closeBackend(): Promise<void> {
+    try {
+      await this.backend.close()
+      this.observer?.count('prestige.close.ok_total')
+    } catch (error) {
+      this.observer?.count('prestige.close.flush_error_total')
+      throw error
     }
   }
 }

@@ -15,7 +15,11 @@ class Recorder implements MetricsSink {
     this.histograms.set(name, [...(this.histograms.get(name) ?? []), value])
   }
 
-  gauge(): void {}
+  readonly gauges: Record<string, number> = {}
+
+  gauge(name: string, value: number): void {
+    this.gauges[name] = value
+  }
 }
 
 interface Span {
@@ -85,8 +89,45 @@ describe('metrics', () => {
       'prestige.put.normalize_us',
       'prestige.put.sha256_us',
       'prestige.put.value_bytes',
+      'prestige.txn.wait_us',
     ])
     expect(metrics.histograms.get('prestige.put.value_bytes')).toEqual([5, 5, 5, 5])
+  })
+
+  it('count expired keys, and what collect and close have done', async () => {
+    const metrics = new Recorder()
+    let now = 1000
+    const store = await openStore('memory:', { metrics, clock: () => now })
+    await store.put('a', 'value', { ttlMs: 10 })
+    now += 11
+    expect(await store.get('a')).toBeUndefined()
+    await store.get('never there')
+    await store.collect()
+    await store.stats()
+    await store.close()
+    expect(Object.fromEntries(metrics.counters)).toMatchObject({
+      'prestige.get.expired_total': 1,
+      'prestige.get.not_found_total': 2,
+      'prestige.sweep.deleted_total': 1,
+      'prestige.sweep.expired_total': 1,
+      'prestige.close.ok_total': 1,
+    })
+    expect(metrics.gauges).toEqual({
+      'prestige.store.total_keys': 0,
+      'prestige.store.total_objects': 0,
+      'prestige.store.total_bytes': 0,
+      'prestige.store.dedup_ratio': 1,
+    })
+  })
+
+  it('say when a store could not be brought to the disk', async () => {
+    const metrics = new Recorder()
+    const backend = new SimulatedWorld(1).open('w')
+    const store = await openStore(backend, { metrics })
+    vi.spyOn(backend, 'close').mockRejectedValueOnce(new Error('no space left'))
+    await expect(store.close()).rejects.toThrow('no space left')
+    expect(metrics.counters.get('prestige.close.flush_error_total')).toBe(1)
+    expect(metrics.counters.has('prestige.close.ok_total')).toBe(false)
   })
 
   it('count the retries of an engine that has conflicts', async () => {
@@ -190,6 +231,8 @@ describe('traces', () => {
       { status: 'not_found', key_bytes: 4 },
       { status: 'UNREADABLE_VALUE', key_bytes: 3, value_bytes: 8 },
     ])
+    await store.put('key', '{ "a": 1 }')
+    expect(spans[3]?.attributes).toMatchObject({ value_bytes: 10, normalized_bytes: 7 })
   })
 
   it('are one ended span an operation, with what happened in it', async () => {

@@ -161,8 +161,8 @@ function finish(
   const { profile, gc, partBytes, keeping, sharesNear, check } = how
   if (profile === undefined) throw functionMissing()
   const isPlain = profile.name === 'none'
-  const started = notes && performance.now()
-  const form = isPlain ? undefined : formOf(profile, how.onUnreadable, value, exact)
+  const started = notes && !isPlain ? performance.now() : undefined
+  const form = isPlain ? undefined : formOf(profile, how.onUnreadable, value, exact, notes)
   if (notes && started !== undefined) notes.normalizeUs = (performance.now() - started) * 1000
   const { sharesForms } = how
   return {
@@ -202,9 +202,11 @@ export function formOf(
   onUnreadable: 'error' | 'bytes',
   value: Bytes,
   exact: Bytes,
+  notes?: PrepareNotes,
 ): Buffer {
   try {
     const form = profile.canonicalise(value)
+    notes?.attribute('normalized_bytes', form.byteLength)
     const isBlank = form.byteLength === 0 && profile.keepsBlanksApart
     return digestOf(isBlank ? concat(AS_BYTES, asBuffer(exact)) : form)
   } catch (error) {

@@ -3,12 +3,10 @@
 import type { Notes } from './observe.ts'
 import type { Prepared, PutEnd } from './transactions/put.ts'
 
-export function notePut(
-  notes: Notes,
-  prepared: Prepared,
-  { receipt, swept }: PutEnd,
-  ms: number,
-): void {
+/** When all is done. */
+export function notePut(notes: Notes, prepared: Prepared, { receipt, swept }: PutEnd): void {
+  // From the first transaction to the last.
+  const commitMs = notes.finish() - notes.embeddingMs
   const isHit = receipt.content === 'duplicate'
   const isUnchanged = receipt.key === 'unchanged'
   notes.count(isHit ? 'dedup_hit_total' : 'dedup_miss_total')
@@ -16,7 +14,7 @@ export function notePut(
   if (isUnchanged) notes.count('noop_overwrite_total')
   notes.measure('sha256_us', notes.sha256Us)
   if (prepared.form || prepared.sharesForms) notes.measure('normalize_us', notes.normalizeUs)
-  notes.measure('commit_us', (ms - notes.embeddingMs) * 1000)
+  notes.measure('commit_us', commitMs * 1000)
   notes.measure('value_bytes', prepared.value.byteLength)
   notes.attribute('dedup_hit', isHit)
   notes.attribute('had_old', receipt.key !== 'created')
@@ -25,6 +23,6 @@ export function notePut(
 }
 
 export function noteSwept(notes: Notes): void {
-  notes.events.push('gc.delete_object')
+  notes.event('gc.delete_object')
   notes.count('prestige.gc.deleted_objects_total')
 }

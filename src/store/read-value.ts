@@ -33,9 +33,12 @@ async function measured(
 ): Promise<Bytes | Entry | undefined> {
   const started = performance.now()
   let lookedUp = started
-  const found = await backend.read(findValue, key, reading, () => {
+  let hasEntry = false
+  const found = await backend.read(findValue, key, reading, (entry) => {
     lookedUp = performance.now()
+    hasEntry = entry !== undefined
   })
+  if (found === undefined && hasEntry) notes.count('expired_total')
   notes.measure('user_lookup_us', (lookedUp - started) * 1000)
   notes.measure('object_lookup_us', (performance.now() - lookedUp) * 1000)
   return found

@@ -10,6 +10,7 @@ import type { CallOptions } from './call-options.ts'
 import type { Collected } from './collect.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
+import { healthOf, type StoreHealth } from './health.ts'
 import type { ListOptions } from './list.ts'
 import { loadNear } from './near/store-near.ts'
 import { collect } from './operations/collect.ts'
@@ -217,8 +218,14 @@ export class Store {
   async stats(): Promise<StoreStats> {
     const { keeping } = this.#core.preparation
     const stats = await this.#core.gate.pass(() => this.#core.backend.read(readStats, keeping))
-    this.#core.observer?.gauge('prestige.store.total_bytes', stats.contentBytes)
+    this.#core.observer?.stats(stats)
     return stats
+  }
+
+  /** What a monitor asks: what `stats` says, what waits for `collect`, and how old contents are. Read without a scan. */
+  async health(): Promise<StoreHealth> {
+    const stats = await this.stats()
+    return this.#core.gate.pass(() => healthOf(this.#core.backend, stats))
   }
 
   /** Reclaims expired keys, contents nobody refers to, and what puts that never ended left behind. */
@@ -248,10 +255,10 @@ export class Store {
     return this.#core.gate.close(async () => {
       const { semantic } = this.#core.preparation.keeping
       try {
-        await this.#core.saveIndex()
+        await this.#core.saveIndex('close')
         await semantic?.embedder.close()
       } finally {
-        await this.#core.backend.close()
+        await this.#core.closeBackend()
       }
     })
   }

@@ -151,10 +151,10 @@ function refuseDetachedValue(
   name: OptionName,
   next: { readonly kind: string; readonly value?: string | undefined } | undefined,
 ): void {
-  const { isValueOptional }: OptionForm = optionForms[name]
+  const { isValueOptional, value: placeholder }: OptionForm = optionForms[name]
   if (!isValueOptional || next?.kind !== 'positional') return
   throw usageFailure(
-    `--${name} ${next.value} can be read in two ways. Write --${name}=${next.value} for a file to write, or put --${name} last if ${next.value} is an operand.`,
+    `--${name} ${next.value} can be read in two ways. Write --${name}=${next.value} if ${next.value} is the ${placeholder}, or put --${name} last if ${next.value} is an operand.`,
   )
 }
 

@@ -1,19 +1,58 @@
-import type { StoreStats, StoreSettings } from '../../index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Store, StoreSettings, StoreStats } from '../../index.ts'
+import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { print, printJson } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { count, percent, ratio, size } from '../print/units.ts'
 import { READING, withStore } from '../call/with-store.ts'
 
+const WATCH_SECONDS = 2
+
 export async function run(invocation: Invocation): Promise<number> {
-  const [stats, settings] = await withStore(
-    invocation,
-    READING,
-    async (store) => [await store.stats(), store.settings] as const,
-  )
-  if (invocation.flag('json')) await printJson({ ...stats, settings })
-  else await print(tableOf(stats, settings))
+  const everyMs = watchMs(invocation)
+  await withStore(invocation, READING, async (store) => {
+    if (everyMs !== undefined) return watch(store, everyMs, invocation)
+    const stats = await store.stats()
+    const { settings } = store
+    if (invocation.flag('json')) await printJson({ ...stats, settings })
+    else await print(tableOf(stats, settings))
+  })
   return 0
+}
+
+function watchMs(invocation: Invocation): number | undefined {
+  if (invocation.flag('watch')) return WATCH_SECONDS * 1000
+  const text = invocation.text('watch')
+  if (text === undefined) return undefined
+  const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : 0
+  if (seconds >= 0.1 && seconds <= 86_400) return seconds * 1000
+  throw usageFailure(`--watch=${text}: must be a number of seconds, from 0.1 to 86400.`)
+}
+
+/** Until a signal comes, which ends the command. */
+async function watch(store: Store, everyMs: number, invocation: Invocation): Promise<void> {
+  const { signal } = invocation
+  const isJson = invocation.flag('json')
+  const isDrawn = process.stdout.isTTY && !isJson
+  while (!signal.aborted) {
+    const stats = await store.stats()
+    if (isJson) await printJson({ time: new Date().toISOString(), ...stats })
+    else await print(isDrawn ? `\r\u001b[K${lineOf(stats)}` : `${lineOf(stats)}\n`)
+    // Rejects when the signal comes, and the loop ends.
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+  }
+  if (isDrawn) await print('\n')
+}
+
+function lineOf({ keys, contents, contentBytes, valueBytes, bytesSaved }: StoreStats): string {
+  const saved = `saved ${ratio(valueBytes, contentBytes)} ${size(Math.max(0, bytesSaved))}`
+  return `${time()}  keys ${count(keys)}  contents ${count(contents)} ${size(contentBytes)}  ${saved}`
+}
+
+function time(): string {
+  return new Date().toISOString().slice(11, 19)
 }
 
 /** Until `collect`, a store may hold more content than its keys refer to. */

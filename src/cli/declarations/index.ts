@@ -14,6 +14,7 @@ import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { keyCommands } from './keys.ts'
 import { labelCommands } from './label.ts'
+import { statsCommands, statsOptionForms } from './stats.ts'
 import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
 import { ESCAPED, LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
@@ -89,6 +90,7 @@ export const optionForms = {
   ...dynamoOptionForms,
   ...inspectOptionForms,
   ...ledgerOptionForms,
+  ...statsOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -160,15 +162,7 @@ export const commands = {
     examples: ['prestige get photo > photo.jpg', "prestige get -e 'caf\\xe9'"],
   },
   ...keyCommands,
-  stats: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'Print numbers of keys, contents and bytes, and bytes saved.',
-    shared: READS_STORE,
-    options: {},
-    examples: ['prestige stats', 'prestige stats --json'],
-  },
+  ...statsCommands,
   explain: {
     operands: 'KEY | A B',
     operandsMin: 1,

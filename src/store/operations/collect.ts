@@ -21,6 +21,7 @@ export async function collect(core: StoreCore, options: CallOptions = {}): Promi
     ),
   )
   core.observer?.count('prestige.sweep.deleted_total', collected.contents)
+  core.observer?.count('prestige.sweep.expired_total', collected.expiredKeys)
   return collected
 }
 

@@ -1,6 +1,6 @@
 /** Putting a value: prepared outside its transaction, and finished after it. */
 
-import type { Backend } from '../../backends/index.ts'
+import type { Backend, Scope } from '../../backends/index.ts'
 import { isLimited } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
@@ -44,42 +44,44 @@ export async function putOn(
 ): Promise<Receipt> {
   const { gate, observer, preparation } = core
   gate.enter()
+  const notes = observer?.begin('put')
   try {
     if (core.isOld) await core.raise()
-    if (observer) {
-      return await observer.observe('put', (notes) =>
-        observed(core, backend, key, value, options, notes),
-      )
-    }
-    const made = prepare(preparation, key, value, options)
+    const made = prepare(preparation, key, value, options, notes)
     const prepared = made instanceof Promise ? await made : made
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
-    const end = await backend.run(putValue, prepared)
-    if (isEnd(end) && end.released === undefined && !end.swept) return end.receipt
-    return (await finish(core, backend, prepared, end)).receipt
+    const first = await run(backend, prepared, notes)
+    const end = isDone(first) ? first : await finish(core, backend, prepared, first, notes)
+    if (notes) notePut(notes, prepared, end)
+    return end.receipt
   } catch (error) {
+    notes?.fail(error)
     core.invalidate(error)
     throw error
   } finally {
+    notes?.end()
     gate.leave()
   }
 }
 
-async function observed(
-  core: StoreCore,
+function run(
   backend: Backend,
-  key: StoreKey,
-  value: StoreValue,
-  options: PutOptions | undefined,
-  notes: Notes,
-): Promise<Receipt> {
-  const prepared = await prepare(core.preparation, key, value, options, notes)
-  if (backend.serial) await sketchIfNew(backend, prepared)
-  const body = notes.counting(putValue)
-  const started = performance.now()
-  const end = await finish(core, backend, prepared, await backend.run(body, prepared), body, notes)
-  notePut(notes, prepared, end, performance.now() - started)
-  return end.receipt
+  prepared: Prepared,
+  notes: Notes | undefined,
+): Promise<PutEnd | PutPrerequisite> {
+  if (!notes) return backend.run(putValue, prepared)
+  notes.ask()
+  return backend.run(putCounted, prepared, notes)
+}
+
+function putCounted(scope: Scope, prepared: Prepared, notes: Notes): ReturnType<typeof putValue> {
+  notes.attempt()
+  return putValue(scope, prepared)
+}
+
+/** It has ended, and nothing is left to do. */
+function isDone(end: PutEnd | PutPrerequisite): end is PutEnd {
+  return isEnd(end) && end.released === undefined && !end.swept
 }
 
 /** What is left to do after the transaction: parts to write first, parts not needed, contents to collect. */
@@ -88,9 +90,9 @@ async function finish(
   backend: Backend,
   prepared: Prepared,
   first: PutEnd | PutPrerequisite,
-  body: typeof putValue = putValue,
   notes?: Notes,
 ): Promise<PutEnd> {
+  const body = notes ? notes.counting(putValue) : putValue
   const end = await runWithPrerequisites(backend, prepared, first, body, notes)
   if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
   if (end.swept) await core.adopt()

@@ -68,10 +68,10 @@ async function removed(
   const body = notes ? notes.counting(removeKey) : removeKey
   const bytes = keyBytes(key)
   notes?.attribute('key_bytes', bytes.byteLength)
-  const started = notes && performance.now()
+  notes?.ask()
   const end = await backend.run(body, { key: bytes, gc, keeping, condition })
-  if (notes && started !== undefined) {
-    notes.measure('commit_us', (performance.now() - started) * 1000)
+  if (notes) {
+    notes.measure('commit_us', notes.askedMs * 1000)
     if (!end.existed) notes.count('not_found_total')
     if (end.swept) noteSwept(notes)
   }

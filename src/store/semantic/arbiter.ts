@@ -104,6 +104,7 @@ export class Arbiter {
         this.#rerankDeadline.run((signal) => rerank(own.text, other.text, { signal })),
       )
       notes?.measure('prestige.semantic.rerank_us', (performance.now() - started) * 1000)
+      if (score !== undefined) notes?.measure('prestige.semantic.reranker_score', score)
       // What failed may succeed another time.
       if (score !== undefined) remember(this.#scores, pair, score)
     }

@@ -42,10 +42,10 @@ export function* findValue(
   scope: ReadScope,
   key: Bytes,
   { partBytes, check }: Reading,
-  noted?: () => void,
+  noted?: (entry: Entry | undefined) => void,
 ): Transaction<Bytes | Entry | undefined> {
   const [entry] = yield* read(cell(entries, key))
-  noted?.()
+  noted?.(entry)
   if (entry === undefined || !entry.isLive(scope.now())) return undefined
   if (entry.bytes > partBytes) return entry
   const [bytes] = yield* read(cell(contents, entry.id))

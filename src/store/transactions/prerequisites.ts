@@ -111,7 +111,10 @@ export class Looking {
     const semantic = this.#semantic
     if (!semantic) throw endless('embed')
     const notes = this.#notes
-    if (before !== undefined) notes?.count('prestige.semantic.stale_match_total')
+    if (before !== undefined) {
+      notes?.count('prestige.semantic.stale_match_total')
+      notes?.event('semantic.stale_match')
+    }
     const known = before ?? (await semantic.vectorsOf(value, notes))
     if (typeof known === 'string') return known
     const isContended = before !== undefined || semantic.looksInTurn
