@@ -2,7 +2,9 @@
 
 import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/index.ts'
-import { findBytes, findStory, type Story } from './transactions/get.ts'
+import type { Layout } from './contents/layout.ts'
+import { bytesOf } from './contents/read-content.ts'
+import { findStory, type Story } from './transactions/get.ts'
 import { refuseUnknown } from './prepare.ts'
 import {
   type ContentOrigin,
@@ -77,18 +79,18 @@ export async function explain(
 async function refusedBy(
   backend: Backend,
   known: Known,
-  { near, semantic, partBytes }: ExplainHow,
+  { near, semantic, layout }: ExplainHow,
 ): Promise<Refused | undefined> {
   const meant = await semantic?.refusedBy(known)
   if (meant || !near?.canCompare) return meant
-  const bytes = await backend.read(() => findBytes(known, partBytes))
+  const bytes = await backend.read(() => bytesOf(known, layout))
   return bytes && backend.read(() => near.refusedBy(known, bytes))
 }
 
 /** How the store finds what is the same. */
 export interface ExplainHow {
   readonly sharesForms: boolean
-  readonly partBytes: number
+  readonly layout: Layout
   readonly near: StoreNear | undefined
   readonly semantic: StoreSemantic | undefined
 }

@@ -9,6 +9,7 @@ import { nearest } from '../platform/did-you-mean.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import type { ContentCheck } from './content-check.ts'
+import { type Layout, PackedValue, roomFor } from './contents/layout.ts'
 import { NearInput } from './near/store-near.ts'
 import type { Prepared } from './transactions/put.ts'
 import type { Gc, Keeping } from './transactions/release.ts'
@@ -19,6 +20,8 @@ export type StoreValue = string | Bytes
 /** Every engine can order keys of this length. */
 export const KEY_BYTES_MAX = 900
 export const VALUE_BYTES_MAX = 1024 * 1024 * 1024
+/** Of a stream. */
+export const STREAM_BYTES_MAX = 100 * 1024 * 1024 * 1024
 const TTL_MS_MAX = 2 ** 47
 const LARGE_BYTES = 1024 * 1024
 
@@ -54,7 +57,7 @@ export interface Preparation {
   readonly gc: Gc
   /** Absent: known contents are taken as they are. */
   readonly check: ContentCheck | undefined
-  readonly partBytes: number
+  readonly layout: Layout
   readonly keeping: Keeping
   /** Near duplicates are not kept: their keys get the bytes of what they are like. */
   readonly sharesNear: boolean
@@ -82,10 +85,17 @@ function keyOf(key: unknown): Buffer {
 }
 
 export function valueBytes(value: StoreValue): Buffer {
-  const bytes =
-    typeof value === 'string' ? utf8(value, 'INVALID_VALUE', 'The value') : valueOf(value)
+  const bytes = typeof value === 'string' ? textOf(value) : valueOf(value)
   if (bytes.byteLength <= VALUE_BYTES_MAX) return bytes
   throw tooLong(bytes.byteLength)
+}
+
+/** With room in front, as all values have it. */
+function textOf(text: string): Buffer {
+  if (!text.isWellFormed()) return utf8(text, 'INVALID_VALUE', 'The value')
+  const bytes = roomFor(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
 }
 
 /** The caller may change the bytes while they wait to be written; what was hashed must be what is kept. */
@@ -97,7 +107,9 @@ function valueOf(value: unknown): Buffer {
     )
   }
   if (value.byteLength > VALUE_BYTES_MAX) throw tooLong(value.byteLength)
-  return copyOf(value)
+  const copy = roomFor(value.byteLength)
+  copy.set(value)
+  return copy
 }
 
 function tooLong(bytes: number): PrestigeError {
@@ -151,7 +163,7 @@ function finish(
   ttlMs: number | undefined,
   notes: PrepareNotes | undefined,
 ): Prepared {
-  const { profile, gc, partBytes, keeping, sharesNear, check } = how
+  const { profile, gc, layout, keeping, sharesNear, check } = how
   if (profile === undefined) throw functionMissing()
   const isPlain = profile.name === 'none'
   const started = notes && performance.now()
@@ -161,6 +173,8 @@ function finish(
   return {
     key,
     value,
+    bytes: value.byteLength,
+    packed: layout.compresses(value.byteLength) ? new PackedValue(layout, value) : undefined,
     digest: sharesForms && form ? form : exact,
     form: sharesForms ? undefined : form,
     exact: sharesForms && form ? exact : undefined,
@@ -168,8 +182,9 @@ function finish(
     confirmed: undefined,
     ttlMs,
     staged: undefined,
+    sharedBytes: 0,
     gc,
-    partBytes,
+    layout,
     keeping,
     sharesForms,
     near: keeping.near && new NearInput(keeping.near, value),

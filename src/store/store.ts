@@ -23,7 +23,7 @@ import {
   type PutOptions,
   type StoreValue,
 } from './prepare.ts'
-import { readParts, readValue } from './read-value.ts'
+import { readLong, readValue } from './read-value.ts'
 import type { Receipt } from './receipt.ts'
 import { entries, Entry } from './rows.ts'
 import { type ShownSettings, shownSettings } from './settings.ts'
@@ -65,7 +65,7 @@ export class Store {
       const bytes = keyBytes(key)
       const found = await backend.read(findValue, bytes, reading)
       if (!(found instanceof Entry)) return found && asBuffer(found)
-      return await readParts(backend, bytes, found, reading)
+      return await readLong(backend, bytes, found, reading)
     } finally {
       gate.leave()
     }

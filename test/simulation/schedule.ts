@@ -12,16 +12,23 @@ import { canonicalProfile } from '../../src/canonical/index.ts'
 import { PrestigeError } from '../../src/platform/errors.ts'
 import { openStore } from '../../src/store/open.ts'
 import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated/backend.ts'
+import { Layout } from '../../src/store/contents/layout.ts'
 import { digests, Known } from '../../src/store/rows.ts'
+import { findSettings, replaceSettings } from '../../src/store/settings.ts'
 import type { Store } from '../../src/store/store.ts'
 import { History } from './history.ts'
 import { checkInvariants, checkNothingLeft } from './invariants.ts'
 import { isNear, NEAR_VALUES, nearOptions, NearInvariants } from './near-invariants.ts'
 
 const KEYS = ['k0', 'k1', 'k2']
-const LONG = 'a long value in parts '.repeat(60)
-/** The same and not the same after canonicalisation, empty, Unicode, and longer than a part. */
-const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase()]
+/** Cut into some chunks, of which the two have most in common. */
+const LONG = Array.from({ length: 160 }, (_, at) => `long ${(at * at) % 997}`).join(' ')
+const LONGER = `${LONG} and an end of its own`
+/** The same and not the same after canonicalisation, empty, Unicode, and longer than a row. */
+const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase(), LONGER]
+/** As small as chunks can be, and as they were before there were chunks. */
+const CHUNKS = { fromBytes: 64, averageBytes: 256 }
+const PART_BYTES = 1024
 const WORKERS = ['w0', 'w1', 'w2']
 const OPERATIONS = 5
 
@@ -61,11 +68,16 @@ async function begin(seed: number, kind: 'exact' | 'near') {
   const { canonical, fidelity } = options
   const sharesNear = kind === 'near' && fidelity === 'representative'
   const near = kind === 'near' ? new NearInvariants(sharesNear) : undefined
+  const isChunked = world.random() < 0.75
+  const first = await openStore(world.open('first'), { ...options, chunks: CHUNKS })
+  if (!isChunked) await withoutChunks(world)
+  await first.close()
+  const layout = new Layout(isChunked ? { chunks: CHUNKS } : { partBytes: PART_BYTES })
   const stores = new Map<string, Store>()
   for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
   const profile = canonicalProfile(canonical)
   const how = {
-    partBytes: 1024,
+    layout,
     canonicalise(bytes: Uint8Array) {
       const form = profile.canonicalise(bytes)
       if (form.length > 0 || !profile.keepsBlanksApart) return form
@@ -105,6 +117,15 @@ async function begin(seed: number, kind: 'exact' | 'near') {
     }
   }
   return run
+}
+
+/** Of format 2: long values are in parts. */
+async function withoutChunks(world: SimulatedWorld): Promise<void> {
+  const backend = world.open('settings')
+  const found = await backend.read(findSettings)
+  if (!found) throw new Error('there is no store')
+  const { chunks: _, ...others } = found
+  await backend.run(replaceSettings, found, { ...others, format: 2, partBytes: PART_BYTES })
 }
 
 export function pick<T>(world: SimulatedWorld, choices: readonly T[]): T {

@@ -5,7 +5,7 @@ import type { Notes } from '../observe.ts'
 import { prepare, type PutOptions, type StoreKey, type StoreValue } from '../prepare.ts'
 import { notePut } from '../put-notes.ts'
 import type { Receipt } from '../receipt.ts'
-import { runWithPrerequisites, sketchIfNew } from '../transactions/prerequisites.ts'
+import { packIfNew, runWithPrerequisites, sketchIfNew } from '../transactions/prerequisites.ts'
 import {
   isEnd,
   type Prepared,
@@ -28,10 +28,11 @@ export async function put(
       return await observer.observe('put', (notes) => observed(core, key, value, options, notes))
     }
     const made = prepare(preparation, key, value, options)
-    const prepared = made instanceof Promise ? await made : made
+    let prepared = made instanceof Promise ? await made : made
+    if (prepared.packed && backend.serial) prepared = await packIfNew(backend, prepared)
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
     const end = await backend.run(putValue, prepared)
-    if (isEnd(end) && end.released === undefined && !end.swept) return end.receipt
+    if (isEnd(end) && end.released === undefined && end.swept === undefined) return end.receipt
     return (await finish(core, prepared, end)).receipt
   } catch (error) {
     core.invalidate(error)
@@ -49,7 +50,8 @@ async function observed(
   notes: Notes,
 ): Promise<Receipt> {
   const { backend, preparation } = core
-  const prepared = await prepare(preparation, key, value, options, notes)
+  let prepared = await prepare(preparation, key, value, options, notes)
+  if (prepared.packed && backend.serial) prepared = await packIfNew(backend, prepared)
   if (backend.serial) await sketchIfNew(backend, prepared)
   const body = notes.counting(putValue)
   const started = performance.now()
@@ -68,6 +70,6 @@ async function finish(
 ): Promise<PutEnd> {
   const end = await runWithPrerequisites(core.backend, prepared, first, body, notes)
   if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
-  if (end.swept) await core.adopt()
+  if (end.swept) await core.finishSweep(end.swept)
   return end
 }

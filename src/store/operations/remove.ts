@@ -32,6 +32,6 @@ async function removed(core: StoreCore, key: StoreKey, notes?: Notes): Promise<b
     if (end.swept) noteSwept(notes)
   }
   if (end.released && gc === 'immediate') await core.collectReleased(end.released)
-  if (end.swept) await core.adopt()
+  if (end.swept) await core.finishSweep(end.swept)
   return end.existed
 }

@@ -2,7 +2,7 @@
 
 import type { Bytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
-import { forgetReference, type Gc, type Keeping, release } from './release.ts'
+import { forgetReference, type Gc, type Keeping, release, type Swept } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from '../rows.ts'
 import { count } from '../tallies.ts'
 
@@ -10,10 +10,11 @@ export interface RemoveEnd {
   /** The key was there, as far as a reader could see: an expired one was not. */
   readonly existed: boolean
   readonly released: Buffer | undefined
-  readonly swept: boolean
+  /** Its content, where that is gone. */
+  readonly swept: Swept | undefined
 }
 
-const NOTHING: RemoveEnd = { existed: false, released: undefined, swept: false }
+const NOTHING: RemoveEnd = { existed: false, released: undefined, swept: undefined }
 
 export interface Removal {
   readonly key: Bytes
@@ -52,6 +53,6 @@ function* removeEntry(
   return {
     existed: entry.isLive(scope.now()),
     released: end === 'released' ? entry.digest : undefined,
-    swept: end === 'swept',
+    swept: typeof end === 'object' ? end : undefined,
   }
 }

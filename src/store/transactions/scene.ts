@@ -6,7 +6,7 @@ import type { Refused } from '../receipt.ts'
 import { digests, entries, type Entry, type Form, forms, type Known } from '../rows.ts'
 import type { Meaning } from '../semantic/store-semantic.ts'
 import type { Prepared, PutPrerequisite } from './put.ts'
-import { requireStaged } from './staging.ts'
+import { requireStaged } from '../contents/stage-content.ts'
 
 export interface Scene {
   readonly entry: Entry | undefined

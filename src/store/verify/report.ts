@@ -1,6 +1,7 @@
 /** What verify is asked for, what it reports, and the list of what it has found so far. */
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
+import type { Layout } from '../contents/layout.ts'
 import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
 
@@ -102,7 +103,7 @@ export interface VerifyReport {
 
 /** What of the store's options and settings a verification needs. */
 export interface VerifyHow {
-  readonly partBytes: number
+  readonly layout: Layout
   readonly profile: CanonicalProfile | undefined
   readonly sharesForms: boolean
   /** Only for puts: what a profile cannot read may have been put as bytes, whatever is asked for today. */
