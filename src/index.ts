@@ -6,6 +6,7 @@ export type {
   Explanation,
   Judge,
   NearOptions,
+  GetStreamOptions,
   PutItem,
   PutOptions,
   Receipt,
@@ -18,6 +19,7 @@ export type {
   StoreOptions,
   StoreSettings,
   StoreStats,
+  StoreStream,
   StoreValue,
   VerifyReport,
 } from './store/index.ts'

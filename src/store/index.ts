@@ -2,12 +2,14 @@
 
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
-export type { NearOptions, StoreOptions } from './options.ts'
+export type { GetStreamOptions } from './operations/get-stream.ts'
+export type { ChunkOptions, NearOptions, StoreOptions } from './options.ts'
 export {
   type StoreKey,
   type PutItem,
   type PutOptions,
   VALUE_BYTES_MAX,
+  type StoreStream,
   type StoreValue,
 } from './prepare.ts'
 export type { Method, ContentOrigin, Receipt, Refused } from './receipt.ts'

@@ -3,19 +3,23 @@
  * the canonical form. Anything outside the limits is refused here, before anything is written.
  */
 
-import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../platform/bytes.ts'
+import type { ReadableStream } from 'node:stream/web'
+
+import { asBuffer, type Bytes, concat, copyOf, EMPTY, utf8 } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { nearest } from '../platform/did-you-mean.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import type { ContentCheck } from './content-check.ts'
 import { type Layout, PackedValue, roomFor } from './contents/layout.ts'
-import { NearInput } from './near/store-near.ts'
+import { NEAR_BYTES_MAX, NearInput } from './near/store-near.ts'
 import type { Prepared } from './transactions/put.ts'
 import type { Gc, Keeping } from './transactions/release.ts'
 
 export type StoreKey = string | Bytes
 export type StoreValue = string | Bytes
+/** A value that comes bit by bit. */
+export type StoreStream = ReadableStream<Bytes> | Blob | AsyncIterable<Bytes>
 
 /** Every engine can order keys of this length. */
 export const KEY_BYTES_MAX = 900
@@ -28,6 +32,8 @@ const LARGE_BYTES = 1024 * 1024
 export interface PutOptions {
   /** Milliseconds from now until the key expires. Without it the key stays, whatever was said before. */
   readonly ttlMs?: number | undefined
+  /** Of a stream: stops when it is aborted, with its reason; nothing is stored then. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** One of many to put. */
@@ -36,7 +42,7 @@ export interface PutItem extends PutOptions {
   readonly value: StoreValue
 }
 
-const PUT_OPTIONS = ['ttlMs']
+const PUT_OPTIONS = ['ttlMs', 'signal']
 
 /** A misspelt option must not be one that was never given. */
 export function refuseUnknown(options: object, names: readonly string[]): void {
@@ -103,7 +109,7 @@ function valueOf(value: unknown): Buffer {
   if (!(value instanceof Uint8Array)) {
     throw new PrestigeError(
       'INVALID_VALUE',
-      `A value is a string or bytes, not ${typeName(value)}.`,
+      `A value is a string, bytes or a stream of bytes, not ${typeName(value)}.`,
     )
   }
   if (value.byteLength > VALUE_BYTES_MAX) throw tooLong(value.byteLength)
@@ -112,14 +118,14 @@ function valueOf(value: unknown): Buffer {
   return copy
 }
 
-function tooLong(bytes: number): PrestigeError {
+export function tooLong(bytes: number): PrestigeError {
   return new PrestigeError(
     'INVALID_VALUE',
-    `A value has at most ${VALUE_BYTES_MAX} bytes; this one has ${bytes}. Cut it into pieces.`,
+    `A value has at most ${VALUE_BYTES_MAX} bytes; this one has ${bytes}. Put it as a stream.`,
   )
 }
 
-function typeName(value: unknown): string {
+export function typeName(value: unknown): string {
   return value === null ? 'null' : typeof value
 }
 
@@ -130,6 +136,41 @@ export function ttlOf(ttlMs: number | undefined): number | undefined {
     'INVALID_OPTIONS',
     `ttlMs is a number of milliseconds greater than 0, not ${String(ttlMs)}.`,
   )
+}
+
+/** Longer streams are not gathered: canonical forms need all bytes, and comparing needs those of a text. */
+export function gatheredBytesMax({ profile, layout, keeping }: Preparation): number {
+  if (!layout.chunks || profile?.name !== 'none') return Infinity
+  const { near, semantic } = keeping
+  const textBytesMax = Math.max(near ? NEAR_BYTES_MAX : 0, semantic?.settings.textBytesMax ?? 0)
+  return Math.max(layout.rowBytes, textBytesMax)
+}
+
+/** A stream that was staged, and is known by the digest of its bytes from now on. */
+export function prepareStaged(
+  how: Preparation,
+  key: Buffer,
+  options: PutOptions | undefined,
+  staged: { readonly id: Buffer; readonly bytes: number; readonly sharedBytes: number },
+  digest: Buffer,
+): Prepared {
+  const made = finish(how, key, EMPTY, digest, ttlOf(options?.ttlMs), undefined)
+  const { id, bytes, sharedBytes } = staged
+  const { near, semantic } = how.keeping
+  return {
+    ...made,
+    bytes,
+    sharedBytes,
+    staged: id,
+    near: near && new NearInput(near, EMPTY, 'too-large'),
+    meaning: semantic && 'too-large',
+  }
+}
+
+/** Before anything of a stream is read. */
+export function checkPutOptions(options: PutOptions): void {
+  refuseUnknown(options, PUT_OPTIONS)
+  ttlOf(options.ttlMs)
 }
 
 /** A promise only for values too large to be hashed at once. */

@@ -3,6 +3,8 @@
  * What must be atomic is a transaction (transactions/); this class prepares them, runs them, and reports.
  */
 
+import type { ReadableStream } from 'node:stream/web'
+
 import { asBuffer } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
@@ -14,6 +16,7 @@ import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { adoptOrphans } from './near/adopt.ts'
 import { loadNear } from './near/store-near.ts'
 import type { Notes } from './observe.ts'
+import { getStream, type GetStreamOptions } from './operations/get-stream.ts'
 import { put } from './operations/put.ts'
 import { remove } from './operations/remove.ts'
 import {
@@ -21,6 +24,7 @@ import {
   keyBytes,
   type PutItem,
   type PutOptions,
+  type StoreStream,
   type StoreValue,
 } from './prepare.ts'
 import { readLong, readValue } from './read-value.ts'
@@ -51,7 +55,11 @@ export class Store {
   }
 
   /** Keeps the value under the key, sharing content that is there already, and says which. */
-  async put(key: StoreKey, value: StoreValue, options?: PutOptions): Promise<Receipt> {
+  async put(
+    key: StoreKey,
+    value: StoreValue | StoreStream,
+    options?: PutOptions,
+  ): Promise<Receipt> {
     return put(this.#core, key, value, options)
   }
 
@@ -69,6 +77,18 @@ export class Store {
     } finally {
       gate.leave()
     }
+  }
+
+  /**
+   * The bytes put under the key, or those of a range, as they are read: memory stays small, however long the value is.
+   * Each chunk is checked against its own SHA-256 before it is given.
+   */
+  async getStream(
+    key: StoreKey,
+    options: GetStreamOptions = {},
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const { backend, gate, reading } = this.#core
+    return gate.pass(() => getStream(backend, keyBytes(key), reading, options))
   }
 
   /** The value as text. A value that is not UTF-8 is an error, never replacement characters. */

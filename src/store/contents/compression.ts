@@ -106,7 +106,7 @@ function decompressed(codec: number, body: Bytes, bytes: number): Bytes | undefi
     if (codec === PLAIN) return body
     if (codec === DEFLATED) return inflate(body, bytes)
     if (codec === ZSTD && zstdDecompressSync) return zstdDecompressSync(body, limitOf(bytes))
-    return codec === ZSTD ? fzstd()(body, new Uint8Array(bytes)) : undefined
+    return codec === ZSTD ? fzstd()(body) : undefined
   } catch (error) {
     throw unreadable('contents', HINT, error)
   }

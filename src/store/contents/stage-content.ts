@@ -76,7 +76,7 @@ export class PartLimits {
 /** Writes the parts of one content, in their order. */
 export class Stager {
   readonly id: Buffer
-  /** Of what was written: bytes, and those whose chunks were there. */
+  /** Of what was taken: bytes; and of what was written, those whose chunks were there. */
   bytes = 0
   sharedBytes = 0
   readonly #backend: Backend
@@ -86,6 +86,7 @@ export class Stager {
   #parts = 0
   #waiting: Chunk[] = []
   #waitingBytes = 0
+  #writing: Promise<void> = Promise.resolve()
 
   private constructor(backend: Backend, layout: Layout, checks: boolean, id: Buffer) {
     this.#backend = backend
@@ -100,29 +101,47 @@ export class Stager {
     return new Stager(backend, layout, checks, await backend.run(announce))
   }
 
-  async add(chunk: Chunk): Promise<void> {
+  /** Nothing to wait for, unless a part is complete while the one before it is still being written. */
+  add(chunk: Chunk): Promise<void> | undefined {
     const { chunksMax, bytesMax } = this.#limits
-    if (this.#waitingBytes + chunk.bytes > bytesMax) await this.flush()
+    const isFull = this.#waitingBytes + chunk.bytes > bytesMax || this.#waiting.length >= chunksMax
+    const begun = isFull ? this.#begin() : undefined
     this.#waiting.push(chunk)
     this.#waitingBytes += chunk.bytes
-    if (this.#waiting.length >= chunksMax) await this.flush()
+    return begun
   }
 
-  /** Writes what waits as a part. */
-  async flush(): Promise<void> {
+  /** Resolves when everything is written. */
+  async finish(): Promise<void> {
+    await this.#begin()
+    await this.#writing
+  }
+
+  /** Resolves when nothing is being written any more, whatever became of it. */
+  async settled(): Promise<void> {
+    await this.#writing.catch(() => undefined)
+  }
+
+  /** Takes what waits as a part, which is written while the next one is gathered. */
+  #begin(): Promise<void> {
     const own = this.#waiting
-    if (own.length === 0) return
-    this.#waiting = []
     const bytes = this.#waitingBytes
+    this.#waiting = []
     this.#waitingBytes = 0
-    this.sharedBytes += await this.#keep(own)
+    const before = this.#writing
+    if (own.length === 0) return before
+    const place = { id: this.id, part: this.#parts++, offset: this.bytes }
     this.bytes += bytes
-    this.#parts++
+    this.#writing = before.then(async () => {
+      this.sharedBytes += await this.#keep(own, place)
+    })
+    // Whoever waits for the next part gets the error.
+    this.#writing.catch(() => undefined)
+    return before
   }
 
-  async #keep(own: readonly Chunk[]): Promise<number> {
+  async #keep(own: readonly Chunk[], place: Pick<Part, 'id' | 'part' | 'offset'>): Promise<number> {
     const distinct = [...new Map(own.map((chunk) => [latin1(chunk.digest), chunk])).values()]
-    const place = { id: this.id, part: this.#parts, offset: this.bytes }
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const there = await this.#backend.read(findPlaces, distinct, this.#checks)
       const missing = distinct.filter((_, at) => !there[at]?.isSound)

@@ -86,9 +86,11 @@ export class NearInput {
   readonly #value: Bytes
   #made: NearValue | NotCompared | undefined
 
-  constructor(near: StoreNear, value: Bytes) {
+  /** `made`: what is known of it already. */
+  constructor(near: StoreNear, value: Bytes, made?: NotCompared) {
     this.#near = near
     this.#value = value
+    this.#made = made
   }
 
   /** It takes too long to be made ready while others wait for the writer. */

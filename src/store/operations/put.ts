@@ -2,9 +2,20 @@
 
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
-import { prepare, type PutOptions, type StoreKey, type StoreValue } from '../prepare.ts'
+import {
+  checkPutOptions,
+  gatheredBytesMax,
+  keyBytes,
+  prepare,
+  prepareStaged,
+  type PutOptions,
+  type StoreKey,
+  type StoreStream,
+  type StoreValue,
+} from '../prepare.ts'
 import { notePut } from '../put-notes.ts'
 import type { Receipt } from '../receipt.ts'
+import { gather, isStream, stageStream } from './value-stream.ts'
 import { packIfNew, runWithPrerequisites, sketchIfNew } from '../transactions/prerequisites.ts'
 import {
   isEnd,
@@ -13,13 +24,15 @@ import {
   type PutPrerequisite,
   putValue,
 } from '../transactions/put.ts'
+import { withStaged } from '../transactions/staging.ts'
 
 export async function put(
   core: StoreCore,
   key: StoreKey,
-  value: StoreValue,
+  value: StoreValue | StoreStream,
   options: PutOptions | undefined,
 ): Promise<Receipt> {
+  if (isStream(value)) return putStream(core, key, value, options)
   const { backend, gate, observer, preparation } = core
   gate.enter()
   try {
@@ -40,6 +53,27 @@ export async function put(
   } finally {
     gate.leave()
   }
+}
+
+/** A stream that is short is a value like any other; a long one is staged while it comes. */
+async function putStream(
+  core: StoreCore,
+  key: StoreKey,
+  value: StoreStream,
+  options: PutOptions | undefined,
+): Promise<Receipt> {
+  const { backend, gate, preparation } = core
+  return gate.pass(async () => {
+    if (core.isOld) await core.raise()
+    const bytes = keyBytes(key)
+    if (options) checkPutOptions(options)
+    const gathered = await gather(value, gatheredBytesMax(preparation), options?.signal)
+    if (!('rest' in gathered)) return put(core, bytes, gathered, options)
+    const { staged, digest } = await stageStream(backend, preparation, gathered)
+    const prepared = prepareStaged(preparation, bytes, options, staged, digest)
+    const first = await withStaged(backend, staged.id, () => backend.run(putValue, prepared))
+    return (await finish(core, prepared, first)).receipt
+  })
 }
 
 async function observed(

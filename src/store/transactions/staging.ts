@@ -37,13 +37,14 @@ async function stageChunks(
       const isLast = start + window.byteLength === value.byteLength
       let from = 0
       for (const end of isLast ? ends : ends.slice(0, -1)) {
-        await stager.add(chunkOf(window.subarray(from, end)))
+        const full = stager.add(chunkOf(window.subarray(from, end)))
+        if (full) await full
         from = end
       }
       start += from
       await nextTurn()
     }
-    await stager.flush()
+    await stager.finish()
   })
   return { ...prepared, staged: stager.id, sharedBytes: stager.sharedBytes }
 }

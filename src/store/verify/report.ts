@@ -50,6 +50,10 @@ export type ProblemKind =
   | 'content-unknown'
   /** A content without references that no collector would ever look at. Noted for the collector. */
   | 'content-unreferenced'
+  /** Chunks of contents cannot be read. Cannot be mended; putting the values again mends it. */
+  | 'pack-damaged'
+  /** A chunk of a content without a row that says where it is. Written, where a pack has it. */
+  | 'chunk-lost'
   /** A digest's row with a wrong length or canonical form. Corrected. */
   | 'digest-wrong'
   /** A digest that names the content of another digest. Removed. */
