@@ -4,8 +4,8 @@
  * One bad file never hides what became of the others: it is reported and counted, and the exit code is 1.
  */
 
-import { constants, createReadStream } from 'node:fs'
-import { lstat, realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { lstat, open, realpath, stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 
@@ -115,8 +115,9 @@ class Import {
     const { signal } = this.#invocation
     if (signal.aborted) return
     const key = Buffer.concat([this.#prefix, name])
-    const stream = createReadStream(path, { flags: LONG_FLAGS, highWaterMark: READ_BYTES })
+    let stream: Readable | undefined
     try {
+      stream = (await open(path, LONG_FLAGS)).createReadStream({ highWaterMark: READ_BYTES })
       const receipt = await store.put(key, this.#counted(stream), { signal })
       this.#report.kept(key, receipt)
       this.#progress.advance(0)
@@ -125,7 +126,7 @@ class Import {
       if (kindOf(error) === undefined) this.#failed(name, reasonOf(error))
       else this.#refused(key, error instanceof Error ? error : new Error(String(error)))
     } finally {
-      stream.destroy()
+      stream?.destroy()
     }
   }
 
