@@ -37,6 +37,8 @@ export interface ContentPlace {
 }
 
 const PARTS_AT_ONCE = 4
+/** More is only read as a stream. */
+const HELD_BYTES_MAX = 1024 * 1024 * 1024
 /** So much of a value is put together at a time. */
 const BATCH_BYTES = 1024 * 1024
 const BATCH_CHUNKS = 256
@@ -84,6 +86,7 @@ export async function readContent(
   layout: Layout,
 ): Promise<Buffer | undefined> {
   const { bytes } = place
+  if (bytes > HELD_BYTES_MAX) return undefined
   if (!layout.isLong(bytes)) return backend.read(() => bytesOf(place, layout))
   const value = Buffer.allocUnsafe(bytes)
   let end = 0

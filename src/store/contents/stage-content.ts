@@ -132,12 +132,19 @@ export class Stager {
     if (own.length === 0) return before
     const place = { id: this.id, part: this.#parts++, offset: this.bytes }
     this.bytes += bytes
-    this.#writing = before.then(async () => {
-      this.sharedBytes += await this.#keep(own, place)
-    })
+    this.#writing = this.#keepAfter(before, own, place)
     // Whoever waits for the next part gets the error.
     this.#writing.catch(() => undefined)
     return before
+  }
+
+  async #keepAfter(
+    before: Promise<void>,
+    own: readonly Chunk[],
+    place: Pick<Part, 'id' | 'part' | 'offset'>,
+  ): Promise<void> {
+    await before
+    this.sharedBytes += await this.#keep(own, place)
   }
 
   async #keep(own: readonly Chunk[], place: Pick<Part, 'id' | 'part' | 'offset'>): Promise<number> {
