@@ -26,6 +26,14 @@ const LONG = Array.from({ length: 160 }, (_, at) => `long ${(at * at) % 997}`).j
 const LONGER = `${LONG} and an end of its own`
 /** The same and not the same after canonicalisation, empty, Unicode, and longer than a row. */
 const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase(), LONGER]
+/** Long ones that share chunks in every way. */
+const CHUNKED_VALUES = [
+  LONG,
+  LONGER,
+  LONG.slice(300),
+  `${LONG.slice(0, 700)} ${LONG.slice(900)}`,
+  'a',
+]
 /** As small as chunks can be, and as they were before there were chunks. */
 const CHUNKS = { fromBytes: 64, averageBytes: 256 }
 const PART_BYTES = 1024
@@ -40,11 +48,10 @@ export interface ScheduleReport {
 
 type Run = Awaited<ReturnType<typeof begin>>
 
-/** `near`: the same on a store that links near duplicates. */
-export async function runSchedule(
-  seed: number,
-  kind: 'exact' | 'near' = 'exact',
-): Promise<ScheduleReport> {
+type Kind = 'exact' | 'near' | 'chunks'
+
+/** `near`: on a store that links near duplicates. `chunks`: long values alone, collected often. */
+export async function runSchedule(seed: number, kind: Kind = 'exact'): Promise<ScheduleReport> {
   const run = await begin(seed, kind)
   const work = WORKERS.map((worker) => runWorker(run, worker))
   await Promise.race([Promise.all([...work, crashes(run)]), stalled(run)])
@@ -53,22 +60,24 @@ export async function runSchedule(
   return { steps: run.world.steps, crashes: run.crashed.size, trace: run.trace.join('\n') }
 }
 
-function optionsOf(world: SimulatedWorld, kind: 'exact' | 'near') {
+function optionsOf(world: SimulatedWorld, kind: Kind) {
   if (kind === 'near') return nearOptions(world)
-  const canonical = pick(world, ['none', 'ascii-case', 'unicode'] as const)
+  const profiles =
+    kind === 'chunks' ? (['none'] as const) : (['none', 'ascii-case', 'unicode'] as const)
+  const canonical = pick<'none' | 'ascii-case' | 'unicode'>(world, profiles)
   const fidelities = canonical === 'none' ? ['own'] : ['own', 'own', 'representative']
   const fidelity = pick(world, fidelities as ('own' | 'representative')[])
   const gc = pick(world, ['immediate', 'manual'] as const)
   return { canonical, fidelity, gc }
 }
 
-async function begin(seed: number, kind: 'exact' | 'near') {
+async function begin(seed: number, kind: Kind) {
   const world = new SimulatedWorld(seed)
   const options = optionsOf(world, kind)
   const { canonical, fidelity } = options
   const sharesNear = kind === 'near' && fidelity === 'representative'
   const near = kind === 'near' ? new NearInvariants(sharesNear) : undefined
-  const isChunked = world.random() < 0.75
+  const isChunked = world.random() < 0.75 || kind === 'chunks'
   const first = await openStore(world.open('first'), { ...options, chunks: CHUNKS })
   if (!isChunked) await withoutChunks(world)
   await first.close()
@@ -92,7 +101,8 @@ async function begin(seed: number, kind: 'exact' | 'near') {
     how,
     stores,
     near,
-    values: kind === 'near' ? NEAR_VALUES : VALUES,
+    values: { near: NEAR_VALUES, exact: VALUES, chunks: CHUNKED_VALUES }[kind],
+    collectsFrom: kind === 'chunks' ? 0.7 : 0.9,
     history: sharesNear ? new History(isNear) : new History(),
     /** Contents that a receipt called new (or linked), and all that ever were. */
     firsts: new Set<string>(),
@@ -156,7 +166,7 @@ async function attempt(run: Run, worker: string, store: Store): Promise<string> 
   try {
     if (dice < 0.45) return await put(run, store, key)
     if (dice < 0.65) return await remove(run, store, key)
-    if (dice < 0.9) return await look(run, store, key)
+    if (dice < run.collectsFrom) return await look(run, store, key)
     return `collect ${JSON.stringify(await store.collect())}`
   } catch (error) {
     // The network may fail for good; anything else is a fault of ours.
