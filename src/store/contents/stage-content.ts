@@ -48,6 +48,7 @@ const PART_CHUNKS_MAX = 1024
 const OTHER_CELLS = 8
 /** Each has a commit of somebody else for its reason. */
 const ROUNDS_MAX = 1000
+const SOUND_MAX = 2048
 
 /** A chunk of the value that is being staged. */
 export interface Chunk extends ChunkRef {
@@ -83,6 +84,8 @@ export class Stager {
   readonly #layout: Layout
   readonly #checks: boolean
   readonly #limits: PartLimits
+  /** Packs that were made sure of for this content: they never change. */
+  readonly #sound = new Map<string, Set<number>>()
   #parts = 0
   #waiting: Chunk[] = []
   #waitingBytes = 0
@@ -150,7 +153,7 @@ export class Stager {
   async #keep(own: readonly Chunk[], place: Pick<Part, 'id' | 'part' | 'offset'>): Promise<number> {
     const distinct = [...new Map(own.map((chunk) => [latin1(chunk.digest), chunk])).values()]
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      const there = await this.#backend.read(findPlaces, distinct, this.#checks)
+      const there = await this.#backend.read(findPlaces, distinct, this.#checks, this.#sound)
       const missing = distinct.filter((_, at) => !there[at]?.isSound)
       const made = await makePacks(missing, this.#layout, this.#limits.packBytes)
       const part = { ...place, own, distinct, there, made }
@@ -181,19 +184,22 @@ export function* findPlaces(
   _scope: ReadScope,
   wanted: readonly ChunkRef[],
   checks: boolean,
+  sound: Map<string, Set<number>> = new Map(),
 ): Transaction<Place[]> {
   const rows = yield* glance(...wanted.map(({ digest }) => cell(chunks, digest)))
   if (!checks) return rows.map((row) => ({ row, isSound: row !== undefined }))
-  const ids = new Map(rows.flatMap((row) => (row ? [[latin1(row.pack), row.pack]] : [])))
+  if (sound.size > SOUND_MAX) sound.clear()
+  const ids = new Map<string, Buffer>()
+  for (const row of rows)
+    if (row && !sound.has(latin1(row.pack))) ids.set(latin1(row.pack), row.pack)
   const found = yield* glance(...[...ids.values()].map((id) => cell(packs, id)))
-  const places = new Map<string, Set<number>>()
   for (const [at, name] of [...ids.keys()].entries()) {
     const pack = found[at]
-    if (pack && isWholePack(pack)) places.set(name, placesIn(pack))
+    if (pack && isWholePack(pack)) sound.set(name, placesIn(pack))
   }
   return rows.map((row, at) => {
     if (!row || row.bytes !== wanted[at]?.bytes) return { row, isSound: false }
-    return { row, isSound: places.get(latin1(row.pack))?.has(placeOf(row)) === true }
+    return { row, isSound: sound.get(latin1(row.pack))?.has(placeOf(row)) === true }
   })
 }
 
