@@ -12,7 +12,7 @@ export async function valueStreamOf(
   const path = pathGiven(invocation, at)
   if (path !== undefined) return fileStream(path, invocation.signal)
   const typed = invocation.operands[at]
-  return typed === undefined || typed === '-' ? stdinStream() : typed
+  return typed === undefined || typed === '-' ? stdinStream(invocation.signal) : typed
 }
 
 /** `at`: the operand that may be the value. */

@@ -25,8 +25,8 @@ export const storeOptions = {
   'on-unreadable': 'Values --canonical cannot parse: error (default), bytes (as they are).',
   gc: 'Remove unreferenced content: immediate (default), manual (by collect).',
   compression: 'Compress values of 4 KiB and more: fast (default), small, none.',
-  'chunk-from': 'Cut longer values into chunks (new store: 65536); none: no row-sized ones.',
-  'chunk-size': 'Average bytes of a chunk, a power of two (new store: 8192).',
+  'chunk-from': 'Cut longer values into chunks (new store: 65536), or none.',
+  'chunk-size': 'Bytes of a chunk, a power of two (new store: 8192).',
   durability: 'Writes survive: fsync (default) a power failure, os a process crash.',
 } as const satisfies OptionHelp
 

@@ -32,6 +32,7 @@ export async function fileStream(
   })
   // An error before anybody reads is given to whoever reads later.
   stream.on('error', () => undefined)
+  signal.addEventListener('abort', () => stream.destroy(), { once: true })
   return (async function* () {
     try {
       for await (const piece of stream) yield piece
@@ -42,8 +43,10 @@ export async function fileStream(
 }
 
 /** Stdin as it comes. */
-export function stdinStream(what: string = 'The value'): AsyncIterable<Buffer> {
-  tellIfTyped(what)
+export function stdinStream(signal: AbortSignal): AsyncIterable<Buffer> {
+  tellIfTyped('The value')
+  // It would keep the process waiting for what nobody reads any more.
+  signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
   return process.stdin
 }
 
