@@ -109,6 +109,13 @@ const figures: Record<
   string,
   { question: string; run(print: (line: Readonly<Record<string, unknown>>) => void): Promise<void> }
 > = {
+  chunks: {
+    question: 'What do versions of a file take, and what does a long stream cost beside SHA-256?',
+    run: async (print) => {
+      const { benchChunks } = await import('./chunks.ts')
+      await benchChunks(positive('scale'), print)
+    },
+  },
   containment: {
     question: 'Which planted excerpts are found, with which spans, and what does that cost?',
     run: async (print) => {

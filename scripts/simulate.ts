@@ -1,6 +1,6 @@
 /**
- * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near|resolver|corpus]`, of
- * both kinds of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can
+ * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near|chunks|resolver|corpus]`, of
+ * all kinds of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can
  * be replayed.
  */
 
@@ -22,8 +22,8 @@ const schedules = Number(values.schedules)
 const started = performance.now()
 const sum = { schedules: 0, steps: 0, crashes: 0 }
 
-const all = ['exact', 'near', 'resolver', 'corpus'] as const
-const stores = ['exact', 'near'] as const
+const all = ['exact', 'near', 'chunks', 'resolver', 'corpus'] as const
+const stores = ['exact', 'near', 'chunks'] as const
 const kinds = values.kind === 'both' ? stores : all.filter((kind) => kind === values.kind)
 
 function run(kind: (typeof all)[number], seed: number) {

@@ -1,5 +1,5 @@
 /**
- * The stored format, row by row. What format 2 writes is in golden files; a difference here is a format change, and
+ * The stored format, row by row. What format 3 writes is in golden files; a difference here is a format change, and
  * needs a new format number, or a new version of a canonical profile. `GOLDEN=write npx vitest run test/format.test.ts` writes them again. Files of earlier
  * formats and versions (`unicode-1`) stay as they are, and must still be read.
  */
@@ -15,8 +15,10 @@ import { bucketKey } from '../src/match/rows.ts'
 import { nearLinks, storeNear } from '../src/store/near/rows.ts'
 
 const golden = (name: string) => new URL(`./golden/${name}.json`, import.meta.url)
-const GOLDEN = golden('store-format-2')
-const GOLDEN_NEAR = golden('near-store-format-2')
+const GOLDEN = golden('store-format-3')
+const GOLDEN_NEAR = golden('near-store-format-3')
+/** Cut into some chunks, which what begins with it shares. */
+const LINES = Array.from({ length: 7500 }, (_, at) => `line ${(at * 7919) % 9973}\n`).join('')
 type Rows = Record<string, [key: string, value: string][]>
 
 /** Everything a store can hold, from a fixed clock and fixed randomness. */
@@ -26,6 +28,7 @@ async function writeStore(engine: MemoryEngine): Promise<void> {
   const store = await openStore(new MemoryBackend(fixed, engine), {
     canonical: 'unicode',
     gc: 'manual',
+    compression: 'none',
   })
   await store.put('first', 'Straße')
   time += 1
@@ -37,6 +40,9 @@ async function writeStore(engine: MemoryEngine): Promise<void> {
   await store.put('gone', 'released')
   await store.delete('gone')
   await store.put('large', Buffer.alloc(4 * 1024 * 1024 + 3, 'x'))
+  await store.put('long', LINES)
+  await store.put('longer', `${LINES}and an end of its own`)
+  // What compressing makes of them differs from one version of Node to the next: the golden rows are of none.
   await store.close()
 }
 
@@ -78,7 +84,7 @@ function dump(engine: MemoryEngine): Rows {
   const rows: Rows = {}
   for (const [name, map] of [...engine.spaces].toSorted(byName)) {
     rows[name] = map.slice('', undefined, 1000).map(([key, value]) => {
-      const isLong = value.byteLength > 1000
+      const isLong = value.byteLength > 1000 && value.every((byte) => byte === 0x78)
       const shown = isLong ? `${value.byteLength} times 78` : Buffer.from(value).toString('hex')
       return [Buffer.from(key, 'latin1').toString('hex'), shown]
     })
@@ -112,6 +118,7 @@ describe('the stored format', () => {
     ['format-1', 1, 1],
     ['unicode-1', 2, 1],
     ['format-2', 2, 2],
+    ['format-3', 3, 2],
   ])('%s can be read, verified and written to', async (name, format, version) => {
     const engine = load(JSON.parse(await readFile(golden(`store-${name}`), 'utf8')))
     const clock = () => 1_700_000_010_000
@@ -163,6 +170,7 @@ describe('the stored format', () => {
     ['format-1', 1],
     ['unicode-1', 1],
     ['format-2', 2],
+    ['format-3', 2],
   ])('%s of near duplicates can be read, verified and written to', async (name, version) => {
     const file = golden(`near-store-${name}`)
     const engine = load(JSON.parse(await readFile(file, 'utf8')))

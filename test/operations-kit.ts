@@ -141,7 +141,7 @@ export function describeOperations(open: (clock: () => number) => Promise<Store>
     it('take values that are longer than a row, also the same one twice', async () => {
       await using world = await opened()
       const { store } = world
-      const large = Buffer.alloc(store.settings.partBytes * 2 + 1, 'large ')
+      const large = Buffer.alloc((store.settings.chunks?.fromBytes ?? 0) * 2 + 1, 'large ')
       const operations = [
         { put: 'a', value: large },
         { put: 'b', value: large },
@@ -157,7 +157,10 @@ export function describeOperations(open: (clock: () => number) => Promise<Store>
         { check: 'a', ifAbsent: true },
       ])
       expect(await codeOf(failed)).toBe('PRECONDITION_FAILED')
-      const medium = Buffer.alloc(Math.min(100_000, store.settings.partBytes), 'medium ')
+      const medium = Buffer.alloc(
+        Math.min(50_000, store.settings.chunks?.fromBytes ?? 0),
+        'medium ',
+      )
       const third = await store.transaction([
         { put: 'd', value: medium },
         { put: 'e', value: medium },

@@ -19,6 +19,12 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
     expect(crashes).toBeGreaterThan(3)
   }, 600_000)
 
+  it('keep those of chunks as well', async () => {
+    let crashes = 0
+    for (let seed = 1; seed <= 500; seed++) crashes += (await runSchedule(seed, 'chunks')).crashes
+    expect(crashes).toBeGreaterThan(15)
+  }, 120_000)
+
   it('are decided by the seed alone', async () => {
     for (const seed of [7, 77, 777]) {
       expect(await runSchedule(seed)).toEqual(await runSchedule(seed))

@@ -19,6 +19,7 @@ import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf } from '../fingerprint/index.ts'
 import { ContentCheck } from './content-check.ts'
+import { Layout } from './contents/layout.ts'
 import { findEntry, type Reading } from './transactions/get.ts'
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'
 import { readValue } from './read-value.ts'
@@ -46,7 +47,7 @@ export async function* writeArchive(
   { settings, profile }: Pick<OpenedSettings, 'settings' | 'profile'>,
 ): AsyncGenerator<Buffer> {
   const check = new ContentCheck({ profile, sharesForms: sharesFormsOf(settings) })
-  const reading = { partBytes: settings.partBytes, check }
+  const reading = { layout: new Layout(settings), check }
   const archive = new ArchiveWriter()
   const { dedup, canonical, fidelity } = settings
   yield archive.begin(1, { dedup, canonical, fidelity })

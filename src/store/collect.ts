@@ -16,6 +16,8 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
+import { endOf, recipes } from './contents/chunk-rows.ts'
+import { collectChunks } from './contents/collect-chunks.ts'
 import { heirOf, type Keeping, sweep, type Swept } from './transactions/release.ts'
 import { removeExpired } from './transactions/remove.ts'
 import {
@@ -30,11 +32,14 @@ import {
   refs,
   released,
   staged,
+  type Staged,
 } from './rows.ts'
+import { countStored } from './tallies.ts'
 
 /** How long a put of a large value may take before its parts count as left behind. */
 export const STAGING_LEASE_MS = 60 * 60 * 1000
 const PARTS_AT_ONCE = 50
+const RECIPES_AT_ONCE = 16
 
 export interface Collected {
   readonly expiredKeys: number
@@ -42,6 +47,9 @@ export interface Collected {
   readonly contentBytes: number
   /** Parts of large values whose put never ended. */
   readonly abandonedParts: number
+  /** Chunks of long values that no value has any more, and their bytes. */
+  readonly chunks: number
+  readonly chunkBytes: number
 }
 
 export async function collectAll(backend: Backend, keeping: Keeping): Promise<Collected> {
@@ -55,7 +63,8 @@ export async function collectAll(backend: Backend, keeping: Keeping): Promise<Co
     contentBytes += swept.bytes
   }
   const abandonedParts = await collectStaged(backend)
-  return { expiredKeys, contents: count, contentBytes, abandonedParts }
+  const swept = await collectChunks(backend, keeping.layout)
+  return { expiredKeys, contents: count, contentBytes, abandonedParts, ...swept }
 }
 
 async function collectExpired(backend: Backend, keeping: Keeping): Promise<number> {
@@ -75,7 +84,11 @@ export async function collectContent(
   digest: Bytes,
   keeping: Keeping,
 ): Promise<Swept | undefined> {
-  if (backend.serial) return backend.run(collectAtOnce, digest, keeping)
+  if (backend.serial) {
+    const swept = await backend.run(collectAtOnce, digest, keeping)
+    if (swept?.partsLeft) await removeParts(backend, swept.id)
+    return swept
+  }
   const { note, id } = await backend.read(findNote, digest)
   // Only a hint, which saves marking contents that are plainly in use.
   const isUsed = id !== undefined && (await hasReference(backend, id))
@@ -205,14 +218,18 @@ async function collectStaged(backend: Backend): Promise<number> {
   let count = 0
   const before = backend.now() - STAGING_LEASE_MS
   for await (const { key: id, value } of backend.scan(staged)) {
-    if (value.buried || idTime(id) <= before) count += await removeParts(backend, id)
+    if (value.buried || (value.renewedAt ?? idTime(id)) <= before)
+      count += await removeParts(backend, id)
   }
   return count
 }
 
 /** Buries staged parts, so that nothing can make them visible any more, then removes a few at a time. */
 export async function removeParts(backend: Backend, id: Bytes): Promise<number> {
-  const parts = await backend.run(bury, id)
+  const buried = await backend.run(bury, id)
+  if (!buried) return 0
+  if (buried.renewedAt !== undefined) return removeRecipe(backend, id)
+  const { parts } = buried
   for (let from = 0; from < parts; from += PARTS_AT_ONCE) {
     const to = Math.min(parts, from + PARTS_AT_ONCE)
     await backend.run(removeBuried, { id, from, to, last: to === parts })
@@ -220,11 +237,44 @@ export async function removeParts(backend: Backend, id: Bytes): Promise<number> 
   return parts
 }
 
-function* bury(scope: Scope, id: Bytes): Transaction<number> {
+function* bury(scope: Scope, id: Bytes): Transaction<Staged | undefined> {
   const [row] = yield* read(cell(staged, id))
-  if (!row) return 0
-  if (!row.buried) scope.write(cell(staged, id), { ...row, buried: true })
-  return row.parts
+  if (row && !row.buried) scope.write(cell(staged, id), { ...row, buried: true })
+  return row
+}
+
+/** Nothing is added to a recipe that is buried, so what a scan finds is all there is. */
+async function removeRecipe(backend: Backend, id: Bytes): Promise<number> {
+  const range = { start: id, end: endOfPrefix(id), limit: RECIPES_AT_ONCE }
+  let count = 0
+  for (;;) {
+    const keys: Buffer[] = []
+    for await (const { key } of backend.scan(recipes, range)) keys.push(key)
+    const isLast = keys.length < RECIPES_AT_ONCE
+    count += await backend.run(removeRecipeParts, { id, keys, isLast })
+    if (isLast) return count
+  }
+}
+
+/** Its chunks may be garbage from now on: how many bytes at most is counted in the same transaction. */
+function* removeRecipeParts(
+  scope: Scope,
+  { id, keys, isLast }: { id: Bytes; keys: readonly Buffer[]; isLast: boolean },
+): Transaction<number> {
+  const cells = keys.map((key) => cell(recipes, key))
+  const [row, ...parts] = yield* read(cell(staged, id), ...cells)
+  // Somebody else removes it as well: each part is counted once.
+  if (!row?.buried) return 0
+  let sweptBytes = 0
+  for (const [at, part] of parts.entries()) {
+    const place = cells[at]
+    if (!part || !place) continue
+    sweptBytes += endOf(part) - part.offset
+    scope.remove(place)
+  }
+  countStored(scope, { sweptBytes })
+  if (isLast) scope.remove(cell(staged, id))
+  return parts.length
 }
 
 function* removeBuried(

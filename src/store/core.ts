@@ -7,10 +7,13 @@ import type { Bytes } from '../platform/bytes.ts'
 import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { adoptOrphans } from './near/adopt.ts'
-import { collectContent } from './collect.ts'
+import { collectContent, removeParts } from './collect.ts'
+import { collectChunks, hasMuchGarbage } from './contents/collect-chunks.ts'
 import { ContentCheck } from './content-check.ts'
+import { Layout } from './contents/layout.ts'
 import type { Reading } from './transactions/get.ts'
 import { cleanUp } from './transactions/prerequisites.ts'
+import type { Swept } from './transactions/release.ts'
 import { nearOf } from './near/store-near.ts'
 import { Observer } from './observe.ts'
 import type { CheckedStoreOptions } from './options.ts'
@@ -42,25 +45,25 @@ export class StoreCore {
   ) {
     const { settings, profile } = opened
     const { metrics, tracer, onUnreadable, gc, verifyReads } = options
-    const near = nearOf(backend, opened, options.near ?? {})
-    const { partBytes } = settings
+    const layout = new Layout(settings, options.compression ?? 'fast')
+    const near = nearOf(backend, opened, layout, options.near ?? {})
     const semantic =
-      settings.semantic && opened.semantic?.make(backend, settings.semantic, partBytes, indexPath)
+      settings.semantic && opened.semantic?.make(backend, settings.semantic, layout, indexPath)
     this.settings = settings
     this.#isOld = isOldFormat(settings)
     this.backend = backend
     this.observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
     const sharesForms = sharesFormsOf(settings)
     const check = verifyReads ? new ContentCheck({ profile, sharesForms }) : undefined
-    this.reading = { partBytes, check }
+    this.reading = { layout, check }
     this.preparation = {
       profile,
       onUnreadable,
       gc,
       sharesForms,
       check,
-      partBytes,
-      keeping: { partBytes, near, semantic },
+      layout,
+      keeping: { layout, near, semantic },
       sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',
     }
   }
@@ -88,7 +91,20 @@ export class StoreCore {
     const swept = await cleanUp(() => collectContent(this.backend, digest, keeping))
     if (!swept) return
     this.observer?.count('prestige.gc.deleted_objects_total', 1)
+    await this.finishSweep(swept)
+  }
+
+  /** What is left to do when a content is gone. */
+  async finishSweep({ id, partsLeft }: Swept): Promise<void> {
+    if (partsLeft) await cleanUp(() => this.#removeLong(id))
     await this.adopt()
+  }
+
+  async #removeLong(id: Bytes): Promise<void> {
+    await removeParts(this.backend, id)
+    const { gc, layout } = this.preparation
+    if (!layout.chunks || gc === 'manual' || !(await hasMuchGarbage(this.backend))) return
+    await collectChunks(this.backend, layout)
   }
 
   /** Re-evaluates what was linked to contents that are gone. */

@@ -2,7 +2,10 @@
 
 import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/index.ts'
-import { findBytes, findStory, type Story } from './transactions/get.ts'
+import { recipes } from './contents/chunk-rows.ts'
+import type { Layout } from './contents/layout.ts'
+import { bytesOf } from './contents/read-content.ts'
+import { findStory, type Story } from './transactions/get.ts'
 import { refuseUnknown } from './prepare.ts'
 import {
   type ContentOrigin,
@@ -30,6 +33,8 @@ export type Explanation = ContentStory & {
   readonly digest: string
   /** Length of the value. */
   readonly bytes: number
+  /** Of a value that is cut into chunks: bytes whose chunks were there when its content was stored. */
+  readonly sharedBytes?: number
   /** Milliseconds since 1970. */
   readonly putAt: number
   /** Milliseconds since 1970. */
@@ -68,6 +73,8 @@ export async function explain(
     points: originOf(known),
     digest: hex(entry.digest),
     bytes: entry.bytes,
+    ...(how.layout.chunks &&
+      how.layout.isLong(entry.bytes) && { sharedBytes: await sharedBytesOf(backend, entry.id) }),
     putAt: entry.putAt,
     ...(expiresAt !== undefined && { expiresAt }),
     sharedWith: await otherKeys(backend, entry.id, key, sharedWithMax),
@@ -77,18 +84,18 @@ export async function explain(
 async function refusedBy(
   backend: Backend,
   known: Known,
-  { near, semantic, partBytes }: ExplainHow,
+  { near, semantic, layout }: ExplainHow,
 ): Promise<Refused | undefined> {
   const meant = await semantic?.refusedBy(known)
   if (meant || !near?.canCompare) return meant
-  const bytes = await backend.read(() => findBytes(known, partBytes))
+  const bytes = await backend.read(() => bytesOf(known, layout))
   return bytes && backend.read(() => near.refusedBy(known, bytes))
 }
 
 /** How the store finds what is the same. */
 export interface ExplainHow {
   readonly sharesForms: boolean
-  readonly partBytes: number
+  readonly layout: Layout
   readonly near: StoreNear | undefined
   readonly semantic: StoreSemantic | undefined
 }
@@ -125,6 +132,13 @@ function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Conte
     return { content: outcome, of, ...meaning, similarity: semanticLink.to.similarity }
   }
   return { content: 'new' }
+}
+
+async function sharedBytesOf(backend: Backend, id: Bytes): Promise<number> {
+  let sharedBytes = 0
+  for await (const { value } of backend.scan(recipes, { start: id, end: endOfPrefix(id) }))
+    sharedBytes += value.sharedBytes
+  return sharedBytes
 }
 
 async function otherKeys(

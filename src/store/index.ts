@@ -5,12 +5,14 @@ export { type Restored, archiveStore, openStore, reembedStore, restoreStore } fr
 export type { Head } from './operations/get.ts'
 export type { JsonValue } from './operations/json.ts'
 export type { TransactionOperation } from './operations/transaction.ts'
-export type { NearOptions, StoreOptions } from './options.ts'
+export type { GetStreamOptions } from './operations/get-stream.ts'
+export type { ChunkOptions, NearOptions, StoreOptions } from './options.ts'
 export {
   type StoreKey,
   type PutItem,
   type PutOptions,
   VALUE_BYTES_MAX,
+  type StoreStream,
   type StoreValue,
 } from './prepare.ts'
 export type { Method, ContentOrigin, Receipt, Refused } from './receipt.ts'

@@ -15,6 +15,7 @@ import {
   share,
   type WithDefaults,
 } from '../platform/options.ts'
+import type { Compression } from './contents/compression.ts'
 import type { SemanticOptions } from './semantic/options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
@@ -52,6 +53,14 @@ export interface NearOptions extends JudgementOptions {
   readonly bucketMax?: number | undefined
 }
 
+/** How long values are cut into chunks. */
+export interface ChunkOptions {
+  /** Longer values are cut: a number of bytes from 64. Default: 65,536. */
+  readonly fromBytes?: number | undefined
+  /** The length of a chunk, on average: a power of two from 256. Default: 8,192. */
+  readonly averageBytes?: number | undefined
+}
+
 /** What a store is opened with. What was not said of an existing store is as the store has it. */
 export interface StoreOptions {
   /** Stores of different namespaces in one location never see each other. Default: the unnamed one. */
@@ -74,6 +83,13 @@ export interface StoreOptions {
    * share the bytes of the first one. Default: `own`.
    */
   readonly fidelity?: 'own' | 'representative' | undefined
+  /**
+   * Values longer than `fromBytes` (64 KiB) are cut into chunks of about `averageBytes` (8 KiB, a power of two from
+   * 256), each kept once in a namespace. `false`: only what does not fit into a row of the engine. Remembered.
+   */
+  readonly chunks?: ChunkOptions | false | undefined
+  /** How contents of 4 KiB and more are compressed; may differ each time a store is opened. Default: `fast`. */
+  readonly compression?: Compression | undefined
   /** `immediate`: content without a key is gone when `delete` resolves. `manual`: at `collect()`. Default: `immediate`. */
   readonly gc?: 'immediate' | 'manual' | undefined
   /** Check every value against its SHA-256 before it is returned or relied on. Default: `true`. */
@@ -166,6 +182,24 @@ export const storeOptions = v.strictObject({
     oneOf(
       ['own', 'representative'],
       'own: every key gets its own bytes back. representative: values that are the same after canonicalisation share the first one.',
+    ),
+  ),
+  chunks: v.optional(
+    v.union(
+      [
+        v.literal(false),
+        v.strictObject({
+          fromBytes: v.optional(count('Longer values are cut into chunks (65536).')),
+          averageBytes: v.optional(count('Bytes of a chunk, a power of two from 256 (8192).')),
+        }),
+      ],
+      'must be false or { fromBytes, averageBytes }',
+    ),
+  ),
+  compression: v.optional(
+    oneOf(
+      ['none', 'fast', 'small'],
+      'How contents of 4 KiB and more are compressed: not, in little time, or in few bytes.',
     ),
   ),
   gc: v.optional(

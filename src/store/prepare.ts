@@ -3,24 +3,31 @@
  * the canonical form. Anything outside the limits is refused here, before anything is written.
  */
 
-import { asBuffer, type Bytes, concat, copyOf, utf8 } from '../platform/bytes.ts'
+import type { ReadableStream } from 'node:stream/web'
+
+import { asBuffer, type Bytes, concat, copyOf, EMPTY, utf8 } from '../platform/bytes.ts'
 import type { CanonicalProfile } from '../canonical/index.ts'
 import { nearest } from '../platform/did-you-mean.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import { CALL_OPTIONS, type CallOptions } from './call-options.ts'
 import type { ContentCheck } from './content-check.ts'
-import { NearInput } from './near/store-near.ts'
+import { type Layout, PackedValue, roomFor } from './contents/layout.ts'
+import { NEAR_BYTES_MAX, NearInput } from './near/store-near.ts'
 import { conditionOf, type ConditionOptions } from './transactions/condition.ts'
 import type { Prepared } from './transactions/put.ts'
 import type { Gc, Keeping } from './transactions/release.ts'
 
 export type StoreKey = string | Bytes
 export type StoreValue = string | Bytes
+/** A value that comes bit by bit. */
+export type StoreStream = ReadableStream<Bytes> | Blob | AsyncIterable<Bytes>
 
 /** Every engine can order keys of this length. */
 export const KEY_BYTES_MAX = 900
 export const VALUE_BYTES_MAX = 1024 * 1024 * 1024
+/** Of a stream. */
+export const STREAM_BYTES_MAX = 100 * 1024 * 1024 * 1024
 const TTL_MS_MAX = 2 ** 47
 const LARGE_BYTES = 1024 * 1024
 
@@ -60,7 +67,7 @@ export interface Preparation {
   readonly gc: Gc
   /** Absent: known contents are taken as they are. */
   readonly check: ContentCheck | undefined
-  readonly partBytes: number
+  readonly layout: Layout
   readonly keeping: Keeping
   /** Near duplicates are not kept: their keys get the bytes of what they are like. */
   readonly sharesNear: boolean
@@ -88,10 +95,17 @@ function keyOf(key: unknown): Buffer {
 }
 
 export function valueBytes(value: StoreValue): Buffer {
-  const bytes =
-    typeof value === 'string' ? utf8(value, 'INVALID_VALUE', 'The value') : valueOf(value)
+  const bytes = typeof value === 'string' ? textOf(value) : valueOf(value)
   if (bytes.byteLength <= VALUE_BYTES_MAX) return bytes
   throw tooLong(bytes.byteLength)
+}
+
+/** With room in front, as all values have it. */
+function textOf(text: string): Buffer {
+  if (!text.isWellFormed()) return utf8(text, 'INVALID_VALUE', 'The value')
+  const bytes = roomFor(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
 }
 
 /** The caller may change the bytes while they wait to be written; what was hashed must be what is kept. */
@@ -99,21 +113,23 @@ function valueOf(value: unknown): Buffer {
   if (!(value instanceof Uint8Array)) {
     throw new PrestigeError(
       'INVALID_VALUE',
-      `A value is a string or bytes, not ${typeName(value)}.`,
+      `A value is a string, bytes or a stream of bytes, not ${typeName(value)}.`,
     )
   }
   if (value.byteLength > VALUE_BYTES_MAX) throw tooLong(value.byteLength)
-  return copyOf(value)
+  const copy = roomFor(value.byteLength)
+  copy.set(value)
+  return copy
 }
 
-function tooLong(bytes: number): PrestigeError {
+export function tooLong(bytes: number): PrestigeError {
   return new PrestigeError(
     'INVALID_VALUE',
-    `A value has at most ${VALUE_BYTES_MAX} bytes; this one has ${bytes}. Cut it into pieces.`,
+    `A value has at most ${VALUE_BYTES_MAX} bytes; this one has ${bytes}. Put it as a stream.`,
   )
 }
 
-function typeName(value: unknown): string {
+export function typeName(value: unknown): string {
   return value === null ? 'null' : typeof value
 }
 
@@ -124,6 +140,44 @@ export function ttlOf(ttlMs: number | undefined): number | undefined {
     'INVALID_OPTIONS',
     `ttlMs is a number of milliseconds greater than 0, not ${String(ttlMs)}.`,
   )
+}
+
+/** Longer streams are not gathered: canonical forms need all bytes, and comparing needs those of a text. */
+export function gatheredBytesMax({ profile, layout, keeping }: Preparation): number {
+  if (!layout.chunks || profile?.name !== 'none') return Infinity
+  const { near, semantic } = keeping
+  const textBytesMax = Math.max(near ? NEAR_BYTES_MAX : 0, semantic?.settings.textBytesMax ?? 0)
+  return Math.max(layout.rowBytes, textBytesMax)
+}
+
+/** A stream that was staged, and is known by the digest of its bytes from now on. */
+export function prepareStaged(
+  how: Preparation,
+  key: Buffer,
+  options: PutOptions | undefined,
+  staged: { readonly id: Buffer; readonly bytes: number; readonly sharedBytes: number },
+  digest: Buffer,
+): Prepared {
+  const condition = options && conditionOf(options)
+  const ttlMs = ttlOf(options?.ttlMs)
+  const made = finish(how, key, EMPTY, digest, { ttlMs, condition }, undefined)
+  const { id, bytes, sharedBytes } = staged
+  const { near, semantic } = how.keeping
+  return {
+    ...made,
+    bytes,
+    sharedBytes,
+    staged: id,
+    near: near && new NearInput(near, EMPTY, 'too-large'),
+    meaning: semantic && 'too-large',
+  }
+}
+
+/** Before anything of a stream is read. */
+export function checkPutOptions(options: PutOptions): void {
+  refuseUnknown(options, PUT_OPTIONS)
+  ttlOf(options.ttlMs)
+  conditionOf(options)
 }
 
 /** A promise only for values too large to be hashed at once. */
@@ -158,7 +212,7 @@ function finish(
   { ttlMs, condition }: Pick<Prepared, 'ttlMs' | 'condition'>,
   notes: PrepareNotes | undefined,
 ): Prepared {
-  const { profile, gc, partBytes, keeping, sharesNear, check } = how
+  const { profile, gc, layout, keeping, sharesNear, check } = how
   if (profile === undefined) throw functionMissing()
   const isPlain = profile.name === 'none'
   const started = notes && !isPlain ? performance.now() : undefined
@@ -168,6 +222,8 @@ function finish(
   return {
     key,
     value,
+    bytes: value.byteLength,
+    packed: layout.compresses(value.byteLength) ? new PackedValue(layout, value) : undefined,
     digest: sharesForms && form ? form : exact,
     form: sharesForms ? undefined : form,
     exact: sharesForms && form ? exact : undefined,
@@ -176,8 +232,9 @@ function finish(
     ttlMs,
     condition,
     staged: undefined,
+    sharedBytes: 0,
     gc,
-    partBytes,
+    layout,
     keeping,
     sharesForms,
     near: keeping.near && new NearInput(keeping.near, value),

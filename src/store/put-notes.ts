@@ -15,7 +15,7 @@ export function notePut(notes: Notes, prepared: Prepared, { receipt, swept }: Pu
   notes.measure('sha256_us', notes.sha256Us)
   if (prepared.form || prepared.sharesForms) notes.measure('normalize_us', notes.normalizeUs)
   notes.measure('commit_us', commitMs * 1000)
-  notes.measure('value_bytes', prepared.value.byteLength)
+  notes.measure('value_bytes', prepared.bytes)
   notes.attribute('dedup_hit', isHit)
   notes.attribute('had_old', receipt.key !== 'created')
   notes.attribute('noop_overwrite', isUnchanged)

@@ -1,14 +1,15 @@
-/** A key's bytes, also when they are in parts: small ones from one transaction, large ones part by part. */
+/** A key's bytes, also when they are in many rows: short ones from one transaction, long ones row by row. */
 
 import { asBuffer, type Bytes } from '../platform/bytes.ts'
 import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { damaged, findEntry, findParts, findValue, type Reading } from './transactions/get.ts'
+import type { Layout } from './contents/layout.ts'
+import { readContent } from './contents/read-content.ts'
+import { damaged, findEntry, findValue, type Reading } from './transactions/get.ts'
 import type { Notes } from './observe.ts'
-import { VALUE_BYTES_MAX } from './prepare.ts'
-import { Entry, partCount } from './rows.ts'
+import { STREAM_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'
+import { Entry } from './rows.ts'
 
-const PARTS_AT_ONCE = 4
 const ROUNDS_MAX = 10
 
 /** The bytes of a key; `notes` are for those who measure. */
@@ -21,7 +22,7 @@ export async function readValue(
   const found = notes
     ? await measured(backend, key, reading, notes)
     : await backend.read(findValue, key, reading)
-  return found instanceof Entry ? readParts(backend, key, found, reading) : found && asBuffer(found)
+  return found instanceof Entry ? readLong(backend, key, found, reading) : found && asBuffer(found)
 }
 
 /** Looking at the clock inside a body is harmless here: no result depends on it. */
@@ -44,49 +45,34 @@ async function measured(
   return found
 }
 
-/** Parts never change under an id; if some are gone, the key must have changed, and is looked up again. */
-export async function readParts(
+/** Contents never change under an id; if some of it is gone, the key must have changed, and is looked up again. */
+export async function readLong(
   backend: Backend,
   key: Bytes,
   first: Entry,
   reading: Reading,
 ): Promise<Buffer | undefined> {
-  // A damaged row must not make us ask for more memory than any value can take.
-  if (first.bytes > VALUE_BYTES_MAX) throw damaged(key)
-  const { partBytes, check } = reading
   let entry: Entry | undefined = first
+  const { layout, check } = reading
   for (let round = 0; round < ROUNDS_MAX && entry; round++) {
-    const value = await readContentOf(backend, entry, partBytes)
+    if (entry.bytes > VALUE_BYTES_MAX) throw tooLongToGet(key, entry, layout)
+    const value = await readContent(backend, entry, layout)
     if (value && check && !(await check.isLargeRight(value, entry))) throw damaged(key)
     if (value) return value
     const again: Entry | undefined = await backend.read(findEntry, key)
     if (again?.row.equals(entry.row)) throw damaged(key)
-    if (again && again.bytes <= partBytes) return readValue(backend, key, reading)
+    if (again && !layout.isLong(again.bytes)) return readValue(backend, key, reading)
     entry = again
   }
   if (entry === undefined) return undefined
   throw new PrestigeError('CONTENDED', 'The value was replaced every time it was read. Try again.')
 }
 
-/** The bytes of a content, unchecked; `undefined` where one of its parts is missing or has another length. */
-export async function readContentOf(
-  backend: Backend,
-  { id, bytes }: { readonly id: Bytes; readonly bytes: number },
-  partBytes: number,
-): Promise<Buffer | undefined> {
-  if (bytes > VALUE_BYTES_MAX) return undefined
-  const value = Buffer.allocUnsafe(bytes)
-  const parts = partCount(bytes, partBytes)
-  for (let from = 0; from < parts; from += PARTS_AT_ONCE) {
-    const to = Math.min(parts, from + PARTS_AT_ONCE)
-    const found = await backend.read(findParts, id, from, to)
-    if (!found) return undefined
-    for (const [at, part] of found.entries()) {
-      const start = (from + at) * partBytes
-      // A part of another length would leave memory of others in the value.
-      if (part.byteLength !== Math.min(partBytes, bytes - start)) return undefined
-      value.set(part, start)
-    }
-  }
-  return value
+/** A damaged row must not make us ask for more memory than any value can take. */
+function tooLongToGet(key: Bytes, { bytes }: Entry, { chunks }: Layout): PrestigeError {
+  if (!chunks || bytes > STREAM_BYTES_MAX) return damaged(key)
+  return new PrestigeError(
+    'INVALID_USAGE',
+    `The value has ${bytes} bytes, which is more than get returns at once. Use getStream.`,
+  )
 }

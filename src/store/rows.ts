@@ -12,6 +12,7 @@
 import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { FORMAT, RowWriter, unreadable } from '../platform/rows.ts'
 import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../backends/index.ts'
+import { chunkSpaces } from './contents/chunk-rows.ts'
 import { nearStoreSpaces } from './near/rows.ts'
 import { semanticStoreSpaces } from './semantic/rows.ts'
 
@@ -267,20 +268,28 @@ function rowCodec<R extends { readonly row: Buffer }>(
  * Parts of a content that no digests row names: of a put that has not ended, or, buried, of one that
  * never will. Buried parts cannot become visible any more, and are removed one after another.
  *
- * `1f` number of parts (4); flags: 1 buried.
+ * `1f` number of parts (4) [last renewed at (6)]; flags: 1 buried, 2 the parts are in `recipes`, and were renewed then.
  */
 export interface Staged {
   readonly parts: number
   readonly buried: boolean
+  /** When its last part was written, of a content that is cut into chunks; absent: its parts are in `contents`. */
+  readonly renewedAt?: number | undefined
 }
 
-const STAGED_LENGTHS = lengthsOf(5, [])
+const STAGED_LENGTHS = lengthsOf(5, [0, 6])
 
 const stagedCodec: Codec<Staged> = {
-  encode: ({ parts, buried }) => new RowWriter(buried ? 1 : 0, 4).number(parts, 4).whole(),
+  encode({ parts, buried, renewedAt }) {
+    const flags = (buried ? 1 : 0) | (renewedAt === undefined ? 0 : 2)
+    const row = new RowWriter(flags, renewedAt === undefined ? 4 : 10).number(parts, 4)
+    return (renewedAt === undefined ? row : row.time(renewedAt)).whole()
+  },
   decode(bytes) {
     const row = checked('staged', bytes, STAGED_LENGTHS)
-    return { parts: row.readUInt32BE(1), buried: (row.readUInt8(0) & 1) !== 0 }
+    const head = row.readUInt8(0)
+    const staging = { parts: row.readUInt32BE(1), buried: (head & 1) !== 0 }
+    return head & 2 ? { ...staging, renewedAt: row.readUIntBE(5, 6) } : staging
   },
 }
 
@@ -288,7 +297,7 @@ const stagedCodec: Codec<Staged> = {
 export const entries: Space<Entry> = rows('entries', rowCodec('entries', Entry), { ordered: true })
 /** Digest → Known. */
 export const digests: Space<Known> = rows('digests', rowCodec('digests', Known), { ordered: true })
-/** Content id, or content id and part number (4), → bytes. */
+/** Content id, or content id and part number (4), → bytes, as the store's layout has them. */
 export const contents: Space<Bytes> = rows('contents', raw, { ordered: true, immutable: true })
 /** Content id and key → nothing: one row a reference, so that no counter is ever fought over. */
 export const refs: Space<Bytes> = rows('refs', raw, { ordered: true, gatherBytes: ID })
@@ -320,6 +329,7 @@ export const storeSpaces: readonly Space<unknown>[] = [
   staged,
   settings,
   storeTallies,
+  ...chunkSpaces,
   ...nearStoreSpaces,
   ...semanticStoreSpaces,
 ]

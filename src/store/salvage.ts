@@ -22,7 +22,8 @@ import {
 import { PrestigeError } from '../platform/errors.ts'
 import { ContentCheck, type Named } from './content-check.ts'
 import type { StoreOptions } from './options.ts'
-import { readContentOf } from './read-value.ts'
+import { Layout } from './contents/layout.ts'
+import { readContent } from './contents/read-content.ts'
 import { findSettings, sharesFormsOf, type StoreSettings } from './settings.ts'
 import type { PutItem } from './prepare.ts'
 import type { Store } from './store.ts'
@@ -58,7 +59,8 @@ interface Source {
   readonly backend: Backend
   /** Every row on a readable page, where there is a reader that finds them without lookups. */
   readonly rows: ((space: string) => AsyncIterable<Row<Bytes> | Gap>) | undefined
-  readonly partBytes: number
+  /** Of which one is right. */
+  readonly layouts: readonly Layout[]
   readonly check: ContentCheck
   /** Losses before the first key. */
   readonly lost: number
@@ -75,7 +77,7 @@ export async function targetInput(
   if (typeof found === 'string') {
     await onLost?.({ space: 'settings', reason: `${found} The new store has default settings.` })
     const check = new ContentCheck({ profile: undefined, sharesForms: false })
-    return { input: { namespace }, partBytes: backend.limits.valueBytesMax, check, lost: 1 }
+    return { input: { namespace }, layouts: anyLayout(backend), check, lost: 1 }
   }
   const { canonical: name } = found
   const isUnknown = given.canonical === undefined && name.name.startsWith('function:')
@@ -89,11 +91,21 @@ export async function targetInput(
     canonical,
     ...(isUnknown && { fidelity: 'own' as const }),
   }
-  return { input, partBytes: found.partBytes, check, lost: isUnknown ? 1 : 0 }
+  return { input, layouts: [new Layout(found)], check, lost: isUnknown ? 1 : 0 }
 }
 
 const NO_FUNCTION =
   'The store was written with a canonical function, which is not here. The new store has none.'
+
+/** Where the settings are lost, nothing but the bytes themselves says how contents were kept. */
+function anyLayout({ limits }: Backend): Layout[] {
+  const averageBytes = 0
+  return [
+    new Layout({ chunks: { fromBytes: Infinity, averageBytes } }),
+    new Layout({ chunks: { fromBytes: 0, averageBytes } }),
+    new Layout({ partBytes: limits.valueBytesMax }),
+  ]
+}
 
 /** The settings, or why they cannot be read. */
 async function settingsOf(backend: Backend): Promise<StoreSettings | string> {
@@ -198,14 +210,16 @@ class Salvage {
     content: { readonly id: Bytes; readonly bytes: number },
     named: Named,
   ): Promise<Buffer | undefined> {
-    const { backend, partBytes, check } = this.#source
-    try {
-      const value = await readContentOf(backend, content, partBytes)
-      return value && (await check.isLargeRight(value, named)) ? value : undefined
-    } catch (error) {
-      if (isCorrupt(error)) return undefined
-      throw error
+    const { backend, layouts, check } = this.#source
+    for (const layout of layouts) {
+      try {
+        const value = await readContent(backend, content, layout)
+        if (value && (await check.isLargeRight(value, named))) return value
+      } catch (error) {
+        if (!isCorrupt(error)) throw error
+      }
     }
+    return undefined
   }
 
   /** Nothing, if it has expired by now. */

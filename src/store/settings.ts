@@ -26,13 +26,18 @@ import {
   textNearSettings,
   type TextNearSettings,
 } from '../match/index.ts'
+import { type ChunkSettings, requireChunks, wantedChunks } from './contents/settings.ts'
 import type { CheckedStoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'
 
-/** 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised by their first write. */
-const FORMAT_VERSION = 2
-const FORMATS = [1, FORMAT_VERSION]
+/**
+ * 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised to it by their first write.
+ * 3: contents are compressed, and long ones cut into chunks. Stores of formats 1 and 2 stay as they are in that.
+ */
+const FORMAT_VERSION = 3
+const FORMAT_WITH_SUMS = 2
+const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION]
 const REMEDY = 'Leave them out to open it as it is, or put its values into a new store.'
 const SETTINGS = cell(settings, Buffer.from('store'))
 
@@ -59,16 +64,18 @@ export interface SemanticSettings {
 }
 
 /**
- * `{"format":2,"dedup":"exact","canonical":{"name":"none","version":1},"fidelity":"own","partBytes":4194304}`, with
- * `"sum"`, the checksum of all before it, as its last field from format 2 on.
+ * `{"format":3,"dedup":"exact","canonical":{"name":"none","version":1},"fidelity":"own","chunks":{"fromBytes":65536,
+ * "averageBytes":8192}}`, with `"sum"`, the checksum of all before it, as its last field from format 2 on.
  */
 export interface StoreSettings {
   readonly format: number
   readonly dedup: 'exact' | 'near' | 'semantic' | 'hybrid'
   readonly canonical: { readonly name: string; readonly version: number | string }
   readonly fidelity: 'own' | 'representative'
-  /** Values longer than this are kept in parts. */
-  readonly partBytes: number
+  /** Of formats 1 and 2: values longer than this are kept in parts. */
+  readonly partBytes?: number | undefined
+  /** From format 3 on: longer values are cut into chunks. */
+  readonly chunks?: ChunkSettings | undefined
   /** Where near duplicates are linked. */
   readonly near?: NearSettings | undefined
   /** Where texts of like meaning are linked. */
@@ -120,7 +127,7 @@ export async function openSettings(
   backend: Backend,
   options: Pick<
     CheckedStoreOptions,
-    'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic'
+    'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic' | 'chunks' | 'compression'
   >,
 ): Promise<OpenedSettings> {
   const profile = canonicalProfile(options.canonical ?? 'none')
@@ -135,7 +142,7 @@ export async function openSettings(
     dedup: options.dedup ?? 'exact',
     canonical: { name: profile.name, version: profile.version },
     fidelity: options.fidelity ?? 'own',
-    partBytes: backend.limits.valueBytesMax,
+    chunks: there?.chunks ?? wantedChunks(backend.limits, options.chunks),
     ...(near && { near }),
     ...(semantic?.wanted && { semantic: semantic.wanted }),
   }
@@ -144,6 +151,7 @@ export async function openSettings(
     // A name means the version that the store has.
     const given = options.canonical && canonicalProfile(options.canonical, found.canonical)
     requireAsked(found, options, given)
+    requireChunks(found, options, backend.limits)
     if (found.semantic) requireSame('store', semantic?.differences(found.semantic) ?? [], REMEDY)
     const opened = given ?? profileOf(found)
     const nearProfile = nearProfileOf(found, opened)
@@ -253,7 +261,7 @@ export function* replaceSettings(
 ): Transaction<void> {
   const [now] = yield* read(SETTINGS)
   if (now && Buffer.from(now).toString() === textOf(found)) {
-    scope.write(SETTINGS, Buffer.from(textOf({ ...wanted, format: FORMAT_VERSION })))
+    scope.write(SETTINGS, Buffer.from(textOf(withSums(wanted))))
     return
   }
   throw new PrestigeError('CONTENDED', 'Somebody else is changing the settings of this store.')
@@ -275,12 +283,16 @@ export async function raiseFormat(backend: Backend): Promise<void> {
 
 function* raise(scope: Scope): Transaction<void> {
   const found = yield* findSettings(scope)
-  if (!found || found.format === FORMAT_VERSION) return
-  scope.write(SETTINGS, Buffer.from(textOf({ ...found, format: FORMAT_VERSION })))
+  if (!found || !isOldFormat(found)) return
+  scope.write(SETTINGS, Buffer.from(textOf(withSums(found))))
+}
+
+function withSums(settings: StoreSettings): StoreSettings {
+  return isOldFormat(settings) ? { ...settings, format: FORMAT_WITH_SUMS } : settings
 }
 
 export function isOldFormat({ format }: StoreSettings): boolean {
-  return format < FORMAT_VERSION
+  return format < FORMAT_WITH_SUMS
 }
 
 function textOf(wanted: StoreSettings): string {
@@ -298,10 +310,16 @@ function readSettings(text: string): StoreSettings {
   }
   const { sum, ...found } = read
   // safe: whatever it is, it is only written as text again
-  const isWhole = sum === undefined ? found.format !== 2 : textOf(found as StoreSettings) === text
+  const isWhole =
+    sum === undefined ? !hasSum(found.format) : textOf(found as StoreSettings) === text
   if (!isWhole) throw damagedSettings()
   requireFormat('store', found.format, FORMATS)
-  return found as StoreSettings // safe: formats 1 and 2 have exactly these fields, and only we write them
+  return found as StoreSettings // safe: these formats have exactly these fields, and only we write them
+}
+
+/** What no version of ours can have written is of another format, whatever is in it. */
+function hasSum(format: unknown): boolean {
+  return format === FORMAT_WITH_SUMS || format === FORMAT_VERSION
 }
 
 function damagedSettings(cause?: unknown): PrestigeError {

@@ -2,10 +2,12 @@
 
 import type { ReadScope, Transaction } from '../backends/index.ts'
 import type { Keeping } from './transactions/release.ts'
-import { type Counts, readCounts } from './tallies.ts'
+import { type Counts, readCounts, readStored, type StoredCounts } from './tallies.ts'
 
 export interface StoreStats extends Counts {
   readonly bytesSaved: number
+  /** The bytes of all contents as they are kept: compressed, and chunks that they share once. Without keys and other rows. */
+  readonly storedBytes: number
   /** Bytes of all values divided by bytes stored; 1 for an empty store. */
   readonly dedupRatio: number
   /** Where near duplicates are linked: contents that are, and values that full buckets may have hidden one from. */
@@ -15,16 +17,26 @@ export interface StoreStats extends Counts {
 }
 
 /** All numbers are of one moment. */
-export function* readStats(scope: ReadScope, { near, semantic }: Keeping): Transaction<StoreStats> {
+export function* readStats(
+  scope: ReadScope,
+  { near, semantic, layout }: Keeping,
+): Transaction<StoreStats> {
   const counts = yield* readCounts(scope)
+  const stored = layout.chunks && (yield* readStored(scope))
   const linked = near && (yield* near.stats())
   const meanings = semantic && (yield* semantic.graph.readCounts())
   const { valueBytes, contentBytes } = counts
   return {
     ...counts,
     bytesSaved: valueBytes - contentBytes,
+    storedBytes: contentBytes + (stored ? differenceOf(stored) : 0),
     dedupRatio: contentBytes === 0 ? 1 : valueBytes / contentBytes,
     ...(linked && { near: { links: linked.links, possibleMisses: linked.passedOver } }),
     ...(meanings && { semantic: meanings }),
   }
+}
+
+/** Between what contents are kept in and their bytes. */
+function differenceOf({ compressedBytes, chunkedBytes, packBytes }: StoredCounts): number {
+  return packBytes - chunkedBytes - compressedBytes
 }

@@ -90,6 +90,8 @@ describe('collecting', () => {
       contents: 0,
       contentBytes: 0,
       abandonedParts: 0,
+      chunks: 0,
+      chunkBytes: 0,
     })
   })
 

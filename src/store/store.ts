@@ -3,6 +3,8 @@
  * What must be atomic is a transaction (transactions/); this class prepares them, runs them, and reports.
  */
 
+import type { ReadableStream } from 'node:stream/web'
+
 import { deadlineOf, timedOutError } from '../platform/deadline.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
 import { many } from '../platform/many.ts'
@@ -17,6 +19,7 @@ import { collect } from './operations/collect.ts'
 import { get, has, head, type Head, textOf } from './operations/get.ts'
 import { jsonText, type JsonValue, parseJson } from './operations/json.ts'
 import { listEntries, listKeys, listValues } from './operations/list.ts'
+import { getStream, type GetStreamOptions } from './operations/get-stream.ts'
 import { put } from './operations/put.ts'
 import {
   clear,
@@ -37,6 +40,7 @@ import {
   keyBytes,
   type PutItem,
   type PutOptions,
+  type StoreStream,
   type StoreValue,
 } from './prepare.ts'
 import type { Receipt } from './receipt.ts'
@@ -67,7 +71,7 @@ export class Store {
    * Keeps the value under the key, sharing content that is there already, and says which. With `ifAbsent` or `ifMatch`,
    * only if the key is as it says; otherwise nothing is written: `PRECONDITION_FAILED`.
    */
-  put(key: StoreKey, value: StoreValue, options?: PutOptions): Promise<Receipt> {
+  put(key: StoreKey, value: StoreValue | StoreStream, options?: PutOptions): Promise<Receipt> {
     return put(this.#core, key, value, options)
   }
 
@@ -79,6 +83,18 @@ export class Store {
   /** The very bytes put under the key, or `undefined`. */
   get(key: StoreKey, options?: CallOptions): Promise<Buffer | undefined> {
     return get(this.#core, key, options)
+  }
+
+  /**
+   * The bytes put under the key, or those of a range, as they are read: memory stays small, however long the value is.
+   * Each chunk is checked against its own SHA-256 before it is given.
+   */
+  async getStream(
+    key: StoreKey,
+    options: GetStreamOptions = {},
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const { backend, gate, reading } = this.#core
+    return gate.pass(() => getStream(backend, keyBytes(key), reading, options))
   }
 
   /** The value as text. A value that is not UTF-8 is an error, never replacement characters. */

@@ -100,7 +100,7 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
     expect((await store.put('large', large)).content).toBe('new')
     expect((await store.put('again', large)).content).toBe('duplicate')
     expect((await store.get('again'))?.equals(large)).toBe(true)
-    expect(store.settings.partBytes).toBeLessThan(400 * 1024)
+    expect(store.settings.chunks?.fromBytes).toBeLessThan(400 * 1024)
     expect((await store.verify()).problems).toEqual([])
     await store.delete('large')
     await store.delete('again')

@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { PrestigeError } from '../../src/platform/errors.ts'
 import { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
+import { Layout } from '../../src/store/contents/layout.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { checkInvariants } from './invariants.ts'
@@ -16,7 +17,11 @@ import { pick } from './schedule.ts'
 const WORKERS = ['w0', 'w1', 'w2']
 const PRIZES = ['p0', 'p1']
 const SUM = 100
-const HOW = { partBytes: 1024, canonicalise: (bytes: Uint8Array) => bytes, sharesForms: false }
+const HOW = {
+  layout: new Layout({ chunks: { fromBytes: 1024, averageBytes: 1024 } }),
+  canonicalise: (bytes: Uint8Array) => bytes,
+  sharesForms: false,
+}
 
 interface Tally {
   readonly won: Map<string, string[]>

@@ -9,6 +9,15 @@ import type { Bytes } from '../../src/platform/bytes.ts'
 import type { Space } from '../../src/backends/contract.ts'
 import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import {
+  type ChunkRow,
+  chunks,
+  packs,
+  rawOf,
+  type RecipePart,
+  recipes,
+} from '../../src/store/contents/chunk-rows.ts'
+import type { Layout } from '../../src/store/contents/layout.ts'
+import {
   contents,
   digests,
   type Entry,
@@ -40,19 +49,24 @@ export function table<V>(world: SimulatedWorld, space: Space<V>): Map<string, V>
 
 export const latin1 = (bytes: Bytes) => Buffer.from(bytes).toString('latin1')
 
-export function checkInvariants(
-  world: SimulatedWorld,
-  how: { partBytes: number; canonicalise: (bytes: Bytes) => Bytes; sharesForms: boolean },
-): void {
+interface How {
+  readonly layout: Layout
+  readonly canonicalise: (bytes: Bytes) => Bytes
+  readonly sharesForms: boolean
+}
+
+export function checkInvariants(world: SimulatedWorld, how: How): void {
   const entryOf = table(world, entries)
   const knownOf = table(world, digests)
-  const bytesOf = table(world, contents)
   const references = table(world, refs)
   const stagedOf = table(world, staged)
   checkEntries(entryOf, knownOf, references, table(world, expiries))
-  checkContents(knownOf, bytesOf, stagedOf, how)
+  const chunked = new Chunked(world)
+  checkContents(knownOf, contentsOf(world, chunked, how.layout), stagedOf, how)
   checkForms(knownOf, table(world, forms), table(world, members))
-  checkTallies(table(world, storeTallies), entryOf, knownOf)
+  const tallies = table(world, storeTallies)
+  checkTallies(tallies, entryOf, knownOf)
+  chunked.checkTallies(tallies, knownOf, how.layout)
 }
 
 function checkEntries(
@@ -80,17 +94,26 @@ function checkEntries(
   if (expiring.size !== timed.length) fail('there is an expiries row without its entry')
 }
 
+/** The bytes of every content, however it is kept. */
+export function contentsOf(
+  world: SimulatedWorld,
+  chunked: Chunked,
+  layout: Layout,
+): Map<string, Buffer[]> {
+  const byId = chunked.contents()
+  for (const [name, bytes] of table(world, contents)) {
+    const id = name.slice(0, 16)
+    byId.set(id, [...(byId.get(id) ?? []), Buffer.from(layout.valueIn(bytes))])
+  }
+  return byId
+}
+
 function checkContents(
   knownOf: Map<string, Known>,
-  bytesOf: Map<string, Bytes>,
+  byId: Map<string, Buffer[]>,
   stagedOf: Map<string, unknown>,
-  how: { partBytes: number; canonicalise: (bytes: Bytes) => Bytes; sharesForms: boolean },
+  how: How,
 ): void {
-  const byId = new Map<string, Buffer[]>()
-  for (const [name, bytes] of bytesOf) {
-    const id = name.slice(0, 16)
-    byId.set(id, [...(byId.get(id) ?? []), Buffer.from(bytes)])
-  }
   const seen = new Set<string>()
   for (const [digest, known] of knownOf) {
     const id = latin1(known.id)
@@ -107,6 +130,73 @@ function checkContents(
   }
   for (const id of byId.keys()) {
     if (!seen.has(id) && !stagedOf.has(id)) fail('a content is neither known nor staged')
+  }
+}
+
+/** Recipes, chunks and packs: whatever a recipe names is there, visible or not. */
+export class Chunked {
+  readonly #recipes: Map<string, RecipePart>
+  readonly #chunks: Map<string, ChunkRow>
+  readonly #packs: Map<string, Bytes>
+
+  constructor(world: SimulatedWorld) {
+    this.#recipes = table(world, recipes)
+    this.#chunks = table(world, chunks)
+    this.#packs = table(world, packs)
+    const pointedAt = new Set<string>()
+    for (const [digest, row] of this.#chunks) {
+      pointedAt.add(latin1(row.pack))
+      if (latin1(createHash('sha256').update(this.#bytes(row)).digest()) !== digest)
+        fail('a chunk does not have its digest')
+    }
+    for (const id of this.#packs.keys()) {
+      if (!pointedAt.has(id)) fail('nothing points into a pack')
+    }
+  }
+
+  #bytes({ pack, offset, bytes }: ChunkRow): Bytes {
+    const row = this.#packs.get(latin1(pack)) ?? fail('a chunk points at a pack that is gone')
+    return rawOf(row).subarray(offset, offset + bytes)
+  }
+
+  /** The bytes of every content that has a recipe. */
+  contents(): Map<string, Buffer[]> {
+    const byId = new Map<string, Buffer[]>()
+    for (const [name, { offset, chunks: refs }] of this.#recipes) {
+      const id = name.slice(0, 16)
+      const before = byId.get(id) ?? []
+      if (Buffer.concat(before).length !== offset) fail('a part begins where none ends')
+      const own = refs.map(({ digest }) =>
+        this.#bytes(
+          this.#chunks.get(latin1(digest)) ?? fail('a recipe names a chunk that is gone'),
+        ),
+      )
+      byId.set(id, [...before, Buffer.concat(own)])
+    }
+    return byId
+  }
+
+  /** Chunks that no recipe names. */
+  garbage(): number {
+    const named = new Set<string>()
+    for (const { chunks: refs } of this.#recipes.values())
+      for (const { digest } of refs) named.add(latin1(digest))
+    return [...this.#chunks.keys()].filter((digest) => !named.has(digest)).length
+  }
+
+  checkTallies(tally: Map<string, number>, knownOf: Map<string, Known>, layout: Layout): void {
+    if (!layout.chunks) return
+    const sum = (all: Iterable<number>) => [...all].reduce((one, other) => one + other, 0)
+    const long = [...knownOf.values()].filter(({ bytes }) => layout.isLong(bytes))
+    const expected = {
+      chunkedBytes: sum(long.map(({ bytes }) => bytes)),
+      chunkBytes: sum([...this.#chunks.values()].map(({ bytes }) => bytes)),
+      packBytes: sum([...this.#packs.values()].map(({ byteLength }) => byteLength)),
+    }
+    for (const [name, count] of Object.entries(expected)) {
+      if ((tally.get(name) ?? 0) !== count)
+        fail(`tally ${name} is ${tally.get(name)}, and should be ${count}`)
+    }
   }
 }
 
@@ -158,4 +248,5 @@ export function checkNothingLeft(world: SimulatedWorld): void {
   }
   if (table(world, released).size > 0) fail('a released note was left behind')
   if (table(world, staged).size > 0) fail('staged parts were left behind')
+  if (new Chunked(world).garbage() > 0) fail('chunks were left behind')
 }

@@ -6,10 +6,11 @@
 import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { computeBands, jaccard, shingleHashes, sketchOf } from '../../src/fingerprint/index.ts'
 import { bucketKey } from '../../src/match/rows.ts'
+import type { Layout } from '../../src/store/contents/layout.ts'
 import { decodePayload, decodeSimilarity, nearLinks, storeNear } from '../../src/store/near/rows.ts'
-import { contents, digests, refs } from '../../src/store/rows.ts'
+import { digests, refs } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fail, latin1, table } from './invariants.ts'
+import { Chunked, contentsOf, fail, latin1, table } from './invariants.ts'
 
 const PROFILE = 'words-1'
 const THRESHOLD = 0.85
@@ -100,11 +101,13 @@ interface Rows {
 
 export class NearInvariants {
   readonly #sharesNear: boolean
+  readonly #layout: Layout
   /** Of all contents that ever were: what is gone may still be linked to. */
   readonly #texts = new Map<string, string>()
 
-  constructor(sharesNear: boolean) {
+  constructor(sharesNear: boolean, layout: Layout) {
     this.#sharesNear = sharesNear
+    this.#layout = layout
   }
 
   check(world: SimulatedWorld): void {
@@ -134,10 +137,9 @@ export class NearInvariants {
   #remember(world: SimulatedWorld, idOf: Map<string, string>): void {
     const missing = [...idOf.keys()].filter((id) => !this.#texts.has(id))
     if (missing.length === 0) return
-    const parts = [...table(world, contents)]
+    const byId = contentsOf(world, new Chunked(world), this.#layout)
     for (const id of missing) {
-      const own = parts.filter(([name]) => name.startsWith(id)).map(([, bytes]) => bytes)
-      this.#texts.set(id, Buffer.concat(own).toString())
+      this.#texts.set(id, Buffer.concat(byId.get(id) ?? fail('a content is gone')).toString())
     }
   }
 

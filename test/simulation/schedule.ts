@@ -12,16 +12,31 @@ import { canonicalProfile } from '../../src/canonical/index.ts'
 import { PrestigeError } from '../../src/platform/errors.ts'
 import { openStore } from '../../src/store/open.ts'
 import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated/backend.ts'
+import { Layout } from '../../src/store/contents/layout.ts'
 import { digests, Known } from '../../src/store/rows.ts'
+import { findSettings, replaceSettings } from '../../src/store/settings.ts'
 import type { Store } from '../../src/store/store.ts'
 import { History } from './history.ts'
 import { checkInvariants, checkNothingLeft } from './invariants.ts'
 import { isNear, NEAR_VALUES, nearOptions, NearInvariants } from './near-invariants.ts'
 
 const KEYS = ['k0', 'k1', 'k2']
-const LONG = 'a long value in parts '.repeat(60)
-/** The same and not the same after canonicalisation, empty, Unicode, and longer than a part. */
-const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase()]
+/** Cut into some chunks, of which the two have most in common. */
+const LONG = Array.from({ length: 160 }, (_, at) => `long ${(at * at) % 997}`).join(' ')
+const LONGER = `${LONG} and an end of its own`
+/** The same and not the same after canonicalisation, empty, Unicode, and longer than a row. */
+const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase(), LONGER]
+/** Long ones that share chunks in every way. */
+const CHUNKED_VALUES = [
+  LONG,
+  LONGER,
+  LONG.slice(300),
+  `${LONG.slice(0, 700)} ${LONG.slice(900)}`,
+  'a',
+]
+/** As small as chunks can be, and as they were before there were chunks. */
+const CHUNKS = { fromBytes: 64, averageBytes: 256 }
+const PART_BYTES = 1024
 const WORKERS = ['w0', 'w1', 'w2']
 const OPERATIONS = 5
 
@@ -33,11 +48,10 @@ export interface ScheduleReport {
 
 type Run = Awaited<ReturnType<typeof begin>>
 
-/** `near`: the same on a store that links near duplicates. */
-export async function runSchedule(
-  seed: number,
-  kind: 'exact' | 'near' = 'exact',
-): Promise<ScheduleReport> {
+type Kind = 'exact' | 'near' | 'chunks'
+
+/** `near`: on a store that links near duplicates. `chunks`: long values alone, collected often. */
+export async function runSchedule(seed: number, kind: Kind = 'exact'): Promise<ScheduleReport> {
   const run = await begin(seed, kind)
   const work = WORKERS.map((worker) => runWorker(run, worker))
   await Promise.race([Promise.all([...work, crashes(run)]), stalled(run)])
@@ -46,26 +60,33 @@ export async function runSchedule(
   return { steps: run.world.steps, crashes: run.crashed.size, trace: run.trace.join('\n') }
 }
 
-function optionsOf(world: SimulatedWorld, kind: 'exact' | 'near') {
+function optionsOf(world: SimulatedWorld, kind: Kind) {
   if (kind === 'near') return nearOptions(world)
-  const canonical = pick(world, ['none', 'ascii-case', 'unicode'] as const)
+  const profiles =
+    kind === 'chunks' ? (['none'] as const) : (['none', 'ascii-case', 'unicode'] as const)
+  const canonical = pick<'none' | 'ascii-case' | 'unicode'>(world, profiles)
   const fidelities = canonical === 'none' ? ['own'] : ['own', 'own', 'representative']
   const fidelity = pick(world, fidelities as ('own' | 'representative')[])
   const gc = pick(world, ['immediate', 'manual'] as const)
   return { canonical, fidelity, gc }
 }
 
-async function begin(seed: number, kind: 'exact' | 'near') {
+async function begin(seed: number, kind: Kind) {
   const world = new SimulatedWorld(seed)
   const options = optionsOf(world, kind)
   const { canonical, fidelity } = options
   const sharesNear = kind === 'near' && fidelity === 'representative'
-  const near = kind === 'near' ? new NearInvariants(sharesNear) : undefined
+  const isChunked = world.random() < 0.75 || kind === 'chunks'
+  const first = await openStore(world.open('first'), { ...options, chunks: CHUNKS })
+  if (!isChunked) await withoutChunks(world)
+  await first.close()
+  const layout = new Layout(isChunked ? { chunks: CHUNKS } : { partBytes: PART_BYTES })
+  const near = kind === 'near' ? new NearInvariants(sharesNear, layout) : undefined
   const stores = new Map<string, Store>()
   for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
   const profile = canonicalProfile(canonical)
   const how = {
-    partBytes: 1024,
+    layout,
     canonicalise(bytes: Uint8Array) {
       const form = profile.canonicalise(bytes)
       if (form.length > 0 || !profile.keepsBlanksApart) return form
@@ -80,7 +101,8 @@ async function begin(seed: number, kind: 'exact' | 'near') {
     how,
     stores,
     near,
-    values: kind === 'near' ? NEAR_VALUES : VALUES,
+    values: { near: NEAR_VALUES, exact: VALUES, chunks: CHUNKED_VALUES }[kind],
+    collectsFrom: kind === 'chunks' ? 0.7 : 0.9,
     history: sharesNear ? new History(isNear) : new History(),
     /** Contents that a receipt called new (or linked), and all that ever were. */
     firsts: new Set<string>(),
@@ -105,6 +127,15 @@ async function begin(seed: number, kind: 'exact' | 'near') {
     }
   }
   return run
+}
+
+/** Of format 2: long values are in parts. */
+async function withoutChunks(world: SimulatedWorld): Promise<void> {
+  const backend = world.open('settings')
+  const found = await backend.read(findSettings)
+  if (!found) throw new Error('there is no store')
+  const { chunks: _, ...others } = found
+  await backend.run(replaceSettings, found, { ...others, format: 2, partBytes: PART_BYTES })
 }
 
 export function pick<T>(world: SimulatedWorld, choices: readonly T[]): T {
@@ -135,7 +166,7 @@ async function attempt(run: Run, worker: string, store: Store): Promise<string> 
   try {
     if (dice < 0.45) return await put(run, store, key)
     if (dice < 0.65) return await remove(run, store, key)
-    if (dice < 0.9) return await look(run, store, key)
+    if (dice < run.collectsFrom) return await look(run, store, key)
     return `collect ${JSON.stringify(await store.collect())}`
   } catch (error) {
     // The network may fail for good; anything else is a fault of ours.

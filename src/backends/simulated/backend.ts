@@ -43,7 +43,7 @@ export interface SimulatedRow {
   readonly version: string
 }
 
-const LIMITS: BackendLimits = { keyBytesMax: 2048, valueBytesMax: 1024, cellsMax: 100 }
+const LIMITS: BackendLimits = { keyBytesMax: 2048, valueBytesMax: 4096, cellsMax: 100 }
 
 /** Mulberry32: small, good enough to choose schedules with, and the same everywhere. */
 export function seededRandom(seed: number): () => number {

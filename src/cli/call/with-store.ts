@@ -66,6 +66,20 @@ export async function storeInput(invocation: Invocation): Promise<StoreOptions> 
     fidelity: choice(invocation, 'fidelity'),
     onUnreadable: choice(invocation, 'on-unreadable'),
     gc: choice(invocation, 'gc'),
+    compression: choice(invocation, 'compression'),
+    chunks: chunksInput(invocation),
+  }
+}
+
+/** `--chunk-from none` keeps in one row what fits into one. */
+function chunksInput(invocation: Invocation): StoreOptions['chunks'] {
+  const from = invocation.text('chunk-from')
+  const average = invocation.text('chunk-size')
+  if (from === 'none') return false
+  if (from === undefined && average === undefined) return undefined
+  return {
+    ...(from !== undefined && { fromBytes: invocation.wholeNumber('chunk-from') }),
+    ...(average !== undefined && { averageBytes: invocation.wholeNumber('chunk-size') }),
   }
 }
 
@@ -83,6 +97,7 @@ interface Choices {
   readonly fidelity: NonNullable<StoreOptions['fidelity']>
   readonly 'on-unreadable': NonNullable<StoreOptions['onUnreadable']>
   readonly gc: NonNullable<StoreOptions['gc']>
+  readonly compression: NonNullable<StoreOptions['compression']>
   readonly durability: NonNullable<StoreOptions['durability']>
 }
 

@@ -79,6 +79,8 @@ async function requireApart(directory: string, location: string): Promise<void> 
 interface File {
   readonly name: Buffer
   readonly value: Buffer
+  /** What is too long to be held is written as it is read. */
+  readonly stream?: AsyncIterable<Uint8Array>
   /** Why it cannot be written. */
   readonly problem?: string
 }
@@ -174,18 +176,33 @@ class Export {
         continue
       }
       const problem = unsafeReason(name) ?? (await attempt(() => writer.makeRoom(name)))
-      yield { name, value, ...(problem !== undefined && { problem }) }
+      const file = { name, ...(problem !== undefined && { problem }) }
+      if (Buffer.isBuffer(value)) yield { ...file, value }
+      else yield { ...file, value: Buffer.alloc(0), stream: this.#counted(value) }
     }
   }
 
   /** One damaged value is one problem: the message that names it, and no file. */
-  async #valueOf(store: Store, key: Buffer): Promise<Buffer | string | undefined> {
+  async #valueOf(
+    store: Store,
+    key: Buffer,
+  ): Promise<Buffer | AsyncIterable<Uint8Array> | string | undefined> {
     try {
       return await store.get(key)
     } catch (error) {
+      if (systemCode(error) === 'INVALID_USAGE')
+        return store.getStream(key, { signal: this.#invocation.signal })
       if (kindOf(error) !== 'corrupt') throw error
       this.#isCorrupt = true
       return reasonOf(error)
+    }
+  }
+
+  async *#counted(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of stream) {
+      yield piece
+      this.#bytes += piece.byteLength
+      this.#progress.advanceBytes(piece.byteLength)
     }
   }
 
@@ -216,7 +233,7 @@ function weightOf({ value }: File): number {
 
 async function writeOne(writer: FileWriter, file: File): Promise<File> {
   if (file.problem !== undefined) return file
-  const problem = await attempt(() => writer.write(file.name, file.value))
+  const problem = await attempt(() => writer.write(file.name, file.stream ?? file.value))
   return problem === undefined ? file : { ...file, problem }
 }
 

@@ -1,4 +1,4 @@
-/** `get KEY`: the very bytes, nothing added. The store is closed before a slow reader is waited for. */
+/** `get KEY`: the very bytes, nothing added, as they are read. */
 
 import { keyMissing } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
@@ -8,8 +8,11 @@ import { READING, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))
-  const value = await withStore(invocation, READING, (store) => store.get(key))
-  if (value === undefined) throw keyMissing(notationOf(Buffer.from(key)))
-  await print(value)
+  const { signal } = invocation
+  await withStore(invocation, READING, async (store) => {
+    const value = await store.getStream(key, { signal })
+    if (value === undefined) throw keyMissing(notationOf(Buffer.from(key)))
+    for await (const piece of value) await print(Buffer.from(piece))
+  })
   return 0
 }

@@ -4,7 +4,9 @@
  * One bad file never hides what became of the others: it is reported and counted, and the exit code is 1.
  */
 
-import { lstat, realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { lstat, open, realpath, stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 
 import type { PutItem, Store } from '../../index.ts'
@@ -23,12 +25,15 @@ import { notationOf } from '../print/key-notation.ts'
 import { print, printJson } from '../print/output.ts'
 import { Notices, Progress } from '../print/progress.ts'
 import { type FileRead, readFiles } from '../files/read-files.ts'
-import { type Found, walk } from '../files/walk.ts'
+import { type Found, type Place, walk } from '../files/walk.ts'
 import { locationOf, withStore } from '../call/with-store.ts'
 
 const NOTICES_TOLD_MAX = 20
 const COUNTED_AT_ONCE = 16
 const HEAD_START_MS = 1000
+const READ_BYTES = 1024 * 1024
+/** As all files: a link put where it was is not followed. */
+const LONG_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
 
 export async function run(invocation: Invocation): Promise<number> {
   if (invocation.flag('archive'))
@@ -96,20 +101,50 @@ class Import {
   }
 
   async #putAll(store: Store, files: AsyncIterable<FileRead>): Promise<void> {
-    for await (const outcome of store.putMany(this.#items(files))) {
+    const long: Place[] = []
+    for await (const outcome of store.putMany(this.#items(files, long))) {
       if (outcome.ok) this.#report.kept(Buffer.from(outcome.key), outcome.result)
       else this.#refused(Buffer.from(outcome.key), outcome.error)
       this.#progress.advance(outcome.ok ? outcome.result.bytes : 0)
     }
+    for (const file of long) await this.#putLong(store, file)
+  }
+
+  /** One at a time: its chunks are written as they are read. */
+  async #putLong(store: Store, { path, name }: Place): Promise<void> {
+    const { signal } = this.#invocation
+    if (signal.aborted) return
+    const key = Buffer.concat([this.#prefix, name])
+    let stream: Readable | undefined
+    try {
+      stream = (await open(path, LONG_FLAGS)).createReadStream({ highWaterMark: READ_BYTES })
+      const receipt = await store.put(key, this.#counted(stream), { signal })
+      this.#report.kept(key, receipt)
+      this.#progress.advance(0)
+    } catch (error) {
+      if (signal.aborted) return
+      if (kindOf(error) === undefined) this.#failed(name, reasonOf(error))
+      else this.#refused(key, error instanceof Error ? error : new Error(String(error)))
+    } finally {
+      stream?.destroy()
+    }
+  }
+
+  async *#counted(stream: Readable): AsyncGenerator<Buffer> {
+    for await (const piece of stream) {
+      yield piece
+      this.#progress.advanceBytes(piece.length)
+    }
   }
 
   /** Ends early when the user stops; what was taken by then is still put, and counted. */
-  async *#items(files: AsyncIterable<FileRead>): AsyncGenerator<PutItem> {
+  async *#items(files: AsyncIterable<FileRead>, long: Place[]): AsyncGenerator<PutItem> {
     for await (const file of files) {
       if (this.#invocation.signal.aborted) return
       const { name } = file
       if (file.kind === 'read')
         yield { key: Buffer.concat([this.#prefix, name]), value: file.value }
+      else if (file.kind === 'long') long.push(file)
       else if (file.kind === 'failed') this.#failed(name, reasonOf(file.error))
       else this.#skipped(name, file.what)
     }

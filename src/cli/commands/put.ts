@@ -7,7 +7,7 @@ import { paint, print, printJson } from '../print/output.ts'
 import { refusal } from '../print/refusal.ts'
 import { sameness } from '../print/sameness.ts'
 import { readDuration, size, time } from '../print/units.ts'
-import { valueOf } from '../call/value-given.ts'
+import { valueStreamOf } from '../call/value-given.ts'
 import { locationOf, withStore } from '../call/with-store.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -15,9 +15,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const ttl = invocation.text('ttl')
   const ttlMs = ttl === undefined ? undefined : readDuration(ttl, 'ttl')
   locationOf(invocation)
-  const value = await valueOf(invocation, 1)
+  const value = await valueStreamOf(invocation, 1)
+  const { signal } = invocation
   const receipt = await withStore(invocation, { create: true }, (store) =>
-    store.put(key, value, { ttlMs }),
+    store.put(key, value, { ttlMs, signal }),
   )
   if (invocation.flag('json')) await printJson(receipt)
   else if (!invocation.flag('quiet')) await print(sentence(Buffer.from(key), receipt))
@@ -43,7 +44,8 @@ function whatHappened(receipt: Receipt): string {
     return `it had this value already (${size(bytes)})`
   }
   if (first === undefined || content === 'new') {
-    return `new content, ${size(bytes)}${refusal(receipt.refused)}`
+    const shared = bytesSaved > 0 ? `, of which ${size(bytesSaved)} were there` : ''
+    return `new content, ${size(bytes)}${shared}${refusal(receipt.refused)}`
   }
   if (content === 'linked') return `${size(bytes)}, linked to ${first}, ${sameness(receipt)}`
   return `duplicate of ${first}, ${sameness(receipt)}; ${size(bytesSaved)} saved`

@@ -24,6 +24,9 @@ export const storeOptions = {
   fidelity: 'own: every key its own bytes. representative: the first bytes.',
   'on-unreadable': 'Values --canonical cannot parse: error (default), bytes (as they are).',
   gc: 'Remove unreferenced content: immediate (default), manual (by collect).',
+  compression: 'Compress values of 4 KiB and more: fast (default), small, none.',
+  'chunk-from': 'Cut longer values into chunks (new store: 65536), or none.',
+  'chunk-size': 'Bytes of a chunk, a power of two (new store: 8192).',
   durability: 'Writes survive: fsync (default) a power failure, os a process crash.',
 } as const satisfies OptionHelp
 
@@ -41,6 +44,9 @@ export const STORE_SETTINGS = [
   'fidelity',
   'on-unreadable',
   'gc',
+  'compression',
+  'chunk-from',
+  'chunk-size',
 ] as const
 export const READS_STORE = [...LOCATION, ...STORE_SETTINGS] as const
 export const WRITES_STORE = [...READS_STORE, 'durability'] as const

@@ -9,8 +9,6 @@ import { constants } from 'node:fs'
 
 import { ahead } from './ahead.ts'
 import { type FileCalls, PacedCalls, waitingCalls } from './file-calls.ts'
-import { VALUE_BYTES_MAX } from '../call/limits.ts'
-import { size } from '../print/units.ts'
 import type { Found, Place } from './walk.ts'
 
 const OPEN_MAX = 32
@@ -28,9 +26,17 @@ interface OpenedFile extends Place {
   readonly file: number
   readonly bytes: number
 }
-type Opened = OpenedFile | Missed
+type Opened = OpenedFile | LongFile | Missed
 
-export type FileRead = ({ readonly kind: 'read'; readonly value: Buffer } & Place) | Missed
+/** A file that is too long to be read ahead: it is read as it is put. */
+type LongFile = { readonly kind: 'long'; readonly bytes: number } & Place
+
+export type FileRead =
+  | ({ readonly kind: 'read'; readonly value: Buffer } & Place)
+  | LongFile
+  | Missed
+
+const LONG_BYTES = 64 * 1024 * 1024
 
 export function readFiles(found: AsyncIterable<Found>): AsyncGenerator<FileRead> {
   const paced = new PacedCalls()
@@ -54,8 +60,9 @@ async function openFound(calls: FileCalls, found: Found): Promise<Opened> {
     file = await calls.open(path, FLAGS)
     const stat = await calls.stat(file)
     if (!stat.isFile()) throw new Error('it is no longer a regular file')
-    if (stat.size > VALUE_BYTES_MAX) {
-      throw new Error(`it has ${size(stat.size)}, and a value has at most ${size(VALUE_BYTES_MAX)}`)
+    if (stat.size > LONG_BYTES) {
+      await calls.close(file)
+      return { kind: 'long', path, name, bytes: stat.size }
     }
     return { kind: 'opened', path, name, file, bytes: stat.size }
   } catch (error) {

@@ -21,13 +21,46 @@ export async function readFileWhole(
   }
 }
 
+/** A file as it comes; one that cannot be opened is refused at once. */
+export async function fileStream(
+  path: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Buffer>> {
+  const failed = (error: unknown) => (signal.aborted ? error : fileFailure(path, error))
+  const stream = await openStream(path).catch((error: unknown) => {
+    throw failed(error)
+  })
+  // An error before anybody reads is given to whoever reads later.
+  stream.on('error', () => undefined)
+  signal.addEventListener('abort', () => stream.destroy(), { once: true })
+  return (async function* () {
+    try {
+      for await (const piece of stream) yield piece
+    } catch (error) {
+      throw failed(error)
+    }
+  })()
+}
+
+/** Stdin as it comes. */
+export function stdinStream(signal: AbortSignal): AsyncIterable<Buffer> {
+  tellIfTyped('The value')
+  // It would keep the process waiting for what nobody reads any more.
+  signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
+  return process.stdin
+}
+
+function tellIfTyped(what: string): void {
+  if (process.stdin.isTTY) tell(`${what} is read from the terminal; end it with Ctrl-D.\n`)
+}
+
 /** `what` is printed at a terminal, where the user would otherwise not know that input is expected. */
 export function readStdin(
   signal: AbortSignal,
   what: string = 'The value',
   bytesMax: number = VALUE_BYTES_MAX,
 ): Promise<Buffer> {
-  if (process.stdin.isTTY) tell(`${what} is read from the terminal; end it with Ctrl-D.\n`)
+  tellIfTyped(what)
   return readAll(process.stdin, signal, bytesMax)
 }
 

@@ -57,7 +57,7 @@ export class FileWriter {
     this.#lastDirectory = Buffer.from(directory)
   }
 
-  async write(name: Buffer, value: Buffer): Promise<void> {
+  async write(name: Buffer, value: Buffer | AsyncIterable<Uint8Array>): Promise<void> {
     const aside = join(this.#aside, String(this.#count++))
     await writeFile(aside, value, { flag: 'wx' })
     this.#move(aside, this.#below(name))

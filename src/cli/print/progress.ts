@@ -51,6 +51,11 @@ export class Progress {
     this.reach(this.#items + 1, this.#bytes + bytes)
   }
 
+  /** Of an item that is not done yet. */
+  advanceBytes(bytes: number): void {
+    this.reach(this.#items, this.#bytes + bytes)
+  }
+
   reach(items: number, bytes: number): void {
     this.#items = items
     this.#bytes = bytes

@@ -6,7 +6,8 @@
 
 import { type Backend, cell, type Scope } from '../../backends/index.ts'
 import type { Orphan } from '../../match/index.ts'
-import { findBytes, findKnown } from '../transactions/get.ts'
+import { bytesOf } from '../contents/read-content.ts'
+import { findKnown } from '../transactions/get.ts'
 import { semanticPending } from '../semantic/rows.ts'
 import type { Keeping } from '../transactions/release.ts'
 import type { StoreNear } from './store-near.ts'
@@ -33,14 +34,14 @@ async function adoptNear(backend: Backend, keeping: Keeping): Promise<number> {
 async function adopt(
   backend: Backend,
   near: StoreNear,
-  { partBytes, semantic }: Keeping,
+  { layout, semantic }: Keeping,
   orphan: Orphan,
 ): Promise<boolean> {
   const { id, digest } = orphan
   const known = await backend.read(() => findKnown(orphan))
   // Swept meanwhile, and its link with it.
   if (!known) return false
-  const bytes = await backend.read(() => findBytes(known, partBytes))
+  const bytes = await backend.read(() => bytesOf(known, layout))
   if (!bytes) return false
   const value = near.prepare(bytes)
   const probes = typeof value === 'string' ? { probes: [] } : value

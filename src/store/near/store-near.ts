@@ -8,7 +8,7 @@
  * that is linked was measured against what it is linked to.
  */
 
-import { asBuffer, type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes, equalBytes } from '../../platform/bytes.ts'
 import type { CanonicalProfile } from '../../canonical/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
@@ -49,7 +49,9 @@ import {
   storeNear,
 } from './rows.ts'
 import { type Refused, originOf } from '../receipt.ts'
-import { contents, digests, type Known, partCount, partKey } from '../rows.ts'
+import type { Layout } from '../contents/layout.ts'
+import { bytesOf } from '../contents/read-content.ts'
+import { digests, type Known } from '../rows.ts'
 import type { NearSettings, OpenedSettings } from '../settings.ts'
 
 /** Longer texts are not compared: a sketch of one would keep everybody waiting. */
@@ -84,9 +86,11 @@ export class NearInput {
   readonly #value: Bytes
   #made: NearValue | NotCompared | undefined
 
-  constructor(near: StoreNear, value: Bytes) {
+  /** `made`: what is known of it already. */
+  constructor(near: StoreNear, value: Bytes, made?: NotCompared) {
     this.#near = near
     this.#value = value
+    this.#made = made
   }
 
   /** It takes too long to be made ready while others wait for the writer. */
@@ -124,21 +128,21 @@ export class StoreNear {
   readonly #matcher: Matcher<TextProbe, Payload>
   /** Absent: a function that was not given. Nothing can be compared then, but what goes away is taken out. */
   readonly #canonical: CanonicalProfile | undefined
-  readonly #partBytes: number
+  readonly #layout: Layout
   readonly #partitions = new Map<ShingleProfile, Buffer>()
 
   constructor(
     settings: NearSettings,
     canonical: CanonicalProfile | undefined,
-    engine: { readonly serial: boolean; readonly partBytes: number },
+    engine: { readonly serial: boolean; readonly layout: Layout },
     limits: NearLimits,
   ) {
-    const { serial, partBytes } = engine
+    const { serial, layout } = engine
     const { candidatesMax = CANDIDATES_MAX } = limits
     const { bucketMax = serial ? BUCKET_MAX : BUCKET_MAX_SHARED } = limits
     this.settings = settings
     this.#canonical = canonical
-    this.#partBytes = partBytes
+    this.#layout = layout
     const scheme = new TextScheme(settings.slots, settings)
     const { similarityMin } = settings
     const readEvidence = (candidate: Candidate<TextProbe, Payload>) => this.#read(candidate)
@@ -324,11 +328,7 @@ export class StoreNear {
 
   /** `undefined` where it is damaged: that is like nothing, and verify finds it. */
   *valueOf(id: Buffer, bytes: number): Transaction<Buffer | undefined> {
-    const parts = partCount(bytes, this.#partBytes)
-    const cells = Array.from({ length: parts }, (_, part) => cell(contents, partKey(id, part)))
-    const found = yield* read(...cells)
-    const value = Buffer.concat(found.map((part) => part ?? EMPTY))
-    return value.byteLength === bytes ? value : undefined
+    return yield* bytesOf({ id, bytes }, this.#layout)
   }
 
   readonly #canonicalise = (value: Bytes): Bytes => {
@@ -363,11 +363,12 @@ export class StoreNear {
 /** Where near duplicates are linked. */
 export function nearOf(
   backend: Backend,
-  { settings: { near, partBytes }, nearProfile }: OpenedSettings,
+  { settings: { near }, nearProfile }: OpenedSettings,
+  layout: Layout,
   limits: NearLimits,
 ): StoreNear | undefined {
   if (!near) return undefined
-  return new StoreNear(near, nearProfile, { serial: backend.serial, partBytes }, limits)
+  return new StoreNear(near, nearProfile, { serial: backend.serial, layout }, limits)
 }
 
 /** Fills the tables of what is there. */

@@ -75,6 +75,9 @@ async function failureOf(work: Promise<unknown>): Promise<Partial<PrestigeError>
   )
 }
 
+/** Of long values, so much is written in one transaction. */
+const PART_BYTES = 4 * 1024 * 1024
+
 const reason = new Error('the user went away')
 
 describe('a call that is given up', () => {
@@ -197,7 +200,7 @@ describe('a call that is given up', () => {
     engine.onRun = (runs) => {
       if (runs === first + 3) stop.abort(reason)
     }
-    const large = Buffer.alloc(store.settings.partBytes * 4, 'x')
+    const large = Buffer.alloc(4 * PART_BYTES, 'x')
     await failureOf(store.put('k', large, { signal: stop.signal }))
     const left: unknown[] = []
     for (const space of [staged, contents]) {
@@ -240,7 +243,7 @@ describe('a call that is given up', () => {
     const engine = new HeldBackend(new MemoryBackend({}, shared))
     const store = await openStore(engine)
     const other = await openStore(new MemoryBackend({}, shared))
-    const large = Buffer.alloc(store.settings.partBytes * 2, 'x')
+    const large = Buffer.alloc(2 * PART_BYTES, 'x')
     const stop = new AbortController()
     const first = engine.runs
     // A look, the announcement, two parts; then another puts the same, so that they are not needed.

@@ -7,7 +7,7 @@ import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
 import { keyBytes, refuseUnknown, type StoreKey } from '../prepare.ts'
-import { readParts, readValue } from '../read-value.ts'
+import { readLong, readValue } from '../read-value.ts'
 import { hex } from '../receipt.ts'
 import { Entry } from '../rows.ts'
 import { digestOfEntry } from '../transactions/condition.ts'
@@ -56,7 +56,7 @@ async function getOn(
     const bytes = keyBytes(key)
     const found = await backend.read(findValue, bytes, reading)
     if (!(found instanceof Entry)) return found && asBuffer(found)
-    return await readParts(backend, bytes, found, reading)
+    return await readLong(backend, bytes, found, reading)
   } finally {
     gate.leave()
   }

@@ -4,11 +4,22 @@ import type { Backend, Scope } from '../../backends/index.ts'
 import { isLimited } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
-import { prepare, type PutOptions, type StoreKey, type StoreValue } from '../prepare.ts'
+import {
+  checkPutOptions,
+  gatheredBytesMax,
+  keyBytes,
+  prepare,
+  prepareStaged,
+  type PutOptions,
+  type StoreKey,
+  type StoreStream,
+  type StoreValue,
+} from '../prepare.ts'
 import { notePut } from '../put-notes.ts'
 import type { Receipt } from '../receipt.ts'
-import { runWithPrerequisites, sketchIfNew } from '../transactions/prerequisites.ts'
+import { packIfNew, runWithPrerequisites, sketchIfNew } from '../transactions/prerequisites.ts'
 import { type Bounds, bounded } from './bounded.ts'
+import { gather, isStream, stageStream } from './value-stream.ts'
 import {
   isEnd,
   type Prepared,
@@ -16,6 +27,7 @@ import {
   type PutPrerequisite,
   putValue,
 } from '../transactions/put.ts'
+import { withStaged } from '../transactions/staging.ts'
 
 export const BOUNDS: Bounds = {
   what: 'The put',
@@ -26,7 +38,7 @@ export const BOUNDS: Bounds = {
 export function put(
   core: StoreCore,
   key: StoreKey,
-  value: StoreValue,
+  value: StoreValue | StoreStream,
   options: PutOptions | undefined,
 ): Promise<Receipt> {
   if (options === undefined || !isLimited(options))
@@ -39,16 +51,18 @@ export async function putOn(
   core: StoreCore,
   backend: Backend,
   key: StoreKey,
-  value: StoreValue,
+  value: StoreValue | StoreStream,
   options: PutOptions | undefined,
 ): Promise<Receipt> {
+  if (isStream(value)) return putStream(core, backend, key, value, options)
   const { gate, observer, preparation } = core
   gate.enter()
   const notes = observer?.begin('put')
   try {
     if (core.isOld) await core.raise()
     const made = prepare(preparation, key, value, options, notes)
-    const prepared = made instanceof Promise ? await made : made
+    let prepared = made instanceof Promise ? await made : made
+    if (prepared.packed && backend.serial) prepared = await packIfNew(backend, prepared)
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
     const first = await run(backend, prepared, notes)
     const end = isDone(first) ? first : await finish(core, backend, prepared, first, notes)
@@ -62,6 +76,28 @@ export async function putOn(
     notes?.end()
     gate.leave()
   }
+}
+
+/** A stream that is short is a value like any other; a long one is staged while it comes. */
+async function putStream(
+  core: StoreCore,
+  backend: Backend,
+  key: StoreKey,
+  value: StoreStream,
+  options: PutOptions | undefined,
+): Promise<Receipt> {
+  const { gate, preparation } = core
+  return gate.pass(async () => {
+    if (core.isOld) await core.raise()
+    const bytes = keyBytes(key)
+    if (options) checkPutOptions(options)
+    const gathered = await gather(value, gatheredBytesMax(preparation), options?.signal)
+    if (!('rest' in gathered)) return putOn(core, backend, bytes, gathered, options)
+    const { staged, digest } = await stageStream(core.backend, backend, preparation, gathered)
+    const prepared = prepareStaged(preparation, bytes, options, staged, digest)
+    const first = await withStaged(core.backend, staged.id, () => backend.run(putValue, prepared))
+    return (await finish(core, backend, prepared, first)).receipt
+  })
 }
 
 function run(
@@ -81,7 +117,7 @@ function putCounted(scope: Scope, prepared: Prepared, notes: Notes): ReturnType<
 
 /** It has ended, and nothing is left to do. */
 function isDone(end: PutEnd | PutPrerequisite): end is PutEnd {
-  return isEnd(end) && end.released === undefined && !end.swept
+  return isEnd(end) && end.released === undefined && end.swept === undefined
 }
 
 /** What is left to do after the transaction: parts to write first, parts not needed, contents to collect. */
@@ -95,6 +131,6 @@ async function finish(
   const body = notes ? notes.counting(putValue) : putValue
   const end = await runWithPrerequisites(backend, prepared, first, body, notes)
   if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
-  if (end.swept) await core.adopt()
+  if (end.swept) await core.finishSweep(end.swept)
   return end
 }

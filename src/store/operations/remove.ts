@@ -76,6 +76,6 @@ async function removed(
     if (end.swept) noteSwept(notes)
   }
   if (end.released && gc === 'immediate') await core.collectReleased(end.released)
-  if (end.swept) await core.adopt()
+  if (end.swept) await core.finishSweep(end.swept)
   return end
 }

@@ -75,15 +75,13 @@ function resultOf(end: PutEnd | RemoveEnd | boolean): Receipt | boolean {
 
 /** What is left to do after the transaction, as after single puts and deletes. */
 async function finish(core: StoreCore, ends: SeveralEnd['ends']): Promise<void> {
-  let isSwept = false
   for (const end of ends) {
     if (typeof end === 'boolean') continue
-    isSwept ||= end.swept
     if (end.released && core.preparation.gc === 'immediate') {
       await core.collectReleased(end.released)
     }
+    if (end.swept) await core.finishSweep(end.swept)
   }
-  if (isSwept) await core.adopt()
 }
 
 async function stepsOf(

@@ -7,7 +7,7 @@ import { PrestigeError } from '../../platform/errors.ts'
 import { CALL_OPTIONS, type CallOptions, requireRetries } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import { keyBytes, refuseUnknown, type StoreKey, type StoreValue } from '../prepare.ts'
-import { readParts } from '../read-value.ts'
+import { readLong } from '../read-value.ts'
 import { hex, type Receipt } from '../receipt.ts'
 import { Entry } from '../rows.ts'
 import { digestOfEntry } from '../transactions/condition.ts'
@@ -84,9 +84,7 @@ async function current(
   if (found === undefined) return undefined
   const { entry, bytes } = found
   const value =
-    bytes instanceof Entry
-      ? await readParts(backend, key, bytes, reading)
-      : bytes && asBuffer(bytes)
+    bytes instanceof Entry ? await readLong(backend, key, bytes, reading) : bytes && asBuffer(bytes)
   return value && { value, digest: hex(digestOfEntry(entry)) }
 }
 

@@ -6,6 +6,7 @@
  * is refused to everybody else by name. Nobody else should have the store open meanwhile.
  */
 
+import { Layout } from '../contents/layout.ts'
 import { equalBytes } from '../../platform/bytes.ts'
 import { type Backend, cell, type Scope, type Transaction } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
@@ -90,12 +91,12 @@ async function wantedOf(
 
 function semanticOf(
   backend: Backend,
-  { partBytes }: StoreSettings,
+  settings: StoreSettings,
   wanted: SemanticSettings,
   embedder: StoreEmbedder,
 ): StoreSemantic {
   const opening = new SemanticOpening(readSemantic({}), embedder, undefined)
-  return opening.make(backend, wanted, partBytes, undefined)
+  return opening.make(backend, wanted, new Layout(settings), undefined)
 }
 
 /** Every text that is compared has vectors of the new embedder when it resolves. */

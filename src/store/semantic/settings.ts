@@ -5,6 +5,7 @@
  * when a text comes, and what they said is in the links.
  */
 
+import type { Layout } from '../contents/layout.ts'
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Difference, differencesOf } from '../../platform/settings.ts'
@@ -69,14 +70,14 @@ export class SemanticOpening {
   make(
     backend: Backend,
     settings: SemanticSettings,
-    partBytes: number,
+    layout: Layout,
     path: string | undefined,
   ): StoreSemantic {
     const { options, embedder } = this
     embedder.expect(settings)
     // Guards of later versions than those recorded are off.
     const guards = { ...readGuards(false), ...settings.guards }
-    return new StoreSemantic({ backend, settings, embedder, options, guards, partBytes, path })
+    return new StoreSemantic({ backend, settings, embedder, options, guards, layout, path })
   }
 }
 

@@ -41,7 +41,8 @@ import {
 import { originOf, type Refused } from '../receipt.ts'
 import { Turns } from '../turns.ts'
 import { digests, type Known } from '../rows.ts'
-import { findBytes } from '../transactions/get.ts'
+import type { Layout } from '../contents/layout.ts'
+import { bytesOf } from '../contents/read-content.ts'
 import type { SemanticSettings } from '../settings.ts'
 import type { NotCompared } from '../near/store-near.ts'
 
@@ -82,7 +83,7 @@ export interface SemanticDeps {
   readonly embedder: StoreEmbedder
   readonly options: CheckedSemanticOptions
   readonly guards: Guards
-  readonly partBytes: number
+  readonly layout: Layout
   /** Where the index is saved. */
   readonly path: string | undefined
 }
@@ -102,18 +103,18 @@ export class StoreSemantic {
   readonly graph: typeof semanticGraph = semanticGraph
   readonly #backend: Backend
   readonly #options: CheckedSemanticOptions
-  readonly #partBytes: number
+  readonly #layout: Layout
   readonly #embedding = new Map<string, Promise<DocumentVectors | 'too-large'>>()
   readonly #recent = new RecentVectors()
   /** From the search to the commit. */
   readonly turns = new Turns()
 
-  constructor({ backend, settings, embedder, options, guards, partBytes, path }: SemanticDeps) {
+  constructor({ backend, settings, embedder, options, guards, layout, path }: SemanticDeps) {
     this.settings = settings
     this.embedder = embedder
     this.#backend = backend
     this.#options = options
-    this.#partBytes = partBytes
+    this.#layout = layout
     const { embedder: id, dimensions } = settings
     const { index } = options
     this.vectors = new VectorRows(id, dimensions, backend.limits.valueBytesMax)
@@ -286,7 +287,7 @@ export class StoreSemantic {
 
   /** The text of a content, from its parts. */
   async textIn(content: SemanticContent): Promise<string | undefined> {
-    const value = await this.#backend.read(() => findBytes(content, this.#partBytes))
+    const value = await this.#backend.read(() => bytesOf(content, this.#layout))
     const found = value && this.textOf(value)
     return typeof found === 'object' ? found.text : undefined
   }

@@ -1,9 +1,10 @@
 /** The transactions that only look: a key's entry, its bytes, and why it points where it points. */
 
-import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
+import type { Layout } from '../contents/layout.ts'
 import { decodeSimilarity, type NearLink, nearLinks } from '../near/rows.ts'
 import { decodeReference, type SemanticLink, semanticLinks } from '../semantic/rows.ts'
 import {
@@ -14,8 +15,6 @@ import {
   type Form,
   forms,
   type Known,
-  partCount,
-  partKey,
   refKey,
   refs,
 } from '../rows.ts'
@@ -28,43 +27,30 @@ export function* findEntry(scope: ReadScope, key: Bytes): Transaction<Entry | un
 
 /** How values are read. */
 export interface Reading {
-  /** Longer ones are in parts. */
-  readonly partBytes: number
+  readonly layout: Layout
   /** Absent: bytes are returned as they are found. */
   readonly check: ContentCheck | undefined
 }
 
 /**
- * The bytes of a key; or its entry, when the bytes are in parts and have to be read part by part. Both rows
+ * The bytes of a key; or its entry, when the bytes are in more than one row and have to be read row by row. Both rows
  * are read in one transaction: an overwrite in between can never look like a missing key.
  */
 export function* findValue(
   scope: ReadScope,
   key: Bytes,
-  { partBytes, check }: Reading,
+  { layout, check }: Reading,
   noted?: (entry: Entry | undefined) => void,
 ): Transaction<Bytes | Entry | undefined> {
   const [entry] = yield* read(cell(entries, key))
   noted?.(entry)
   if (entry === undefined || !entry.isLive(scope.now())) return undefined
-  if (entry.bytes > partBytes) return entry
-  const [bytes] = yield* read(cell(contents, entry.id))
+  if (layout.isLong(entry.bytes)) return entry
+  const [row] = yield* read(cell(contents, entry.id))
+  const bytes = layout.readable(row)
   if (bytes === undefined || bytes.byteLength !== entry.bytes) throw damaged(key)
   if (check && !check.isRight(bytes, entry)) throw damaged(key)
   return bytes
-}
-
-/** Some parts of a content; `undefined` when one of them is gone. */
-export function* findParts(
-  _scope: ReadScope,
-  id: Bytes,
-  from: number,
-  to: number,
-): Transaction<readonly Bytes[] | undefined> {
-  const cells = Array.from({ length: to - from }, (_, at) => cell(contents, partKey(id, from + at)))
-  const parts = yield* read(...cells)
-  const found = parts.filter((part) => part !== undefined)
-  return found.length === cells.length ? found : undefined
 }
 
 /** What is known of a content; `undefined` when it is gone, or its digest is that of another by now. */
@@ -77,18 +63,6 @@ export function* findKnown({
 }): Transaction<Known | undefined> {
   const [known] = yield* read(cell(digests, digest))
   return known && equalBytes(known.id, id) ? known : undefined
-}
-
-/** The bytes of a content; `undefined` when they are not all there. */
-export function* findBytes(
-  { id, bytes }: { readonly id: Bytes; readonly bytes: number },
-  partBytes: number,
-): Transaction<Buffer | undefined> {
-  const count = partCount(bytes, partBytes)
-  const cells = Array.from({ length: count }, (_, part) => cell(contents, partKey(id, part)))
-  const parts = yield* read(...cells)
-  const value = Buffer.concat(parts.map((part) => part ?? EMPTY))
-  return value.byteLength === bytes ? value : undefined
 }
 
 export interface Story {

@@ -6,7 +6,7 @@
  * compared before it, outside: contents never change under an id, so what was right stays right.
  */
 
-import { asBuffer, type Bytes, equalBytes } from '../../platform/bytes.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
@@ -18,8 +18,12 @@ import {
 } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import type { ContentCheck } from '../content-check.ts'
+import { isSoundRecipe, replaceRecipe } from '../contents/heal-recipe.ts'
+import { type Layout, rowOf } from '../contents/layout.ts'
+import { readContent } from '../contents/read-content.ts'
 import type { Prepared } from './put.ts'
 import { contents, digests, type Known, partCount, partKey } from '../rows.ts'
+import { stage } from './staging.ts'
 
 /** Reading and comparing more would keep other writers waiting. */
 const INSIDE_BYTES_MAX = 64 * 1024
@@ -40,41 +44,89 @@ export interface Confirmed {
 /** Makes sure of a known content; what is too large for a transaction is to be checked outside first. */
 export function* confirm(
   scope: Scope,
-  { check, confirmed, value, partBytes }: Prepared,
+  prepared: Prepared,
   digest: Buffer,
   known: Known,
 ): Transaction<'right' | 'healed' | CheckPrerequisite> {
+  const { check, confirmed, value, layout } = prepared
   if (!check) return 'right'
   if (confirmed && equalBytes(confirmed.id, known.id))
     return confirmed.isHealed ? 'healed' : 'right'
-  if (known.bytes > Math.min(partBytes, INSIDE_BYTES_MAX))
+  if (known.bytes > Math.min(layout.rowBytes, INSIDE_BYTES_MAX))
     return { prerequisite: 'check', digest, known }
   const place = cell(contents, known.id)
-  const [stored] = yield* glance(place)
+  const [row] = yield* glance(place)
+  const stored = layout.readable(row)
   if (stored && equalBytes(stored, value)) return 'right'
   const named = { digest, exact: known.exact }
   // A representative's bytes are not those of the value.
   if (stored?.byteLength === known.bytes && check.isRight(stored, named)) return 'right'
   if (value.byteLength !== known.bytes || !check.isRight(value, named)) throw notHealed(known)
-  scope.write(place, value)
+  scope.write(place, rowOf(prepared))
   return 'healed'
 }
 
-/** The same outside a transaction, part by part. Without a confirmation if the content went meanwhile. */
+/** The same outside a transaction. Without a confirmation if the content went meanwhile. */
 export async function confirmLarge(
+  backend: Backend,
+  prepared: Prepared,
+  asked: CheckPrerequisite,
+): Promise<Prepared> {
+  const { check, value, layout, staged } = prepared
+  if (!check) return prepared
+  const { digest, known } = asked
+  const named = { digest, exact: known.exact }
+  // A stream has no value at hand: it was staged, and is known by the digest of its own bytes.
+  const isOwn =
+    staged && value.byteLength === 0
+      ? true
+      : value.byteLength === known.bytes && (await check.isLargeRight(value, named))
+  if (!isOwn) {
+    await requireRight(backend, known, digest, layout, check)
+    return { ...prepared, confirmed: { id: known.id, isHealed: false } }
+  }
+  if (!layout.isLong(known.bytes)) return confirmRow(backend, prepared, asked)
+  if (layout.chunks) return confirmChunks(backend, prepared, asked)
+  return confirmParts(backend, prepared, asked)
+}
+
+/** One row that is too long to be compared while others wait. */
+async function confirmRow(
   backend: Backend,
   prepared: Prepared,
   { digest, known }: CheckPrerequisite,
 ): Promise<Prepared> {
-  const { check, value, partBytes } = prepared
-  if (!check) return prepared
-  const { id, bytes } = known
-  const named = { digest, exact: known.exact }
-  const isOwn = value.byteLength === bytes && (await check.isLargeRight(value, named))
-  if (!isOwn) {
-    await requireRight(backend, known, digest, partBytes, check)
+  const { value, layout } = prepared
+  const { id } = known
+  const stored = layout.readable(await backend.read(findPart, id, 0))
+  const isRight = stored !== undefined && equalBytes(stored, value)
+  const bytes = rowOf(prepared)
+  if (!isRight && !(await backend.run(healPart, { digest, id, part: 0, bytes }))) return prepared
+  return { ...prepared, confirmed: { id, isHealed: !isRight } }
+}
+
+/** What is wrong is written again under an id of its own, and its recipe takes the place of the damaged one. */
+async function confirmChunks(
+  backend: Backend,
+  prepared: Prepared,
+  { digest, known }: CheckPrerequisite,
+): Promise<Prepared> {
+  const { id } = known
+  if (await isSoundRecipe(backend, known))
     return { ...prepared, confirmed: { id, isHealed: false } }
-  }
+  const ready = prepared.staged ? prepared : await stage(backend, prepared)
+  const isHealed = ready.staged && (await replaceRecipe(backend, ready.staged, { digest, id }))
+  return isHealed ? { ...ready, confirmed: { id, isHealed: true } } : ready
+}
+
+async function confirmParts(
+  backend: Backend,
+  prepared: Prepared,
+  { digest, known }: CheckPrerequisite,
+): Promise<Prepared> {
+  const { value, layout } = prepared
+  const { rowBytes: partBytes } = layout
+  const { id, bytes } = known
   let isHealed = false
   for (let part = 0; part < partCount(bytes, partBytes); part++) {
     const right = value.subarray(part * partBytes, (part + 1) * partBytes)
@@ -91,17 +143,11 @@ async function requireRight(
   backend: Backend,
   known: Known,
   digest: Buffer,
-  partBytes: number,
+  layout: Layout,
   check: ContentCheck,
 ): Promise<void> {
-  const stored: Buffer[] = []
-  for (let part = 0; part < partCount(known.bytes, partBytes); part++) {
-    const bytes = await backend.read(findPart, known.id, part)
-    if (bytes) stored.push(asBuffer(bytes))
-  }
-  const whole = Buffer.concat(stored)
-  const isWhole = whole.byteLength === known.bytes
-  if (isWhole && (await check.isLargeRight(whole, { digest, exact: known.exact }))) return
+  const whole = await readContent(backend, known, layout)
+  if (whole && (await check.isLargeRight(whole, { digest, exact: known.exact }))) return
   const [now] = await backend.read(findKnown, digest)
   if (now && equalBytes(now.id, known.id)) throw notHealed(known)
 }

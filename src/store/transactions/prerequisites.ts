@@ -4,6 +4,7 @@
  */
 
 import { type Backend, cell, glance, type Transaction } from '../../backends/index.ts'
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { removeParts } from '../collect.ts'
 import type { NotCompared } from '../near/store-near.ts'
@@ -11,7 +12,7 @@ import type { Notes } from '../observe.ts'
 import { confirmLarge } from './heal.ts'
 import { isEnd, type Prepared, type PutEnd, type putValue, type PutPrerequisite } from './put.ts'
 import type { Meaning, StoreSemantic } from '../semantic/store-semantic.ts'
-import { digests } from '../rows.ts'
+import { contents, digests, type Known } from '../rows.ts'
 import { stage } from './staging.ts'
 
 /** Each has a commit of somebody else for its reason. */
@@ -78,6 +79,28 @@ export async function sketchIfNew(
   { near, digest }: Pick<Prepared, 'near' | 'digest'>,
 ): Promise<void> {
   if (near?.isLong && !(await backend.read(isKnown, digest))) near.get()
+}
+
+/**
+ * Where there is one writer, a value is compressed, or compared with what is stored, before the writer is asked for.
+ */
+export async function packIfNew(backend: Backend, prepared: Prepared): Promise<Prepared> {
+  const { digest, packed, check, layout, value } = prepared
+  const { known, row } = await backend.read(findRow, digest)
+  if (!known) packed?.row()
+  if (!known || !check || layout.isLong(known.bytes)) return prepared
+  const stored = layout.readable(row)
+  if (!stored || !equalBytes(stored, value)) return prepared
+  return { ...prepared, confirmed: { id: known.id, isHealed: false } }
+}
+
+function* findRow(
+  _scope: unknown,
+  digest: Buffer,
+): Transaction<{ readonly known: Known | undefined; readonly row: Bytes | undefined }> {
+  const [known] = yield* glance(cell(digests, digest))
+  const [row] = known ? yield* glance(cell(contents, known.id)) : []
+  return { known, row }
 }
 
 function* isKnown(_scope: unknown, digest: Buffer): Transaction<boolean> {

@@ -15,11 +15,11 @@ export function receiptOf(
   const { known, form, near, meant, notCompared } = scene
   const refused = meant?.meaning.refused ?? near?.refused
   const contentId = hex(id)
-  const bytes = prepared.value.byteLength
+  const { bytes } = prepared
   const of = known ?? form ?? near?.known ?? meant?.known
   const receipt: Receipt =
     outcome === 'new' || of === undefined
-      ? { key, content: 'new', contentId, bytes, bytesSaved: 0 }
+      ? { key, content: 'new', contentId, bytes, bytesSaved: prepared.sharedBytes }
       : {
           key,
           content: outcome,
@@ -27,7 +27,7 @@ export function receiptOf(
           of: new PutOrigin(known ? contentId : hex(of.id), of.firstKey, of.storedAt),
           ...methodOf(prepared, scene, outcome),
           bytes,
-          bytesSaved: known ? bytes : 0,
+          bytesSaved: known ? bytes : prepared.sharedBytes,
         }
   if (expiresAt === undefined && notCompared === undefined && !refused) return receipt
   return {

@@ -7,11 +7,12 @@ import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import type { Condition } from './condition.ts'
+import { type Layout, type PackedValue, rowOf } from '../contents/layout.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
 import type { KeyOutcome, Receipt } from '../receipt.ts'
 import type { NearInput, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
-import { forgetReference, type Gc, type Keeping, release } from './release.ts'
+import { forgetReference, type Gc, type Keeping, release, type Swept } from './release.ts'
 import {
   type ContentOutcome,
   contents,
@@ -33,13 +34,17 @@ import type { Meaning } from '../semantic/store-semantic.ts'
 import { encodeReference } from '../semantic/rows.ts'
 import { receiptOf } from './put-receipt.ts'
 import { look, type MeantScene, type NearScene, type Scene } from './scene.ts'
-import { count } from '../tallies.ts'
+import { count, countStored } from '../tallies.ts'
 
 /** A value made ready: everything that can be computed without looking at the store. */
 export interface Prepared {
   readonly key: Buffer
   /** A copy of the caller's bytes that nobody else can change. */
   readonly value: Buffer
+  /** Its length; of a stream, which is staged, the value itself is not at hand. */
+  readonly bytes: number
+  /** How it is kept, where compressing may pay. */
+  readonly packed: PackedValue | undefined
   /** What identifies the content: the digest of its bytes or, with shared representatives, of its form. */
   readonly digest: Buffer
   /** The digest of the canonical form, where links are wanted. */
@@ -55,8 +60,10 @@ export interface Prepared {
   readonly condition: Condition | undefined
   /** The value is in parts already, under this id, and the transaction makes them visible. */
   readonly staged: Buffer | undefined
+  /** Bytes of a staged value whose chunks were there before. */
+  readonly sharedBytes: number
   readonly gc: Gc
-  readonly partBytes: number
+  readonly layout: Layout
   readonly keeping: Keeping
   /** Content counts as the same by its canonical form, and the first bytes win. */
   readonly sharesForms: boolean
@@ -74,7 +81,8 @@ export interface PutEnd {
   readonly released: Buffer | undefined
   /** The staged parts were not needed: the content was there. */
   readonly stagedUnused: boolean
-  readonly swept: boolean
+  /** The content it pointed at before, where that is gone. */
+  readonly swept: Swept | undefined
 }
 
 /** What has to be done before a transaction can end. */
@@ -101,7 +109,7 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const { entry, known } = scene
   const state = known ? yield* confirm(scope, prepared, scene.digest, known) : 'right'
   if (typeof state === 'object') return state
-  const needsParts = !known && !prepared.staged && prepared.value.byteLength > prepared.partBytes
+  const needsParts = !known && !prepared.staged && prepared.layout.isLong(prepared.bytes)
   if (needsParts) return 'stage'
   const expiresAt = prepared.ttlMs === undefined ? undefined : now + prepared.ttlMs
   const isSame = entry !== undefined && known !== undefined && entry.pointsAt(known)
@@ -114,7 +122,7 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const receipt = state === 'healed' ? { ...made, healed: true as const } : made
   const isAsItWas = keyOutcome === 'unchanged' && !scene.near && !scene.meant
   if (isAsItWas && entry?.expiresAt === undefined && expiresAt === undefined) {
-    return { receipt, released: undefined, stagedUnused, swept: false }
+    return { receipt, released: undefined, stagedUnused, swept: undefined }
   }
   const { semantic } = prepared.keeping
   if (entry && semantic && prepared.sharesNear) {
@@ -122,11 +130,12 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
     yield* forgetReference(scope, entry.id, prepared.key, semantic, text)
   }
   pointKey(scope, prepared, scene, content, expiresAt)
-  if (!entry || isSame) return { receipt, released: undefined, stagedUnused, swept: false }
+  if (!entry || isSame) return { receipt, released: undefined, stagedUnused, swept: undefined }
   scope.remove(cell(refs, refKey(entry.id, prepared.key)))
   const end = yield* release(scope, entry, prepared.gc, prepared.keeping)
   const old = end === 'released' ? entry.digest : undefined
-  return { receipt, released: old, stagedUnused, swept: end === 'swept' }
+  const swept = typeof end === 'object' ? end : undefined
+  return { receipt, released: old, stagedUnused, swept }
 }
 
 /** A text that is kept is linked, or stands for those like it; of one that is not, the vectors are. */
@@ -181,11 +190,12 @@ function keepContent(scope: Scope, prepared: Prepared, scene: Scene): KeptConten
 }
 
 function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene): KeptContent {
-  const { key, value, digest } = prepared
+  const { key, bytes, digest } = prepared
   const id = prepared.staged ?? scope.id()
-  if (prepared.staged) scope.remove(cell(staged, id))
-  else scope.write(cell(contents, id), value)
-  const bytes = value.byteLength
+  if (prepared.staged) {
+    scope.remove(cell(staged, id))
+    countStaged(scope, prepared)
+  } else keepRow(scope, id, prepared)
   const storedAt = scope.now()
   const known = Known.of({
     id,
@@ -205,6 +215,24 @@ function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene)
     exact: prepared.exact,
     outcome: form || near?.hit || meant?.known ? 'linked' : 'new',
   }
+}
+
+/** Most values are short, and kept as they are. */
+function keepRow(scope: Scope, id: Buffer, prepared: Prepared): void {
+  const row = rowOf(prepared)
+  scope.write(cell(contents, id), row)
+  if (prepared.packed) countSaved(scope, prepared, row)
+}
+
+function countStaged(scope: Scope, prepared: Prepared): void {
+  const { layout, bytes } = prepared
+  if (!layout.chunks) return
+  if (layout.isLong(bytes)) countStored(scope, { chunkedBytes: bytes })
+  else countSaved(scope, prepared, rowOf(prepared))
+}
+
+function countSaved(scope: Scope, { layout, bytes }: Prepared, row: Buffer): void {
+  countStored(scope, { compressedBytes: layout.savedBy(row, bytes) })
 }
 
 function joinForm(

@@ -9,7 +9,9 @@
  */
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
-import { cell, first, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { cell, first, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { COMPRESSED_BYTES_MIN } from '../contents/compression.ts'
+import type { Layout } from '../contents/layout.ts'
 import {
   contents,
   digests,
@@ -27,14 +29,13 @@ import {
 } from '../rows.ts'
 import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
-import { count } from '../tallies.ts'
+import { count, countStored } from '../tallies.ts'
 
 export type Gc = 'immediate' | 'manual'
 
 /** How contents are kept. */
 export interface Keeping {
-  /** Longer ones are in parts. */
-  readonly partBytes: number
+  readonly layout: Layout
   /** Where near duplicates are linked. */
   readonly near: StoreNear | undefined
   /** Where texts of like meaning are linked. */
@@ -45,7 +46,7 @@ export interface Keeping {
 export interface Swept {
   readonly id: Buffer
   readonly bytes: number
-  /** More parts than one transaction should remove: they are staged for removal, and invisible. */
+  /** Rows that this transaction did not remove: they are staged for removal, and invisible. */
   readonly partsLeft: boolean
 }
 
@@ -70,7 +71,7 @@ export function* release(
   content: { readonly id: Bytes; readonly digest: Bytes },
   gc: Gc,
   keeping: Keeping,
-): Transaction<'swept' | 'kept' | 'released'> {
+): Transaction<Swept | 'kept' | 'released'> {
   if (gc === 'manual' || !scope.serial) {
     scope.write(cell(released, content.digest), scope.id())
     return 'released'
@@ -79,8 +80,7 @@ export function* release(
   const [known] = yield* read(cell(digests, content.digest))
   // A damaged content may have been taken out, and its digest given to a sound one.
   if (!known || !equalBytes(known.id, content.id)) return 'kept'
-  yield* sweep(scope, content.digest, known, keeping)
-  return 'swept'
+  return yield* sweep(scope, content.digest, known, keeping)
 }
 
 /** Removes a content nobody refers to. The caller has made sure of that. */
@@ -88,20 +88,43 @@ export function* sweep(
   scope: Scope,
   digest: Bytes,
   known: Known,
-  { partBytes, near, semantic }: Keeping,
+  { layout, near, semantic }: Keeping,
   heir?: Form,
 ): Transaction<Swept> {
   const { id, bytes, form } = known
   scope.remove(cell(digests, digest))
-  const parts = partCount(bytes, partBytes)
-  const partsLeft = parts > 1 && !scope.serial
-  if (partsLeft) scope.write(cell(staged, id), { parts, buried: true })
-  else for (let part = 0; part < parts; part++) scope.remove(cell(contents, partKey(id, part)))
+  const partsLeft = layout.chunks
+    ? yield* sweepRows(scope, known, layout)
+    : sweepParts(scope, known, layout)
   count(scope, { contents: -1, contentBytes: -bytes })
   if (form) yield* leaveForm(scope, form, id, heir)
   if (near) yield* near.graph.leave(scope, id)
   if (semantic) yield* semantic.leave(scope, id)
   return { id, bytes, partsLeft }
+}
+
+/** Of a store without chunks: all rows, or they are buried, where there are too many for one transaction. */
+function sweepParts(scope: Scope, { id, bytes }: Known, { rowBytes }: Layout): boolean {
+  const parts = partCount(bytes, rowBytes)
+  const partsLeft = parts > 1 && !scope.serial
+  if (partsLeft) scope.write(cell(staged, id), { parts, buried: true })
+  else for (let part = 0; part < parts; part++) scope.remove(cell(contents, partKey(id, part)))
+  return partsLeft
+}
+
+/** A recipe is buried, however short: it is removed where its chunks are counted. */
+function* sweepRows(scope: Scope, { id, bytes }: Known, layout: Layout): Transaction<boolean> {
+  if (layout.isLong(bytes)) {
+    scope.write(cell(staged, id), { parts: 0, buried: true, renewedAt: scope.now() })
+    countStored(scope, { chunkedBytes: -bytes })
+    return true
+  }
+  if (bytes >= COMPRESSED_BYTES_MIN) {
+    const [row] = yield* glance(cell(contents, id))
+    countStored(scope, { compressedBytes: -layout.savedBy(row, bytes) })
+  }
+  scope.remove(cell(contents, id))
+  return false
 }
 
 /** A form lives as long as a content has it; when its representative goes, the oldest left stands for it. */

@@ -3,7 +3,7 @@
 import type { Bytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { type Condition, requireMet } from './condition.ts'
-import { forgetReference, type Gc, type Keeping, release } from './release.ts'
+import { forgetReference, type Gc, type Keeping, release, type Swept } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from '../rows.ts'
 import { count } from '../tallies.ts'
 
@@ -13,10 +13,11 @@ export interface RemoveEnd {
   /** Length of the value that the key had. */
   readonly bytes: number
   readonly released: Buffer | undefined
-  readonly swept: boolean
+  /** Its content, where that is gone. */
+  readonly swept: Swept | undefined
 }
 
-const NOTHING: RemoveEnd = { existed: false, bytes: 0, released: undefined, swept: false }
+const NOTHING: RemoveEnd = { existed: false, bytes: 0, released: undefined, swept: undefined }
 
 export interface Removal {
   readonly key: Bytes
@@ -60,6 +61,6 @@ function* removeEntry(
     existed: entry.isLive(scope.now()),
     bytes: entry.bytes,
     released: end === 'released' ? entry.digest : undefined,
-    swept: end === 'swept',
+    swept: typeof end === 'object' ? end : undefined,
   }
 }

@@ -7,7 +7,7 @@ import { digests, entries, type Entry, type Form, forms, type Known } from '../r
 import type { Meaning } from '../semantic/store-semantic.ts'
 import { requireMet } from './condition.ts'
 import type { Prepared, PutPrerequisite } from './put.ts'
-import { requireStaged } from './staging.ts'
+import { requireStaged } from '../contents/stage-content.ts'
 
 export interface Scene {
   readonly entry: Entry | undefined

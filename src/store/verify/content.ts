@@ -1,13 +1,24 @@
-/** One content, put together from its parts: what its bytes say it is, whatever other rows say. */
+/** One content, put together from its rows: what its bytes say it is, whatever other rows say. */
 
 import { createHash, type Hash } from 'node:crypto'
 
 import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
-import { cell, ID_BYTES, read, type Scope, type Transaction } from '../../backends/index.ts'
+import {
+  cell,
+  type Cell,
+  ID_BYTES,
+  read,
+  type Scope,
+  type Space,
+  type Transaction,
+} from '../../backends/index.ts'
 import { digestOf } from '../../fingerprint/index.ts'
 import { formOf } from '../prepare.ts'
-import { partCount, partKey } from '../rows.ts'
-import { knownOf, raw } from './raw.ts'
+import { recipeKey } from '../contents/chunk-rows.ts'
+import { batchesOf, findChunks, InflatedPacks } from '../contents/read-content.ts'
+import { partKey } from '../rows.ts'
+import { countStored } from '../tallies.ts'
+import { knownOf, raw, recipeOf, tolerantChunks } from './raw.ts'
 import type { VerifyHow } from './report.ts'
 import type { Walk } from './walk.ts'
 
@@ -23,8 +34,9 @@ export interface Content {
   /** The digest of its bytes, where `digest` is that of its canonical form. */
   readonly exact: Buffer | undefined
   readonly bytes: number
-  /** The key of its first row. */
+  /** The key of its first row, and where that is. */
   readonly row: Bytes
+  readonly space: Space<Bytes>
   /** One more than the number of its last part. */
   readonly partsEnd: number
 }
@@ -34,17 +46,24 @@ export interface ReadContent extends Content {
   readonly extra: readonly Buffer[]
 }
 
-/** The number of the part that a key of `contents` names; `undefined` when it is no such key. */
-export function partOf(key: Buffer): number | undefined {
+/** The number of the part that a key names; `undefined` when it is no such key. */
+export function partOf(space: ContentSpace, key: Buffer): number | undefined {
+  if (space === raw.recipes)
+    return key.byteLength === ID_BYTES + PART_NUMBER_BYTES ? key.readUInt32BE(ID_BYTES) : undefined
   if (key.byteLength === ID_BYTES) return 0
   if (key.byteLength !== ID_BYTES + PART_NUMBER_BYTES) return undefined
   // The first part is under the id alone.
   return key.readUInt32BE(ID_BYTES) || undefined
 }
 
-/** Takes the parts of one content in their order. Bytes are kept only where a canonical form needs them. */
+/** The rows of a content: one of these two spaces has all of them. */
+export type ContentSpace = Space<Bytes>
+export const contentSpaces: readonly ContentSpace[] = [raw.contents, raw.recipes]
+
+/** Takes the rows of one content in their order. Bytes are kept only where a canonical form needs them. */
 export class Joiner {
   readonly id: Buffer
+  readonly #space: ContentSpace
   readonly #how: VerifyHow
   readonly #kept: Bytes[] = []
   #sha256: Hash | undefined
@@ -54,19 +73,56 @@ export class Joiner {
   #lastBytes = 0
   #isOneValue = true
 
-  constructor(how: VerifyHow, id: Buffer) {
+  constructor(how: VerifyHow, id: Buffer, space: ContentSpace) {
     this.#how = how
     this.id = id
+    this.#space = space
   }
 
   get isEmpty(): boolean {
     return this.#partsEnd === 0
   }
 
-  add(part: number, bytes: Bytes): void {
-    if (this.isEmpty) this.#firstPart = part
-    if (part !== this.#partsEnd || !this.#fits(bytes)) this.#isOneValue = false
+  /** Where its next part begins. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** One row; its bytes may be more than memory should hold at once, or not be there. */
+  async addRow(walk: Walk, part: number, row: Bytes): Promise<void> {
+    const { layout } = this.#how
+    if (this.#space === raw.contents) this.add(part, layout.readable(row))
+    else {
+      const recipe = recipeOf(row)
+      if (recipe?.offset !== this.#bytes) this.#isOneValue = false
+      const inflated = new InflatedPacks()
+      const isFirst = this.isEmpty
+      for (const batch of batchesOf(recipe?.chunks ?? [])) {
+        const found = await walk.backend.read(() => findChunks(batch, inflated, tolerantChunks))
+        for (const chunk of found) this.#take(chunk)
+      }
+      this.#count(part, isFirst)
+    }
+  }
+
+  add(part: number, bytes: Bytes | undefined): void {
+    const isFirst = this.isEmpty
+    if (bytes && !this.#fits(bytes)) this.#isOneValue = false
+    this.#take(bytes)
+    this.#count(part, isFirst)
+  }
+
+  #count(part: number, isFirst: boolean): void {
+    if (isFirst) this.#firstPart = part
+    if (part !== this.#partsEnd) this.#isOneValue = false
     this.#partsEnd = part + 1
+  }
+
+  #take(bytes: Bytes | undefined): void {
+    if (!bytes) {
+      this.#isOneValue = false
+      return
+    }
     this.#bytes += bytes.byteLength
     this.#lastBytes = bytes.byteLength
     if (this.#needsBytes || this.#kept.length === 0) this.#kept.push(bytes)
@@ -75,18 +131,23 @@ export class Joiner {
 
   end(): Content {
     const { id } = this
-    const row = partKey(id, this.#firstPart)
-    const place = { id, row, bytes: this.#bytes, partsEnd: this.#partsEnd }
-    if (!this.#isOneValue) {
-      return { ...place, digest: undefined, form: undefined, exact: undefined }
+    const space = this.#space
+    const isRecipe = space === raw.recipes
+    const place = { id, space, bytes: this.#bytes, partsEnd: this.#partsEnd }
+    const row = isRecipe ? recipeKey(id, this.#firstPart) : partKey(id, this.#firstPart)
+    const { layout } = this.#how
+    // Readers look in one of the spaces, by its length.
+    const isWhereReadersLook = !layout.chunks || layout.isLong(this.#bytes) === isRecipe
+    if (!this.#isOneValue || !isWhereReadersLook) {
+      return { ...place, row, digest: undefined, form: undefined, exact: undefined }
     }
-    return { ...place, ...this.#identity() }
+    return { ...place, row, ...this.#identity() }
   }
 
   /** Every part but the last is full: readers find a part's bytes by its number. */
   #fits({ byteLength }: Bytes): boolean {
-    const { partBytes } = this.#how
-    if (this.isEmpty) return byteLength <= partBytes
+    const { chunks, rowBytes: partBytes } = this.#how.layout
+    if (this.isEmpty || chunks) return byteLength <= partBytes
     return this.#lastBytes === partBytes && byteLength > 0 && byteLength <= partBytes
   }
 
@@ -115,21 +176,28 @@ export class Joiner {
   }
 }
 
-/** Reads a content afresh; `undefined` when it has no rows. Parts from `partsMax` on are only listed. */
+/** Reads a content afresh; `undefined` when it has no rows. Parts behind `bytesMax` are only listed. */
 export async function readContent(
   walk: Walk,
   id: Buffer,
-  partsMax = Infinity,
+  bytesMax = Infinity,
 ): Promise<ReadContent | undefined> {
-  const joiner = new Joiner(walk.how, id)
-  const extra: Buffer[] = []
-  for await (const { key, value } of walk.scan(raw.contents, { start: id, end: endOfPrefix(id) })) {
-    const part = partOf(key)
-    if (part === undefined) continue
-    if (part < partsMax) joiner.add(part, value)
-    else extra.push(key)
+  let found: ReadContent | undefined
+  for (const space of contentSpaces) {
+    const joiner = new Joiner(walk.how, id, space)
+    const extra: Buffer[] = []
+    for await (const { key, value } of walk.scan(space, { start: id, end: endOfPrefix(id) })) {
+      const part = partOf(space, key)
+      if (part === undefined) continue
+      if (joiner.isEmpty || joiner.bytes < bytesMax) await joiner.addRow(walk, part, value)
+      else extra.push(key)
+    }
+    if (joiner.isEmpty) continue
+    const content = { ...joiner.end(), extra }
+    // Of rows in both spaces, those count that make up a content; the others are found by their own walk.
+    if (found?.digest === undefined) found = content
   }
-  return joiner.isEmpty ? undefined : { ...joiner.end(), extra }
+  return found
 }
 
 /**
@@ -143,9 +211,8 @@ export async function findContent(
 ): Promise<ReadContent | undefined> {
   const found = await readContent(walk, id)
   if (!found || hasDigest(found, digest)) return found
-  const parts = partCount(bytes, walk.how.partBytes)
-  if (parts >= found.partsEnd) return found
-  const described = await readContent(walk, id, parts)
+  if (bytes >= found.bytes) return found
+  const described = await readContent(walk, id, bytes)
   return described && hasDigest(described, digest) ? described : found
 }
 
@@ -160,24 +227,33 @@ export function hasDigest(content: Content | undefined, digest: Bytes, exact?: B
  * staged, and can never be again, because ids are never given twice.
  */
 export async function removeContent(walk: Walk, { id, digest }: Content): Promise<boolean> {
-  for (;;) {
-    const range = { start: id, end: endOfPrefix(id), limit: ROWS_REMOVED_AT_ONCE }
-    const rows: Buffer[] = []
-    for await (const { key } of walk.backend.scan(raw.contents, range)) rows.push(key)
-    if (rows.length === 0) return true
-    if (!(await walk.backend.run(removeInvisible, { id, digest, rows }))) return false
+  const range = { start: id, end: endOfPrefix(id), limit: ROWS_REMOVED_AT_ONCE }
+  for (const space of contentSpaces) {
+    for (;;) {
+      const rows: Cell<Bytes>[] = []
+      for await (const { key } of walk.backend.scan(space, range)) rows.push(cell(space, key))
+      if (rows.length === 0) break
+      if (!(await walk.backend.run(removeInvisible, { id, digest, rows }))) return false
+    }
   }
+  return true
 }
 
 function* removeInvisible(
   scope: Scope,
-  content: { readonly id: Buffer; readonly digest: Buffer | undefined; readonly rows: Buffer[] },
+  content: {
+    readonly id: Buffer
+    readonly digest: Buffer | undefined
+    readonly rows: Cell<Bytes>[]
+  },
 ): Transaction<boolean> {
   const { id, digest, rows } = content
   const [staged] = yield* read(cell(raw.staged, id))
   if (staged !== undefined) return false
   const known = digest && knownOf((yield* read(cell(raw.digests, digest)))[0])
   if (known && equalBytes(known.id, id)) return false
-  for (const row of rows) scope.remove(cell(raw.contents, row))
+  for (const row of rows) scope.remove(row)
+  // Its chunks may be garbage now; how many bytes is not known, and any number makes the collector look.
+  if (rows.some(({ space }) => space === raw.recipes)) countStored(scope, { sweptBytes: 1 })
   return true
 }

@@ -19,7 +19,15 @@ import {
 } from '../../backends/index.ts'
 import { hex } from '../receipt.ts'
 import { digests, Known, memberKey, members, released } from '../rows.ts'
-import { type Content, hasDigest, Joiner, partOf, readContent } from './content.ts'
+import {
+  type Content,
+  type ContentSpace,
+  contentSpaces,
+  hasDigest,
+  Joiner,
+  partOf,
+  readContent,
+} from './content.ts'
 import type { DigestSums } from './digest-sums.ts'
 import { mendForm } from './forms.ts'
 import { knownOf, raw } from './raw.ts'
@@ -35,9 +43,18 @@ export async function walkContents(
   listed: DigestSums,
   unlisted: { add(id: Buffer): void },
 ): Promise<void> {
+  for (const space of contentSpaces) await walkSpace(walk, space, listed, unlisted)
+}
+
+async function walkSpace(
+  walk: Walk,
+  space: ContentSpace,
+  listed: DigestSums,
+  unlisted: { add(id: Buffer): void },
+): Promise<void> {
   const references = new References(walk)
   try {
-    for await (const contents of chunked(joined(walk))) {
+    for await (const contents of chunked(joined(walk, space))) {
       const groups: Cell<Bytes>[][] = []
       for (const content of contents) {
         groups.push(cellsOf(content, await references.has(content.id)))
@@ -57,24 +74,24 @@ export async function walkContents(
 }
 
 /** As readers do. Where rows are in a tree of pages, a scan may find what they miss. */
-async function lookUp(walk: Walk, { row }: Content): Promise<void> {
-  if (await walk.look(raw.contents, row)) return
-  await examineUnreachable(walk, raw.contents, asBuffer(row))
+async function lookUp(walk: Walk, { row, space }: Content): Promise<void> {
+  if (await walk.look(space, row)) return
+  await examineUnreachable(walk, space, asBuffer(row))
 }
 
-async function* joined(walk: Walk): AsyncGenerator<Content> {
+async function* joined(walk: Walk, space: ContentSpace): AsyncGenerator<Content> {
   let joiner: Joiner | undefined
-  for await (const { key, value } of walk.scan(raw.contents)) {
-    const part = partOf(key)
+  for await (const { key, value } of walk.scan(space)) {
+    const part = partOf(space, key)
     if (part === undefined) {
-      await walk.foundUnaccounted(raw.contents, key, 'is not a part of a content.')
+      await walk.foundUnaccounted(space, key, 'is not a part of a content.')
       continue
     }
     if (!joiner || !startsWith(key, joiner.id)) {
       if (joiner) yield joiner.end()
-      joiner = new Joiner(walk.how, key.subarray(0, ID_BYTES))
+      joiner = new Joiner(walk.how, key.subarray(0, ID_BYTES), space)
     }
-    joiner.add(part, value)
+    await joiner.addRow(walk, part, value)
   }
   if (joiner) yield joiner.end()
 }
@@ -170,9 +187,9 @@ export async function readUnstaged(walk: Walk, id: Buffer): Promise<Content | un
 /** Where a content is listed, at one moment; `undefined` when it is gone or staged. */
 export function* sceneOf(
   scope: ReadScope,
-  { id, row, digest, form }: Content,
+  { id, row, space, digest, form }: Content,
 ): Transaction<Scene | undefined> {
-  const cells = [cell(raw.contents, row), cell(raw.staged, id)]
+  const cells = [cell(space, row), cell(raw.staged, id)]
   if (digest) cells.push(cell(raw.digests, digest))
   if (digest && form) cells.push(cell(raw.members, memberKey(form, id)))
   const [part, staged, known, member] = yield* read(...cells)

@@ -77,9 +77,9 @@ async function examine(walk: Walk, digest: Buffer, claimed: (id: Buffer) => void
   return foundUnusable(walk, digest, known, content)
 }
 
-async function foundExtra(walk: Walk, { extra }: ReadContent): Promise<void> {
+async function foundExtra(walk: Walk, { extra, space }: ReadContent): Promise<void> {
   for (const row of extra) {
-    await walk.foundUnaccounted(raw.contents, row, 'is behind the last part of its content.')
+    await walk.foundUnaccounted(space, row, 'is behind the last part of its content.')
   }
 }
 

@@ -145,7 +145,7 @@ async function examineStaged(walk: Walk, { key: id, value }: Row<Bytes>): Promis
   }
   const message = `${rowName(raw.staged, id)} cannot be read.`
   await walk.found('row-unreadable', message, [], () =>
-    walk.backend.run(bury, id, content?.partsEnd ?? 1),
+    walk.backend.run(bury, id, content?.partsEnd ?? 1, walk.how),
   )
 }
 
@@ -163,8 +163,14 @@ function* unstage(scope: Scope, content: Content): Transaction<boolean> {
 }
 
 /** Whose upload it was is unknown; the collector removes it, and a put under way fails by name. */
-function* bury(scope: Scope, id: Buffer, parts: number): Transaction<boolean> {
+function* bury(
+  scope: Scope,
+  id: Buffer,
+  parts: number,
+  { layout }: VerifyHow,
+): Transaction<boolean> {
   const [row] = yield* read(cell(raw.staged, id))
-  if (row && !stagedOf(row)) scope.write(cell(staged, id), { parts, buried: true })
+  const renewedAt = layout.chunks && scope.now()
+  if (row && !stagedOf(row)) scope.write(cell(staged, id), { parts, buried: true, renewedAt })
   return true
 }

@@ -6,6 +6,7 @@
  * about it as a put or a collection would.
  */
 
+import { recipeKey } from '../contents/chunk-rows.ts'
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
   cell,
@@ -211,13 +212,17 @@ export abstract class LinkCheck<L extends Link, S extends Subject> {
     }
   }
 
-  /** A content is swept together with its link, so its first part is there as long as it has one. */
+  /** A content is swept together with its link, so its first row is there as long as it has one. */
   *#isOfNothing(scope: ReadScope, id: Buffer): Transaction<boolean> {
-    const cells = [cell(this.rows.links, id), cell(raw.contents, id)]
-    const [link, part] = yield* read(...cells)
+    const cells = [
+      cell(this.rows.links, id),
+      cell(raw.contents, id),
+      cell(raw.recipes, recipeKey(id, 0)),
+    ]
+    const [link, row, part] = yield* read(...cells)
     // Rows that never change must be named, or one swept between the two reads would look gone.
     scope.rely(...cells)
-    return link !== undefined && part === undefined
+    return link !== undefined && row === undefined && part === undefined
   }
 
   *#isUnlinked(key: Buffer): Transaction<boolean> {

@@ -10,7 +10,7 @@ import { adoptOrphans } from '../near/adopt.ts'
 import { encodePayload, type NearLink } from '../near/rows.ts'
 import { NEAR_BYTES_MAX, type NearValue, type StoreNear } from '../near/store-near.ts'
 import type { Known } from '../rows.ts'
-import { findBytes } from '../transactions/get.ts'
+import { bytesOf } from '../contents/read-content.ts'
 import { LINK_MESSAGES, LinkCheck, type LinkProblem, type Subject } from './links.ts'
 import {
   checkNearIndex,
@@ -30,7 +30,7 @@ interface NearSubject extends Subject {
 }
 
 export async function checkNear(walk: Walk): Promise<void> {
-  const { near, partBytes, semantic } = walk.how
+  const { near, layout, semantic } = walk.how
   if (!near) return
   if (!near.canCompare) {
     walk.findings.note('Near duplicates were not compared again: the function was not given.')
@@ -41,7 +41,7 @@ export async function checkNear(walk: Walk): Promise<void> {
   await check.checkContents()
   await check.checkRows()
   // What was linked to what has been removed is decided as after any sweep.
-  const adopt = () => adoptOrphans(walk.backend, { near, partBytes, semantic })
+  const adopt = () => adoptOrphans(walk.backend, { near, layout, semantic })
   if (walk.repairs) await walk.mended(async () => (await adopt()) >= 0)
   await check.checkTallies('The tallies')
 }
@@ -74,7 +74,7 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
   async #valueOf(id: Buffer, bytes: number): Promise<NearValue | undefined> {
     if (bytes > NEAR_BYTES_MAX) return NOTHING
     const { backend, how } = this.walk
-    const whole = await backend.read(() => findBytes({ id, bytes }, how.partBytes))
+    const whole = await backend.read(() => bytesOf({ id, bytes }, how.layout))
     const value = whole && this.#near.prepare(whole)
     return typeof value === 'string' ? NOTHING : value
   }
@@ -111,7 +111,7 @@ class NearCheck extends LinkCheck<NearLink, NearSubject> {
   ): Transaction<boolean> {
     const known = knownOf((yield* read(cell(raw.digests, digest)))[0])
     if (!known || !equalBytes(known.id, id)) return false
-    const other = value && (yield* findBytes(known, this.walk.how.partBytes))
+    const other = value && (yield* bytesOf(known, this.walk.how.layout))
     // Not comparable, or damaged, which is for others to say.
     if (!value || !other) return true
     const measured = this.#near.similarity(value, group, other) ?? 0

@@ -7,7 +7,8 @@ import type { Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Codec, ID_BYTES, rows, type SealedCodec, type Space } from '../../backends/index.ts'
 import { DIGEST_BYTES } from '../../fingerprint/index.ts'
-import { VALUE_BYTES_MAX } from '../prepare.ts'
+import { type ChunkRow, chunks, packs, type RecipePart, recipes } from '../contents/chunk-rows.ts'
+import { STREAM_BYTES_MAX } from '../prepare.ts'
 import {
   contents,
   digests,
@@ -50,6 +51,9 @@ export const raw = {
   expiries: twin(expiries),
   released: twin(released),
   staged: twin(staged),
+  chunks: twin(chunks),
+  recipes: twin(recipes),
+  packs: twin(packs),
 } as const
 
 /** An entry that points at no content: `get` fails by name, and the key can be put and deleted. */
@@ -67,14 +71,14 @@ export const NOWHERE: Entry = Entry.of({
 export function entryOf(bytes: Bytes | undefined): Entry | undefined {
   return decoded(bytes, (row) => {
     const entry = new Entry(row)
-    return entry.bytes <= VALUE_BYTES_MAX ? entry : undefined
+    return entry.bytes <= STREAM_BYTES_MAX ? entry : undefined
   })
 }
 
 export function knownOf(bytes: Bytes | undefined): Known | undefined {
   const known = decoded(bytes, (row) => new Known(row))
   if (known === undefined || known.firstKey.byteLength === 0) return undefined
-  return known.bytes <= VALUE_BYTES_MAX ? known : undefined
+  return known.bytes <= STREAM_BYTES_MAX ? known : undefined
 }
 
 export function formRowOf(bytes: Bytes | undefined): Form | undefined {
@@ -86,6 +90,26 @@ export function formRowOf(bytes: Bytes | undefined): Form | undefined {
 export function stagedOf(bytes: Bytes | undefined): Staged | undefined {
   return decoded(bytes, (row) => staged.codec.decode(row))
 }
+
+export function recipeOf(bytes: Bytes | undefined): RecipePart | undefined {
+  return decoded(bytes, (row) => recipes.codec.decode(row))
+}
+
+export function chunkRowOf(bytes: Bytes | undefined): ChunkRow | undefined {
+  return decoded(bytes, (row) => chunks.codec.decode(row))
+}
+
+/** Where chunks are; a row that cannot be read counts as missing. */
+export const tolerantChunks: Space<ChunkRow | undefined> = rows(
+  chunks.name,
+  {
+    encode: () => {
+      throw new TypeError('rows are not written by this')
+    },
+    decode: (bytes, key) => chunkRowOf(raw.chunks.codec.decode(bytes, key)),
+  },
+  { ordered: chunks.ordered },
+)
 
 export function decoded<R>(
   bytes: Bytes | undefined,

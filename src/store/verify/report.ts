@@ -1,6 +1,7 @@
 /** What verify is asked for, what it reports, and the list of what it has found so far. */
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
+import type { Layout } from '../contents/layout.ts'
 import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
 
@@ -51,6 +52,10 @@ export type ProblemKind =
   | 'content-unknown'
   /** A content without references that no collector would ever look at. Noted for the collector. */
   | 'content-unreferenced'
+  /** Chunks of contents cannot be read. Cannot be mended; putting the values again mends it. */
+  | 'pack-damaged'
+  /** A chunk of a content without a row that says where it is. Written, where a pack has it. */
+  | 'chunk-lost'
   /** A digest's row with a wrong length or canonical form. Corrected. */
   | 'digest-wrong'
   /** A digest that names the content of another digest. Removed. */
@@ -104,7 +109,7 @@ export interface VerifyReport {
 
 /** What of the store's options and settings a verification needs. */
 export interface VerifyHow {
-  readonly partBytes: number
+  readonly layout: Layout
   readonly profile: CanonicalProfile | undefined
   readonly sharesForms: boolean
   /** Only for puts: what a profile cannot read may have been put as bytes, whatever is asked for today. */

@@ -22,7 +22,7 @@ import {
 } from '../semantic/rows.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
 import { noteChange, SEMANTIC_HEAD } from '../semantic/view.ts'
-import { findBytes } from '../transactions/get.ts'
+import { bytesOf } from '../contents/read-content.ts'
 import { checkJournal } from './journal.ts'
 import { LINK_MESSAGES, LinkCheck, type LinkProblem, type Subject } from './links.ts'
 import { decoded, twin } from './raw.ts'
@@ -111,7 +111,7 @@ class SemanticCheck extends LinkCheck<SemanticLink, Subject> {
     const { id, bytes } = subject
     const [pending, near] = yield* read(cell(semanticRows.pending, id), cell(nearLinks.links, id))
     if (pending || near?.to || bytes > this.#semantic.settings.textBytesMax) return false
-    const value = yield* findBytes(subject, this.walk.how.partBytes)
+    const value = yield* bytesOf(subject, this.walk.how.layout)
     return value !== undefined && typeof this.#semantic.textOf(value) === 'object'
   }
 

@@ -9,8 +9,15 @@ import { createHash } from 'node:crypto'
 
 import type { Bytes } from '../../platform/bytes.ts'
 import type { ReadScope, Scope, Space, Transaction } from '../../backends/index.ts'
-import { count, type Counts, readCounts } from '../tallies.ts'
-import { entryOf, knownOf, raw } from './raw.ts'
+import {
+  count,
+  type Counts,
+  countStored,
+  readCounts,
+  readStored,
+  type StoredCounts,
+} from '../tallies.ts'
+import { chunkRowOf, entryOf, knownOf, raw } from './raw.ts'
 import type { Walk } from './walk.ts'
 
 const ROUNDS_MAX = 4
@@ -75,6 +82,46 @@ export async function compareTallies(walk: Walk, before: Counts): Promise<void> 
     (name) => before[name] === after[name] && after[name] === walk.counts[name],
   )
   if (walk.hasRepaired || !isSame) walk.counts = await checkTallies(walk, STORE_TALLIES)
+}
+
+/** How contents are kept: of a row that cannot be read, nothing is counted. */
+function storedTallies({ how: { layout } }: Walk): Tallied<keyof StoredCounts> {
+  return {
+    title: 'The tallies of what is stored',
+    names: ['compressedBytes', 'chunkedBytes', 'chunkBytes', 'packBytes'],
+    read: readStored,
+    sources: [
+      {
+        space: raw.contents,
+        countsOf(row) {
+          const value = layout.readable(row)
+          if (!value) return { unreadable: 1 }
+          return { compressedBytes: layout.savedBy(row, value.byteLength) }
+        },
+      },
+      {
+        space: raw.digests,
+        countsOf(row) {
+          const known = knownOf(row)
+          if (!known) return { unreadable: 1 }
+          return { chunkedBytes: layout.isLong(known.bytes) ? known.bytes : 0 }
+        },
+      },
+      {
+        space: raw.chunks,
+        countsOf(row) {
+          const chunk = chunkRowOf(row)
+          return chunk ? { chunkBytes: chunk.bytes } : { unreadable: 1 }
+        },
+      },
+      { space: raw.packs, countsOf: ({ byteLength }) => ({ packBytes: byteLength }) },
+    ],
+    add: countStored,
+  }
+}
+
+export async function compareStored(walk: Walk): Promise<void> {
+  await checkTallies(walk, storedTallies(walk))
 }
 
 /** Returns what was counted. */

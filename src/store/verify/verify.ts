@@ -14,6 +14,7 @@
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Counts, readCounts } from '../tallies.ts'
+import { walkChunks } from './chunks.ts'
 import { walkContents } from './contents.ts'
 import { DigestSums } from './digest-sums.ts'
 import { walkDigests } from './digests.ts'
@@ -28,7 +29,7 @@ import {
 } from './leftovers.ts'
 import { checkNear } from './near.ts'
 import type { VerifyHow, VerifyOptions, VerifyReport } from './report.ts'
-import { compareTallies } from './tallies.ts'
+import { compareStored, compareTallies } from './tallies.ts'
 import { Unlisted } from './unlisted.ts'
 import { Walk } from './walk.ts'
 
@@ -49,6 +50,7 @@ export async function verify(
   })
   await walk.step('entries', () => walkEntries(walk))
   await walk.step('refs', () => walkReferences(walk))
+  await walk.step('chunks', () => walkChunks(walk))
   await walk.step('contents', () => walkContents(walk, confirmed, unlisted))
   await walk.step('digests', () => walkDigests(walk, confirmed, unlisted.claim))
   await walk.step('contents', () => unlisted.settle(walk))
@@ -66,6 +68,7 @@ export async function verify(
   if (near ?? semantic) await walk.step('refs', () => walkSimilarities(walk))
   const tallies = before
   if (tallies) await walk.step('tallies', () => compareTallies(walk, tallies))
+  if (how.layout.chunks) await walk.step('tallies', () => compareStored(walk))
   walk.tellProgress()
   return reportOf(walk)
 }

@@ -1,0 +1,277 @@
+/**
+ * The bytes of a content, whatever rows they are in: inside a transaction (`bytesOf`), and part by part outside
+ * (`readContent`, `readChunks`).
+ *
+ * Contents never change under an id, and neither do chunks under their digest: so nothing that is read here need be
+ * relied on. A chunk may move to another pack between two looks; what is missing is looked for again.
+ */
+
+import { asBuffer, type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
+import {
+  type Backend,
+  cell,
+  glance,
+  type ReadScope,
+  type Space,
+  type Transaction,
+} from '../../backends/index.ts'
+import { digestOf } from '../../fingerprint/index.ts'
+import { contents, partCount, partKey } from '../rows.ts'
+import {
+  type ChunkRef,
+  type ChunkRow,
+  chunks,
+  endOf,
+  lengthsIn,
+  packs,
+  rawOf,
+  recipeKey,
+  type RecipePart,
+  recipes,
+} from './chunk-rows.ts'
+import type { Layout } from './layout.ts'
+
+export interface ContentPlace {
+  readonly id: Bytes
+  readonly bytes: number
+}
+
+const PARTS_AT_ONCE = 4
+/** More is only read as a stream. */
+const HELD_BYTES_MAX = 1024 * 1024 * 1024
+/** So much of a value is put together at a time. */
+const BATCH_BYTES = 1024 * 1024
+const BATCH_CHUNKS = 256
+const INFLATED_MAX = 64
+/** A chunk that moved is found at the next look; one that is not there then is gone. */
+const LOOKS_MAX = 4
+
+/** The bytes of a content; `undefined` when they are not all there, or cannot be read. */
+export function* bytesOf(
+  { id, bytes }: ContentPlace,
+  layout: Layout,
+): Transaction<Buffer | undefined> {
+  if (layout.chunks && layout.isLong(bytes)) return yield* chunkedBytes(id, bytes)
+  const count = layout.chunks ? 1 : partCount(bytes, layout.rowBytes)
+  const cells = Array.from({ length: count }, (_, part) => cell(contents, partKey(id, part)))
+  const parts = yield* glance(...cells)
+  const values = parts.map((part) => layout.readable(part) ?? EMPTY)
+  const [only] = values
+  const value = count === 1 && only ? asBuffer(only) : Buffer.concat(values)
+  return value.byteLength === bytes ? value : undefined
+}
+
+function* chunkedBytes(id: Bytes, bytes: number): Transaction<Buffer | undefined> {
+  const value = Buffer.allocUnsafe(bytes)
+  const inflated = new InflatedPacks()
+  let end = 0
+  for (let part = 0; end < bytes; part++) {
+    const [recipe] = yield* glance(cell(recipes, recipeKey(id, part)))
+    if (recipe?.offset !== end || endOf(recipe) > bytes) return undefined
+    for (const batch of batchesOf(recipe.chunks)) {
+      for (const found of yield* findChunks(batch, inflated)) {
+        if (!found) return undefined
+        value.set(found, end)
+        end += found.byteLength
+      }
+    }
+  }
+  return end === bytes ? value : undefined
+}
+
+/** The same outside a transaction. */
+export async function readContent(
+  backend: Backend,
+  place: ContentPlace,
+  layout: Layout,
+): Promise<Buffer | undefined> {
+  const { bytes } = place
+  if (bytes > HELD_BYTES_MAX) return undefined
+  if (!layout.isLong(bytes)) return backend.read(() => bytesOf(place, layout))
+  const value = Buffer.allocUnsafe(bytes)
+  let end = 0
+  const pieces = layout.chunks ? readChunks(backend, place) : readParts(backend, place, layout)
+  for await (const piece of pieces) {
+    // What is too long or too short would leave memory of others in the value.
+    if (end + piece.byteLength > bytes) return undefined
+    value.set(piece, end)
+    end += piece.byteLength
+  }
+  return end === bytes ? value : undefined
+}
+
+/** Parts of a content of a store without chunks. Ends where one is missing. */
+async function* readParts(
+  backend: Backend,
+  { id, bytes }: ContentPlace,
+  { rowBytes }: Layout,
+): AsyncGenerator<Bytes> {
+  const count = partCount(bytes, rowBytes)
+  for (let from = 0; from < count; from += PARTS_AT_ONCE) {
+    const to = Math.min(count, from + PARTS_AT_ONCE)
+    for (const [at, part] of (await backend.read(findParts, id, from, to)).entries()) {
+      const wanted = Math.min(rowBytes, bytes - (from + at) * rowBytes)
+      if (part?.byteLength !== wanted) return
+      yield part
+    }
+  }
+}
+
+function* findParts(
+  _scope: ReadScope,
+  id: Bytes,
+  from: number,
+  to: number,
+): Transaction<(Bytes | undefined)[]> {
+  const parts = Array.from({ length: to - from }, (_, at) => partKey(id, from + at))
+  return yield* glance(...parts.map((key) => cell(contents, key)))
+}
+
+export interface ChunkRange {
+  readonly start: number
+  readonly end: number
+  /** Check each chunk against its own digest. */
+  readonly checks: boolean
+}
+
+/**
+ * The bytes of a content that is cut into chunks, from `start` up to and without `end`, a few chunks at a time. Ends
+ * early where something is missing or wrong: whoever asks knows how many bytes there should be.
+ */
+export async function* readChunks(
+  backend: Backend,
+  { id, bytes }: ContentPlace,
+  { start, end, checks }: ChunkRange = { start: 0, end: bytes, checks: false },
+): AsyncGenerator<Bytes> {
+  if (start >= end) return
+  const inflated = new InflatedPacks()
+  let at: number | undefined
+  for (let part = await partAt(backend, id, start); ; part++) {
+    const recipe = await backend.read(findRecipe, id, part)
+    if (!recipe || recipe.offset !== (at ?? recipe.offset)) return
+    at = recipe.offset
+    for (const batch of batchesOf(recipe.chunks)) {
+      const from = at
+      at += batch.reduce((sum, chunk) => sum + chunk.bytes, 0)
+      if (at <= start) continue
+      const found = await lookForChunks(backend, batch, inflated)
+      if (!found || (checks && !areRight(batch, found))) return
+      const whole = found.length === 1 && found[0] ? found[0] : Buffer.concat(found)
+      yield whole.subarray(Math.max(0, start - from), Math.min(whole.byteLength, end - from))
+      if (at >= end) return
+    }
+    if (recipe.chunks.length === 0) return
+  }
+}
+
+function areRight(refs: readonly ChunkRef[], found: readonly Bytes[]): boolean {
+  return refs.every(({ digest }, at) => equalBytes(digestOf(found[at] ?? EMPTY), digest))
+}
+
+/** The last part that begins at or before an offset. Offsets ascend, so few parts have to be looked at. */
+async function partAt(backend: Backend, id: Bytes, offset: number): Promise<number> {
+  if (offset === 0) return 0
+  let low = 0
+  let step = 1
+  const isBehind = async (part: number) => {
+    const recipe = await backend.read(findRecipe, id, part)
+    return recipe === undefined || recipe.offset > offset
+  }
+  while (!(await isBehind(low + step))) {
+    low += step
+    step *= 2
+  }
+  let high = low + step
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (await isBehind(middle)) high = middle
+    else low = middle
+  }
+  return low
+}
+
+export function* findRecipe(
+  _scope: ReadScope,
+  id: Bytes,
+  part: number,
+): Transaction<RecipePart | undefined> {
+  const [recipe] = yield* glance(cell(recipes, recipeKey(id, part)))
+  return recipe
+}
+
+export function* batchesOf(refs: readonly ChunkRef[]): Generator<ChunkRef[]> {
+  let batch: ChunkRef[] = []
+  let bytes = 0
+  for (const ref of refs) {
+    batch.push(ref)
+    bytes += ref.bytes
+    if (bytes < BATCH_BYTES && batch.length < BATCH_CHUNKS) continue
+    yield batch
+    batch = []
+    bytes = 0
+  }
+  if (batch.length > 0) yield batch
+}
+
+async function lookForChunks(
+  backend: Backend,
+  batch: readonly ChunkRef[],
+  inflated: InflatedPacks,
+): Promise<Bytes[] | undefined> {
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    const found = await backend.read(() => findChunks(batch, inflated))
+    const there = found.filter((chunk) => chunk !== undefined)
+    if (there.length === batch.length) return there
+  }
+  return undefined
+}
+
+/** The bytes of some chunks; `undefined` for each that is not there, or cannot be read. */
+export function* findChunks(
+  refs: readonly ChunkRef[],
+  inflated: InflatedPacks,
+  space: Space<ChunkRow | undefined> = chunks,
+): Transaction<(Bytes | undefined)[]> {
+  const rows = yield* glance(...refs.map(({ digest }) => cell(space, digest)))
+  const wanted = new Map<string, Buffer>()
+  for (const row of rows) if (row && !inflated.get(row.pack)) wanted.set(latin1(row.pack), row.pack)
+  const ids = [...wanted.values()]
+  const found = yield* glance(...ids.map((id) => cell(packs, id)))
+  const fresh = new Map<string, Bytes>()
+  for (const [at, pack] of found.entries()) {
+    const id = ids[at]
+    const raw = id && pack && inflate(pack)
+    if (raw) fresh.set(latin1(id), raw)
+  }
+  const values = rows.map((row, at) => {
+    const raw = row && (fresh.get(latin1(row.pack)) ?? inflated.get(row.pack))
+    if (!raw || row.bytes !== refs[at]?.bytes) return undefined
+    const value = raw.subarray(row.offset, row.offset + row.bytes)
+    return value.byteLength === row.bytes ? value : undefined
+  })
+  for (const [name, raw] of fresh) inflated.add(name, raw)
+  return values
+}
+
+function inflate(pack: Bytes): Bytes | undefined {
+  try {
+    return lengthsIn(pack).length > 0 ? rawOf(pack) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The packs that were inflated last: chunks that were new together are mostly read together. */
+export class InflatedPacks {
+  readonly #packs = new Map<string, Bytes>()
+
+  get(id: Bytes): Bytes | undefined {
+    return this.#packs.get(latin1(id))
+  }
+
+  add(name: string, raw: Bytes): void {
+    this.#packs.set(name, raw)
+    const [oldest] = this.#packs.keys()
+    if (this.#packs.size > INFLATED_MAX && oldest !== undefined) this.#packs.delete(oldest)
+  }
+}

@@ -1,0 +1,107 @@
+/** A value as a stream: only the chunks that are asked for are read, and only as they are taken. */
+
+import { ReadableStream } from 'node:stream/web'
+
+import { type Bytes, equalBytes } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
+import { type Backend, cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
+import type { Layout } from '../contents/layout.ts'
+import { readChunks } from '../contents/read-content.ts'
+import { refuseUnknown } from '../prepare.ts'
+import { readValue } from '../read-value.ts'
+import { digests, type Entry } from '../rows.ts'
+import { damaged, findEntry, type Reading } from '../transactions/get.ts'
+
+export interface GetStreamOptions {
+  /** The first byte. Default: 0. */
+  readonly start?: number | undefined
+  /** The byte behind the last one, as in `slice`; one behind the end of the value means its end. Default: the end. */
+  readonly end?: number | undefined
+  /** Stops when it is aborted, with its reason. Default: none. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** `undefined`: there is no such key. */
+export async function getStream(
+  backend: Backend,
+  key: Buffer,
+  reading: Reading,
+  options: GetStreamOptions,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  refuseUnknown(options, ['start', 'end', 'signal'])
+  const { signal } = options
+  const start = placeOf('start', options.start ?? 0)
+  const end = placeOf('end', options.end ?? Number.MAX_SAFE_INTEGER)
+  signal?.throwIfAborted()
+  const { layout } = reading
+  const entry = await backend.read(findSound, key, layout)
+  if (entry === undefined) return undefined
+  const range = { start, end: Math.min(end, entry.bytes), checks: reading.check !== undefined }
+  if (layout.chunks && layout.isLong(entry.bytes))
+    return streamOf(pieces(backend, key, entry, range), signal)
+  const value = await readValue(backend, key, reading)
+  return value && streamOf(only(value.subarray(start, Math.max(start, end))), signal)
+}
+
+function placeOf(name: string, place: number): number {
+  if (Number.isSafeInteger(place) && place >= 0) return place
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `${name} is a number of bytes from 0, not ${String(place)}.`,
+  )
+}
+
+async function* only(value: Buffer): AsyncGenerator<Bytes> {
+  if (value.byteLength > 0) yield value
+}
+
+/** The entry of a key. That of a long value must point at the content of its digest: nobody will hash it whole. */
+function* findSound(scope: ReadScope, key: Bytes, layout: Layout): Transaction<Entry | undefined> {
+  const entry = yield* findEntry(scope, key)
+  if (entry === undefined || !layout.isLong(entry.bytes)) return entry
+  const [known] = yield* read(cell(digests, entry.digest))
+  if (known && equalBytes(known.id, entry.id)) return entry
+  throw damaged(key)
+}
+
+/** Never other bytes: what ends early was deleted or replaced meanwhile, or is damaged. */
+async function* pieces(
+  backend: Backend,
+  key: Buffer,
+  entry: Entry,
+  range: { readonly start: number; readonly end: number; readonly checks: boolean },
+): AsyncGenerator<Bytes> {
+  let left = Math.max(0, range.end - range.start)
+  for await (const piece of readChunks(backend, entry, range)) {
+    left -= piece.byteLength
+    yield piece
+  }
+  if (left === 0) return
+  const now = await backend.read(findEntry, key)
+  if (now && equalBytes(now.id, entry.id)) throw damaged(key)
+  throw new PrestigeError(
+    'CONTENDED',
+    'The value was replaced or deleted while it was being read. Read it again from its beginning.',
+  )
+}
+
+function streamOf(
+  source: AsyncGenerator<Bytes>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        signal?.throwIfAborted()
+        const next = await source.next()
+        signal?.throwIfAborted()
+        if (next.done === true) controller.close()
+        else controller.enqueue(next.value)
+      },
+      async cancel() {
+        await source.return(undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
