@@ -32,7 +32,7 @@ describe('workers on an engine that validates, with crashes at any step', () => 
       sums.takenOver += takenOver
       modes.add(trace.split('\n')[0]!)
     }
-    expect(modes.size).toBeGreaterThan(2)
+    expect(modes.size).toBeGreaterThan(1)
     expect(sums.crashes).toBeGreaterThan(10)
     expect(sums.takenOver).toBeGreaterThan(5)
   }, 300_000)

@@ -279,7 +279,9 @@ async function isSpecial(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined)
   if (!found || found.isDirectory()) return false
   // /dev/stdout may be a regular file, and is a link that must stay.
-  return !found.isFile() || /^\/(?:dev|proc)\//.test(resolve(path))
+  return (
+    !found.isFile() || /^\/(?:proc|dev\/(?:fd|stdin|stdout|stderr))(?:\/|$)/.test(resolve(path))
+  )
 }
 
 async function moveIntoPlace(temporary: string, path: string): Promise<void> {

@@ -22,7 +22,7 @@ const told = new Set()
 const codes = new Set()
 const texts = []
 let twice = 0
-while (codes.size === 0 && texts.length < 3000) {
+while (told.size === texts.length && texts.length < 3000) {
   const group = Array.from({ length: GROUP }, newText)
   texts.push(...group)
   const near = group.map((text) => `${text}.`)

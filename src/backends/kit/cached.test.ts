@@ -95,7 +95,7 @@ describe.skipIf(!dynamoIsHere() || !redisIsHere())('before DynamoDB', () => {
 
   const cachedPlace = async () => {
     const location = await newTable(server.location())
-    return `${location}&cacheBytes=100000&cache=${encodeURIComponent(`${redis.url}?timeoutMs=200`)}`
+    return `${location}&cacheBytes=100000&cache=${encodeURIComponent(`${redis.url}?timeoutMs=2000`)}`
   }
   describe('of this process and of machines', () => {
     describeBackend({ describe, it }, subject('dynamodb, cached', cachedPlace, openDynamo))
