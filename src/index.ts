@@ -3,9 +3,11 @@
 export { archiveStore, openStore, reembedStore, restoreStore } from './store/index.ts'
 export type {
   ContentOrigin,
+  EvictOptions,
   Explanation,
   Judge,
   NearOptions,
+  PruneOptions,
   PutItem,
   PutOptions,
   Receipt,

@@ -9,6 +9,8 @@ import { PrestigeError } from '../platform/errors.ts'
 import { adoptOrphans } from './near/adopt.ts'
 import { collectContent } from './collect.ts'
 import { ContentCheck } from './content-check.ts'
+import { Lifecycle } from './lifecycle/lifecycle.ts'
+import { Tracking } from './lifecycle/tracking.ts'
 import type { Reading } from './transactions/get.ts'
 import { cleanUp } from './transactions/prerequisites.ts'
 import { nearOf } from './near/store-near.ts'
@@ -30,6 +32,7 @@ export class StoreCore {
   readonly preparation: Preparation
   readonly reading: Reading
   readonly observer: Observer | undefined
+  readonly lifecycle: Lifecycle
   /** Rows of an older format are there, and settings that promise nothing else. */
   #isOld: boolean
 
@@ -50,6 +53,8 @@ export class StoreCore {
     this.#isOld = isOldFormat(settings)
     this.backend = backend
     this.observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
+    const tracking = new Tracking()
+    this.lifecycle = new Lifecycle(this, tracking, options)
     const sharesForms = sharesFormsOf(settings)
     const check = verifyReads ? new ContentCheck({ profile, sharesForms }) : undefined
     this.reading = { partBytes, check }
@@ -60,7 +65,9 @@ export class StoreCore {
       sharesForms,
       check,
       partBytes,
-      keeping: { partBytes, near, semantic },
+      keeping: { partBytes, near, semantic, tracking },
+      defaultTtlMs: options.defaultTtlMs,
+      slides: options.expiry === 'sliding',
       sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',
     }
   }
@@ -82,13 +89,14 @@ export class StoreCore {
     this.preparation.keeping.near?.invalidate()
   }
 
-  /** Looks at a content that lost a reference. */
-  async collectReleased(digest: Bytes): Promise<void> {
+  /** Looks at a content that lost a reference; whether it was the last one. */
+  async collectReleased(digest: Bytes): Promise<boolean> {
     const { keeping } = this.preparation
     const swept = await cleanUp(() => collectContent(this.backend, digest, keeping))
-    if (!swept) return
+    if (!swept) return false
     this.observer?.count('prestige.gc.deleted_objects_total', 1)
     await this.adopt()
+    return true
   }
 
   /** Re-evaluates what was linked to contents that are gone. */

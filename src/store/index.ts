@@ -2,6 +2,9 @@
 
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
+export type { Evicted } from './lifecycle/evict.ts'
+export type { EvictOptions, ExpireOptions } from './lifecycle/operations.ts'
+export type { PruneOptions } from './lifecycle/prune.ts'
 export type { NearOptions, StoreOptions } from './options.ts'
 export {
   type StoreKey,

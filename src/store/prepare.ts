@@ -23,8 +23,13 @@ const TTL_MS_MAX = 2 ** 47
 const LARGE_BYTES = 1024 * 1024
 
 export interface PutOptions {
-  /** Milliseconds from now until the key expires. Without it the key stays, whatever was said before. */
+  /**
+   * Milliseconds from now until the key expires; `Infinity`: it stays. Without it, it is the store's `defaultTtlMs` or,
+   * if it has none, the key stays, whatever was said before.
+   */
   readonly ttlMs?: number | undefined
+  /** Reads extend the expiry, so that it is `ttlMs` after the last one. Default: the store's `expiry`. */
+  readonly sliding?: boolean | undefined
 }
 
 /** One of many to put. */
@@ -33,7 +38,7 @@ export interface PutItem extends PutOptions {
   readonly value: StoreValue
 }
 
-const PUT_OPTIONS = ['ttlMs']
+const PUT_OPTIONS = ['ttlMs', 'sliding']
 
 /** A misspelt option must not be one that was never given. */
 export function refuseUnknown(options: object, names: readonly string[]): void {
@@ -56,6 +61,10 @@ export interface Preparation {
   readonly check: ContentCheck | undefined
   readonly partBytes: number
   readonly keeping: Keeping
+  /** Of a put that gives no `ttlMs`. */
+  readonly defaultTtlMs?: number | undefined
+  /** Reads extend expiries, unless a put says otherwise. */
+  readonly slides?: boolean | undefined
   /** Near duplicates are not kept: their keys get the bytes of what they are like. */
   readonly sharesNear: boolean
 }
@@ -112,12 +121,22 @@ function typeName(value: unknown): string {
 }
 
 export function ttlOf(ttlMs: number | undefined): number | undefined {
-  if (ttlMs === undefined) return undefined
+  if (ttlMs === undefined || ttlMs === Infinity) return undefined
   if (Number.isFinite(ttlMs) && ttlMs > 0 && ttlMs <= TTL_MS_MAX) return Math.ceil(ttlMs)
   throw new PrestigeError(
     'INVALID_OPTIONS',
     `ttlMs is a number of milliseconds greater than 0, not ${String(ttlMs)}.`,
   )
+}
+
+function slidingOf(
+  given: boolean | undefined,
+  ttlMs: number | undefined,
+  isDefault: boolean | undefined,
+): boolean {
+  if (ttlMs !== undefined) return given ?? isDefault ?? false
+  if (!given) return false
+  throw new PrestigeError('INVALID_OPTIONS', 'sliding needs ttlMs: how long after its last read.')
 }
 
 /** A promise only for values too large to be hashed at once. */
@@ -131,13 +150,14 @@ export function prepare(
   const checkedKey = keyBytes(key)
   notes?.attribute('key_bytes', checkedKey.byteLength)
   if (options) refuseUnknown(options, PUT_OPTIONS)
-  const ttlMs = ttlOf(options?.ttlMs)
+  const ttlMs = ttlOf(options?.ttlMs ?? how.defaultTtlMs)
+  const sliding = slidingOf(options?.sliding, ttlMs, how.slides)
   const bytes = valueBytes(value)
   notes?.attribute('value_bytes', bytes.byteLength)
   const started = notes && performance.now()
   const hashed = (exact: Buffer) => {
     if (notes && started !== undefined) notes.sha256Us = (performance.now() - started) * 1000
-    return finish(how, checkedKey, bytes, exact, ttlMs, notes)
+    return finish(how, checkedKey, bytes, exact, { ttlMs, sliding }, notes)
   }
   if (bytes.byteLength > LARGE_BYTES) return digestOfLarge(bytes).then(hashed)
   return hashed(digestOf(bytes))
@@ -148,7 +168,7 @@ function finish(
   key: Buffer,
   value: Buffer,
   exact: Buffer,
-  ttlMs: number | undefined,
+  { ttlMs, sliding }: Pick<Prepared, 'ttlMs' | 'sliding'>,
   notes: PrepareNotes | undefined,
 ): Prepared {
   const { profile, gc, partBytes, keeping, sharesNear, check } = how
@@ -167,6 +187,7 @@ function finish(
     check,
     confirmed: undefined,
     ttlMs,
+    sliding,
     staged: undefined,
     gc,
     partBytes,

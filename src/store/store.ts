@@ -10,6 +10,18 @@ import { many } from '../platform/many.ts'
 import { collectAll, type Collected } from './collect.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
+import type { Evicted } from './lifecycle/evict.ts'
+import {
+  evict,
+  type EvictOptions,
+  expire,
+  type ExpireOptions,
+  persist,
+  pin,
+  prune,
+  touch,
+} from './lifecycle/operations.ts'
+import type { PruneOptions } from './lifecycle/prune.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
 import { adoptOrphans } from './near/adopt.ts'
 import { loadNear } from './near/store-near.ts'
@@ -46,6 +58,7 @@ export class Store {
   /** With the tables of what is there already. @internal */
   static async open(...opened: ConstructorParameters<typeof StoreCore>): Promise<Store> {
     const core = new StoreCore(...opened)
+    await core.lifecycle.open()
     await loadNear(core.backend, core.preparation.keeping.near)
     return new Store(core)
   }
@@ -57,13 +70,14 @@ export class Store {
 
   /** The very bytes put under the key, or `undefined`. */
   async get(key: StoreKey): Promise<Buffer | undefined> {
-    const { backend, gate, observer, reading } = this.#core
+    const { backend, gate, observer, reading, lifecycle } = this.#core
     gate.enter()
     try {
       if (observer) return await observer.observe('get', (notes) => this.#get(key, notes))
       // Not by readValue: one promise fewer on the hottest path of all.
       const bytes = keyBytes(key)
       const found = await backend.read(findValue, bytes, reading)
+      if (found !== undefined && lifecycle.tracksReads) await lifecycle.used(bytes)
       if (!(found instanceof Entry)) return found && asBuffer(found)
       return await readParts(backend, bytes, found, reading)
     } finally {
@@ -198,6 +212,44 @@ export class Store {
     return collected
   }
 
+  /**
+   * Keys go that were put, or last used, too long ago, unless they are pinned. Says how many, and how many bytes that
+   * frees; with `dryRun`, how many would go.
+   */
+  async prune(options: PruneOptions): Promise<Evicted> {
+    return prune(this.#core, options)
+  }
+
+  /** The least recently used keys go until the store is small enough, unless they are pinned. */
+  async evict(options: EvictOptions): Promise<Evicted> {
+    return evict(this.#core, options)
+  }
+
+  /** Exempts the key from eviction and pruning until it is deleted or expires. Whether it is there. */
+  async pin(key: StoreKey): Promise<boolean> {
+    return pin(this.#core, key, true)
+  }
+
+  /** Whether the key was pinned. */
+  async unpin(key: StoreKey): Promise<boolean> {
+    return pin(this.#core, key, false)
+  }
+
+  /** A use of the key without reading it, which extends a sliding expiry; `ttlMs` sets another. Whether it is there. */
+  async touch(key: StoreKey, ttlMs?: number): Promise<boolean> {
+    return touch(this.#core, key, ttlMs)
+  }
+
+  /** Lets the key expire so many milliseconds from now. Whether it is there. */
+  async expire(key: StoreKey, ttlMs: number, options?: ExpireOptions): Promise<boolean> {
+    return expire(this.#core, key, ttlMs, options)
+  }
+
+  /** Takes the key's expiry away. Whether it is there. */
+  async persist(key: StoreKey): Promise<boolean> {
+    return persist(this.#core, key)
+  }
+
   /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const { keeping, ...rest } = this.#core.preparation
@@ -215,6 +267,7 @@ export class Store {
     return this.#core.gate.close(async () => {
       const { semantic } = this.#core.preparation.keeping
       try {
+        await this.#core.lifecycle.close()
         await this.#core.saveIndex()
         await semantic?.embedder.close()
       } finally {
@@ -231,6 +284,8 @@ export class Store {
     const bytes = keyBytes(key)
     notes.attribute('key_bytes', bytes.byteLength)
     const value = await readValue(this.#core.backend, bytes, this.#core.reading, notes)
+    const { lifecycle } = this.#core
+    if (value !== undefined && lifecycle.tracksReads) await lifecycle.used(bytes)
     if (value === undefined) notes.count('not_found_total')
     else notes.measure('value_bytes', value.byteLength)
     if (value) notes.attribute('value_bytes', value.byteLength)

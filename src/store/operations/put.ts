@@ -29,9 +29,11 @@ export async function put(
     }
     const made = prepare(preparation, key, value, options)
     const prepared = made instanceof Promise ? await made : made
+    if (prepared.sliding) await core.lifecycle.keepSliding()
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
     const end = await backend.run(putValue, prepared)
-    if (isEnd(end) && end.released === undefined && !end.swept) return end.receipt
+    const isFinished = isEnd(end) && end.released === undefined && !end.swept
+    if (isFinished && !core.lifecycle.isBounded) return end.receipt
     return (await finish(core, prepared, end)).receipt
   } catch (error) {
     core.invalidate(error)
@@ -50,6 +52,7 @@ async function observed(
 ): Promise<Receipt> {
   const { backend, preparation } = core
   const prepared = await prepare(preparation, key, value, options, notes)
+  if (prepared.sliding) await core.lifecycle.keepSliding()
   if (backend.serial) await sketchIfNew(backend, prepared)
   const body = notes.counting(putValue)
   const started = performance.now()
@@ -69,5 +72,8 @@ async function finish(
   const end = await runWithPrerequisites(core.backend, prepared, first, body, notes)
   if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
   if (end.swept) await core.adopt()
+  if (core.lifecycle.isBounded) {
+    await core.lifecycle.makeRoom(prepared.key, prepared.value.byteLength)
+  }
   return end
 }

@@ -7,6 +7,7 @@ import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
+import { trackPut } from '../lifecycle/tracking.ts'
 import type { KeyOutcome, Receipt } from '../receipt.ts'
 import type { NearInput, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
@@ -50,6 +51,8 @@ export interface Prepared {
   /** A known content that was made sure of already. */
   readonly confirmed: Confirmed | undefined
   readonly ttlMs: number | undefined
+  /** Reads extend its expiry. */
+  readonly sliding: boolean
   /** The value is in parts already, under this id, and the transaction makes them visible. */
   readonly staged: Buffer | undefined
   readonly gc: Gc
@@ -107,6 +110,8 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const content = keepContent(scope, prepared, scene)
   if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
   if (prepared.meaning !== undefined) yield* keepMeaning(scope, prepared, scene, content)
+  const { tracking } = prepared.keeping
+  if (tracking?.isOn) yield* trackPut(scope, tracking, prepared, entry, expiresAt)
   const made = receiptOf(prepared, scene, content, keyOutcome, expiresAt)
   const receipt = state === 'healed' ? { ...made, healed: true as const } : made
   const isAsItWas = keyOutcome === 'unchanged' && !scene.near && !scene.meant
