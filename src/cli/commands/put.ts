@@ -17,7 +17,7 @@ export async function run(invocation: Invocation): Promise<number> {
   locationOf(invocation)
   const value = await valueOf(invocation, 1)
   const receipt = await withStore(invocation, { create: true }, (store) =>
-    store.put(key, value, { ttlMs }),
+    store.put(key, value, { ttlMs, ...(invocation.flag('sliding') && { sliding: true }) }),
   )
   if (invocation.flag('json')) await printJson(receipt)
   else if (!invocation.flag('quiet')) await print(sentence(Buffer.from(key), receipt))
