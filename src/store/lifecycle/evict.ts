@@ -7,7 +7,6 @@
 
 import { equalBytes } from '../../platform/bytes.ts'
 import type { Backend } from '../../backends/index.ts'
-import { collectAll } from '../collect.ts'
 import type { StoreCore } from '../core.ts'
 import { readCounts } from '../tallies.ts'
 import { recency } from './rows.ts'
@@ -74,14 +73,10 @@ export class Evictor {
 
   /** Notes of this process are to be written, and uses of all keys recorded, before. */
   async evict(eviction: Eviction): Promise<Evicted> {
-    const { backend, preparation } = this.#core
-    const { isDryRun = false, to } = eviction
-    if (isWithin(await sizeOf(backend), to)) return { keys: 0, contents: 0, bytes: 0 }
-    // What nobody can read goes before what somebody may want.
-    if (!isDryRun) await collectAll(backend, preparation.keeping)
+    const { backend } = this.#core
     const round = new Round(this.#core, eviction, await sizeOf(backend))
     await round.run()
-    if (round.isDone || isDryRun || !this.#isFillDue()) return round.evicted
+    if (round.isDone || eviction.isDryRun || !this.#isFillDue()) return round.evicted
     await this.#core.lifecycle.recordAllPuts()
     this.#filledAt = backend.now()
     await round.run()

@@ -12,6 +12,7 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/index.ts'
+import { collectAll } from '../collect.ts'
 import type { StoreCore } from '../core.ts'
 import { entries } from '../rows.ts'
 import { cleanUp } from '../transactions/prerequisites.ts'
@@ -40,7 +41,7 @@ export class Lifecycle {
   /** What may be put before the size of the store is looked at again. */
   #budget: Size = { keys: 0, bytes: 0 }
   #lookedAt = -Infinity
-  #evicting: Promise<Evicted> | undefined
+  #evicting: Promise<boolean> | undefined
 
   constructor(core: StoreCore, tracking: Tracking, options: CheckedLifecycleOptions) {
     const { maxBytes, maxKeys, recencyMs = RECENCY_MS } = options
@@ -147,6 +148,12 @@ export class Lifecycle {
   }
 
   async evict(eviction: Eviction): Promise<Evicted> {
+    const { backend, preparation } = this.#core
+    if (!eviction.isDryRun) await collectAll(backend, preparation.keeping)
+    return this.#evictNow(eviction)
+  }
+
+  async #evictNow(eviction: Eviction): Promise<Evicted> {
     await this.keepRecency()
     await this.#notes.write()
     if (!this.tracking.isFilled) await this.recordAllPuts()
@@ -177,17 +184,25 @@ export class Lifecycle {
         await this.#evicting
         continue
       }
-      const { evictTo = EVICT_TO } = this.#options
-      const { keys = Infinity, bytes = Infinity } = bounds
-      const to = { keys: Math.floor(keys * evictTo), bytes: Math.floor(bytes * evictTo) }
-      this.#evicting = this.evict({ to, spared, keysMax: KEYS_A_PUT })
+      this.#evicting = this.#evictAbove(bounds, spared)
       try {
-        const evicted = await this.#evicting
-        if (evicted.keys === 0) return
+        if (!(await this.#evicting)) return
       } finally {
         this.#evicting = undefined
       }
     }
+  }
+
+  /** What nobody can read goes before what somebody may want. Whether the store is smaller now. */
+  async #evictAbove(bounds: Partial<Size>, spared: Bytes): Promise<boolean> {
+    const { backend, preparation } = this.#core
+    await collectAll(backend, preparation.keeping)
+    if (isWithin(await sizeOf(backend), bounds)) return true
+    const { evictTo = EVICT_TO } = this.#options
+    const { keys = Infinity, bytes = Infinity } = bounds
+    const to = { keys: Math.floor(keys * evictTo), bytes: Math.floor(bytes * evictTo) }
+    const evicted = await this.#evictNow({ to, spared, keysMax: KEYS_A_PUT })
+    return evicted.keys > 0
   }
 
   /** A quarter of what is left: others put at the same time. */
