@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { amount } from './amount.ts'
+import { runLifecycleSchedule } from './simulation/lifecycle-schedule.ts'
 import { runSchedule } from './simulation/schedule.ts'
 
 describe('interleaved schedules of put, overwrite, delete, expire and collect', () => {
@@ -16,6 +17,18 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
     for (let seed = 1; seed <= amount(80, 1000); seed++)
       crashes += (await runSchedule(seed, 'near')).crashes
     expect(crashes).toBeGreaterThan(3)
+  }, 600_000)
+
+  it('keep those of bounded stores, of which keys are evicted and pruned meanwhile', async () => {
+    let crashes = 0
+    let gone = 0
+    for (let seed = 1; seed <= amount(100, 3000); seed++) {
+      const report = await runLifecycleSchedule(seed)
+      crashes += report.crashes
+      gone += report.gone
+    }
+    expect(crashes).toBeGreaterThan(3)
+    expect(gone).toBeGreaterThan(30)
   }, 600_000)
 
   it('are decided by the seed alone', async () => {
