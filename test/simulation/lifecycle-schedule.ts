@@ -134,7 +134,7 @@ async function attempt(run: Schedule, store: Store): Promise<void> {
   const { world } = run
   const dice = world.random()
   const key = pick(world, KEYS)
-  if (dice < 0.35) return put(run, store, key)
+  if (dice < 0.3) return put(run, store, key)
   if (dice < 0.5) return look(run, store, key)
   if (dice < 0.58) return remove(run, store, key)
   if (dice < 0.64) return void (await store.pin(key))
@@ -183,6 +183,8 @@ async function look(run: Schedule, store: Store, key: string): Promise<void> {
   if (value === undefined) return
   const span = { start, end: run.world.steps, timeAtStart, timeAtEnd: run.world.time }
   run.history.judge({ key, value, ...span })
+  // Nothing goes, but what was read is recorded before.
+  if (run.world.random() < 0.7) await store.evict({ toKeys: KEYS.length })
 }
 
 async function crashes(run: Schedule): Promise<void> {
