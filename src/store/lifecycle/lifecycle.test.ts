@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import type { Backend, Range, Row, Space } from '../../backends/index.ts'
+import { type Backend, cell, type Range, type Row, rows, type Space } from '../../backends/index.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { openStore, type Store, type StoreOptions } from '../../index.ts'
 import type { Body, ReadBody } from '../../backends/index.ts'
@@ -511,6 +511,39 @@ describe('expiry', () => {
     await fill(place, store, ['c'])
     expect(await keysOf(store)).toEqual(['a', 'c'])
   })
+})
+
+it('verify finds rows about uses that nothing accounts for, and repairs them', async () => {
+  const place = new Place()
+  await using store = await place.open({ maxKeys: 10 })
+  await fill(place, store, ['a', 'b', 'c', 'd'])
+  await store.put('d', 'slides', { ttlMs: 1000, sliding: true })
+  await store.pin('c')
+  await requireSound(store)
+  const gone = Buffer.from('gone')
+  const damage = {
+    pins: { key: gone, bytes: Buffer.alloc(0) },
+    recency: { key: Buffer.concat([Buffer.alloc(6, 1), Buffer.from('a')]), bytes: Buffer.alloc(0) },
+    uses: { key: Buffer.from('b'), bytes: Buffer.from('no use') },
+    sliding: { key: Buffer.from('d'), bytes: Buffer.alloc(17, 1) },
+  }
+  for (const [name, { key, bytes }] of Object.entries(damage)) {
+    const raw = rows(name, { encode: () => bytes, decode: (read) => read })
+    await place.backend().run(function* (scope) {
+      scope.write(cell(raw, key), bytes)
+    })
+  }
+  await expect(store.put('b', 'other')).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' })
+  const { problems, isSound } = await store.verify()
+  expect([isSound, problems.map(({ kind }) => kind)]).toEqual([
+    false,
+    Array(5).fill('row-unaccounted'),
+  ])
+  expect((await store.verify({ repair: true })).isSound).toBe(true)
+  await requireSound(store)
+  await store.put('b', 'other')
+  await store.evict({ toKeys: 1 })
+  expect(await keysOf(store)).toEqual(['c'])
 })
 
 it('a store that is only read records nothing', async () => {
