@@ -19,7 +19,7 @@ const KEYS_MAX = 200
 export interface EvictReport {
   readonly rounds: number
   readonly acknowledged: number
-  /** Keys that went. */
+  /** Keys that were put and are not there at the end. */
   readonly gone: number
 }
 
@@ -39,7 +39,7 @@ export async function evictRounds(
     const done = replay(await readFile(log, 'utf8').catch(() => ''), put)
     await rm(log, { force: true })
     acknowledged += done
-    gone += await check(location, put)
+    gone = await check(location, put)
   }
   return { rounds, acknowledged, gone }
 }

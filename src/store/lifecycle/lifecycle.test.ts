@@ -513,6 +513,30 @@ describe('expiry', () => {
   })
 })
 
+it('counts what goes, and reads that are recorded or not', async () => {
+  const place = new Place()
+  const counted: Record<string, number> = {}
+  const metrics = {
+    counter: (name: string, delta: number) => void (counted[name] = (counted[name] ?? 0) + delta),
+    histogram: () => {},
+    gauge: () => {},
+  }
+  await using store = await place.open({ maxKeys: 3, evictTo: 1, metrics })
+  await fill(place, store, ['a', 'b', 'c', 'd'])
+  await store.get('b')
+  await store.get('b')
+  place.time += MINUTE
+  await store.get('c')
+  await store.evict({ toKeys: 2 })
+  await store.prune({ olderThanMs: 1 })
+  expect(counted).toMatchObject({
+    'prestige.evict.deleted_total': 2,
+    'prestige.prune.deleted_total': 2,
+    'prestige.lru.update_total': 1,
+    'prestige.lru.skip_total': 2,
+  })
+})
+
 it('verify finds rows about uses that nothing accounts for, and repairs them', async () => {
   const place = new Place()
   await using store = await place.open({ maxKeys: 10 })
