@@ -57,7 +57,8 @@ const operation = fc.oneof(
       idleForMs: ms,
     }),
   },
-  { weight: 2, arbitrary: fc.record({ op: fc.constantFrom('collect', 'reopen') }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('collect' as const) }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('reopen' as const) }) },
   { weight: 8, arbitrary: fc.record({ op: fc.constant('wait' as const), ms }) },
 )
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
