@@ -5,8 +5,6 @@
  * was chosen has gone.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
 import { PrestigeError } from '../../src/platform/errors.ts'
 import { openStore } from '../../src/store/open.ts'
 import { NO_FAULTS, SimulatedWorld } from '../../src/backends/simulated/backend.ts'
@@ -15,11 +13,10 @@ import { entries, type Entry } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { History } from './history.ts'
 import { checkInvariants, checkNothingLeft, fail, table } from './invariants.ts'
-import { pick } from './schedule.ts'
+import { crashes, pick, stalled, WORKERS } from './schedule.ts'
 
 const KEYS = ['k0', 'k1', 'k2', 'k3']
 const VALUES = ['a', 'b', '', 'a long value in parts '.repeat(60)]
-const WORKERS = ['w0', 'w1', 'w2']
 const OPERATIONS = 6
 const HOW = { partBytes: 1024, canonicalise: (bytes: Uint8Array) => bytes, sharesForms: false }
 
@@ -109,7 +106,7 @@ export async function runLifecycleSchedule(seed: number): Promise<LifecycleRepor
   const rate = () => (world.random() < 0.5 ? 0 : world.random() * 0.15)
   world.faults = { conflict: rate(), lostReply: rate(), failure: 0 }
   const work = WORKERS.map((worker) => runWorker(run, worker))
-  await Promise.race([Promise.all([...work, crashes(run)]), stalled(run)])
+  await Promise.race([Promise.all([...work, crashes(run, 150)]), stalled(run)])
   if (run.broken) throw run.broken
   await finish(run)
   return { crashes: run.crashed.size, gone: run.gone }
@@ -185,22 +182,6 @@ async function look(run: Schedule, store: Store, key: string): Promise<void> {
   run.history.judge({ key, value, ...span })
   // Nothing goes, but what was read is recorded before.
   if (run.world.random() < 0.7) await store.evict({ toKeys: KEYS.length })
-}
-
-async function crashes(run: Schedule): Promise<void> {
-  if (run.world.random() < 0.5) return
-  const at = run.world.steps + Math.floor(run.world.random() * 150)
-  while (run.world.steps < at && run.finished.size < WORKERS.length) await nextTurn()
-  const worker = pick(run.world, WORKERS)
-  if (run.finished.has(worker)) return
-  run.world.crash(worker)
-  run.crashed.add(worker)
-}
-
-/** A crashed worker's promises never settle. */
-async function stalled(run: Schedule): Promise<void> {
-  const isGone = (worker: string) => run.finished.has(worker) || run.crashed.has(worker)
-  while (!WORKERS.every(isGone) && !run.broken) await nextTurn()
 }
 
 /** Every key can be put again, the bound holds, and nothing is left of what went. */
