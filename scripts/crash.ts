@@ -1,6 +1,7 @@
 /**
  * `npm run crash -- --rounds 50 --seed 1 [--dedup near]`: kills a writing process at random moments and checks what
- * is left. With `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
+ * is left. With `--kind eviction` it writes to a bounded store, of which keys are evicted all the time. With
+ * `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
  * `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
  */
 
@@ -11,6 +12,7 @@ import { parseArgs } from 'node:util'
 
 import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
+import { evictRounds } from '../test/crash/evict-rounds.ts'
 import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
 
 const { values } = parseArgs({
@@ -25,6 +27,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
 if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
+else if (values.kind === 'eviction') await killEvictors(Number(values.rounds ?? 50))
 else if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
 else await killWriters(Number(values.rounds ?? 50))
 
@@ -33,6 +36,13 @@ async function killWriters(rounds: number): Promise<void> {
   const dedup = values.dedup === 'near' ? 'near' : 'exact'
   const report = await crashRounds(directory, { rounds, seed, dedup })
   console.log(JSON.stringify({ ...report, lost: 0, unsound: 0 }))
+  await rm(directory, { recursive: true })
+}
+
+async function killEvictors(rounds: number): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-evict-'))
+  const report = await evictRounds(directory, { rounds, seed })
+  console.log(JSON.stringify({ ...report, unsound: 0 }))
   await rm(directory, { recursive: true })
 }
 

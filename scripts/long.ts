@@ -20,6 +20,7 @@ import { parseArgs } from 'node:util'
 
 import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
+import { evictRounds } from '../test/crash/evict-rounds.ts'
 import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
 import { runCorpusRound } from '../test/crash/worker-rounds.ts'
 import { damageRounds, damages, makeStore } from '../test/damage/damage-rounds.ts'
@@ -96,7 +97,7 @@ async function damage(seed: number, kind = pick(damages, seed), rounds = 5): Pro
 
 /** A writer, a corpus job, or workers that share one are killed. */
 async function crash(seed: number): Promise<unknown> {
-  const kind = pick(['exact', 'near', 'corpus', 'workers', 'second-run'] as const, seed)
+  const kind = pick(['exact', 'near', 'eviction', 'corpus', 'workers', 'second-run'] as const, seed)
   const orderIndependent = pick([false, true], seed >> 2)
   if (kind === 'workers') {
     const round = { workers: 4, documents: 6000, killsMax: 10, betweenMs: 1500, orderIndependent }
@@ -107,6 +108,9 @@ async function crash(seed: number): Promise<unknown> {
     if (kind === 'second-run') {
       const options = { rounds: 3, seed, format, documents: 600 }
       return { kind, format, ...(await secondRunRounds(directory, options)) }
+    }
+    if (kind === 'eviction') {
+      return { kind, ...(await evictRounds(directory, { rounds: 10, seed })) }
     }
     if (kind !== 'corpus') {
       return { kind, ...(await crashRounds(directory, { rounds: 10, seed, dedup: kind })) }

@@ -3,12 +3,14 @@
 export { archiveStore, openStore, reembedStore, restoreStore } from './store/index.ts'
 export type {
   ContentOrigin,
+  EvictOptions,
   Explanation,
   Head,
   JsonValue,
   Judge,
   NearOptions,
   GetStreamOptions,
+  PruneOptions,
   PutItem,
   PutOptions,
   Receipt,

@@ -5,12 +5,21 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { crashRounds } from './crash/crash-rounds.ts'
+import { evictRounds } from './crash/evict-rounds.ts'
 
 describe('a store whose writer is killed', () => {
   it('has every acknowledged write and nothing half-written (short form of npm run crash)', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
     const report = await crashRounds(directory, { rounds: 4, seed: 20_261_115 })
     expect(report.acknowledged).toBeGreaterThan(100)
+    await rm(directory, { recursive: true })
+  }, 120_000)
+
+  it('is sound if it was evicting, and goes on', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-evict-'))
+    const report = await evictRounds(directory, { rounds: 4, seed: 20_261_118 })
+    expect(report.acknowledged).toBeGreaterThan(100)
+    expect(report.gone).toBeGreaterThan(20)
     await rm(directory, { recursive: true })
   }, 120_000)
 

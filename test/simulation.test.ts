@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { amount } from './amount.ts'
 import { runConditions } from './simulation/conditions-schedule.ts'
+import { runLifecycleSchedule } from './simulation/lifecycle-schedule.ts'
 import { runSchedule } from './simulation/schedule.ts'
 
 describe('interleaved schedules of put, overwrite, delete, expire and collect', () => {
@@ -24,6 +25,17 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
     for (let seed = 1; seed <= 500; seed++) crashes += (await runSchedule(seed, 'chunks')).crashes
     expect(crashes).toBeGreaterThan(15)
   }, 120_000)
+  it('keep those of bounded stores, of which keys are evicted and pruned meanwhile', async () => {
+    let crashes = 0
+    let gone = 0
+    for (let seed = 1; seed <= amount(100, 3000); seed++) {
+      const report = await runLifecycleSchedule(seed)
+      crashes += report.crashes
+      gone += report.gone
+    }
+    expect(crashes).toBeGreaterThan(3)
+    expect(gone).toBeGreaterThan(30)
+  }, 600_000)
 
   it('are decided by the seed alone', async () => {
     for (const seed of [7, 77, 777]) {

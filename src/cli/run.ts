@@ -26,6 +26,10 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   explain: () => import('./commands/explain.ts'),
   similar: () => import('./commands/similar.ts'),
   collect: () => import('./commands/collect.ts'),
+  prune: () => import('./commands/prune.ts'),
+  evict: () => import('./commands/evict.ts'),
+  pin: () => import('./commands/pin.ts'),
+  unpin: () => import('./commands/unpin.ts'),
   import: () => import('./commands/import.ts'),
   export: () => import('./commands/export.ts'),
   list: () => import('./commands/list.ts'),
@@ -92,7 +96,9 @@ async function untilStopped(
   try {
     return await work(stop.signal, () => stopped)
   } catch (error) {
-    if (stopped === undefined || error !== stop.signal.reason) throw error
+    const { reason } = stop.signal
+    const isAborted = error === reason || (error instanceof Error && error.cause === reason)
+    if (stopped === undefined || !isAborted) throw error
     return stopped
   } finally {
     for (const remove of listeners) remove()

@@ -11,6 +11,8 @@ import { collectContent, removeParts } from './collect.ts'
 import { collectChunks, hasMuchGarbage } from './contents/collect-chunks.ts'
 import { ContentCheck } from './content-check.ts'
 import { Layout } from './contents/layout.ts'
+import { Lifecycle } from './lifecycle/lifecycle.ts'
+import { Tracking } from './lifecycle/tracking.ts'
 import type { Reading } from './transactions/get.ts'
 import { cleanUp } from './transactions/prerequisites.ts'
 import type { Swept } from './transactions/release.ts'
@@ -33,6 +35,7 @@ export class StoreCore {
   readonly preparation: Preparation
   readonly reading: Reading
   readonly observer: Observer | undefined
+  readonly lifecycle: Lifecycle
   /** Rows of an older format are there, and settings that promise nothing else. */
   #isOld: boolean
 
@@ -53,6 +56,8 @@ export class StoreCore {
     this.#isOld = isOldFormat(settings)
     this.backend = backend
     this.observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
+    const tracking = new Tracking()
+    this.lifecycle = new Lifecycle(this, tracking, options)
     const sharesForms = sharesFormsOf(settings)
     const check = verifyReads ? new ContentCheck({ profile, sharesForms }) : undefined
     this.reading = { layout, check }
@@ -63,7 +68,9 @@ export class StoreCore {
       sharesForms,
       check,
       layout,
-      keeping: { layout, near, semantic },
+      keeping: { layout, near, semantic, tracking },
+      defaultTtlMs: options.defaultTtlMs,
+      slides: options.expiry === 'sliding',
       sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',
     }
   }
@@ -85,13 +92,14 @@ export class StoreCore {
     this.preparation.keeping.near?.invalidate()
   }
 
-  /** Looks at a content that lost a reference. */
-  async collectReleased(digest: Bytes): Promise<void> {
+  /** Looks at a content that lost a reference; whether it was the last one. */
+  async collectReleased(digest: Bytes): Promise<boolean> {
     const { keeping } = this.preparation
     const swept = await cleanUp(() => collectContent(this.backend, digest, keeping))
-    if (!swept) return
+    if (!swept) return false
     this.observer?.count('prestige.gc.deleted_objects_total', 1)
     await this.finishSweep(swept)
+    return true
   }
 
   /** What is left to do when a content is gone. */

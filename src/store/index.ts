@@ -7,6 +7,9 @@ export type { JsonValue } from './operations/json.ts'
 export type { TransactionOperation } from './operations/transaction.ts'
 export type { GetStreamOptions } from './operations/get-stream.ts'
 export type { ChunkOptions, NearOptions, StoreOptions } from './options.ts'
+export type { Evicted } from './lifecycle/evict.ts'
+export type { EvictOptions, ExpireOptions } from './lifecycle/operations.ts'
+export type { PruneOptions } from './lifecycle/prune.ts'
 export {
   type StoreKey,
   type PutItem,

@@ -106,8 +106,8 @@ export async function restoreStore(
   let expired = 0
   const items = async function* (): AsyncGenerator<PutItem> {
     for await (const { key, value, expiresAt } of readArchive(archive)) {
-      const ttlMs = expiresAt === undefined ? undefined : expiresAt - clock()
-      if (ttlMs !== undefined && ttlMs <= 0) expired++
+      const ttlMs = expiresAt === undefined ? Infinity : expiresAt - clock()
+      if (ttlMs <= 0) expired++
       else yield { key, value, ttlMs }
     }
   }

@@ -16,6 +16,7 @@ import {
   type WithDefaults,
 } from '../platform/options.ts'
 import type { Compression } from './contents/compression.ts'
+import { type LifecycleOptions, lifecycleOptions } from './lifecycle/options.ts'
 import type { SemanticOptions } from './semantic/options.ts'
 
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
@@ -62,7 +63,7 @@ export interface ChunkOptions {
 }
 
 /** What a store is opened with. What was not said of an existing store is as the store has it. */
-export interface StoreOptions {
+export interface StoreOptions extends LifecycleOptions {
   /** Stores of different namespaces in one location never see each other. Default: the unnamed one. */
   readonly namespace?: string | undefined
   /**
@@ -209,6 +210,7 @@ export const storeOptions = v.strictObject({
     ),
     'immediate',
   ),
+  ...lifecycleOptions,
   verifyReads: v.optional(
     flag(
       'Check every value against its SHA-256 before it is returned, and a known content before a put relies on it (true).',

@@ -33,8 +33,13 @@ const LARGE_BYTES = 1024 * 1024
 
 /** How a value is kept, whether it is put alone or with others. */
 export interface KeepOptions extends ConditionOptions {
-  /** Milliseconds from now until the key expires. Without it the key stays, whatever was said before. */
+  /**
+   * Milliseconds from now until the key expires; `Infinity`: it stays. Without it, it is the store's `defaultTtlMs` or,
+   * if it has none, the key stays, whatever was said before.
+   */
   readonly ttlMs?: number | undefined
+  /** Reads extend the expiry, so that it is `ttlMs` after the last one. Default: the store's `expiry`. */
+  readonly sliding?: boolean | undefined
 }
 
 export interface PutOptions extends KeepOptions, CallOptions {}
@@ -45,7 +50,7 @@ export interface PutItem extends KeepOptions {
   readonly value: StoreValue
 }
 
-export const KEEP_OPTIONS = ['ttlMs', 'ifAbsent', 'ifMatch'] as const
+export const KEEP_OPTIONS = ['ttlMs', 'sliding', 'ifAbsent', 'ifMatch'] as const
 const PUT_OPTIONS = [...KEEP_OPTIONS, ...CALL_OPTIONS]
 
 /** A misspelt option must not be one that was never given. */
@@ -69,6 +74,10 @@ export interface Preparation {
   readonly check: ContentCheck | undefined
   readonly layout: Layout
   readonly keeping: Keeping
+  /** Of a put that gives no `ttlMs`. */
+  readonly defaultTtlMs?: number | undefined
+  /** Reads extend expiries, unless a put says otherwise. */
+  readonly slides?: boolean | undefined
   /** Near duplicates are not kept: their keys get the bytes of what they are like. */
   readonly sharesNear: boolean
 }
@@ -134,7 +143,7 @@ export function typeName(value: unknown): string {
 }
 
 export function ttlOf(ttlMs: number | undefined): number | undefined {
-  if (ttlMs === undefined) return undefined
+  if (ttlMs === undefined || ttlMs === Infinity) return undefined
   if (Number.isFinite(ttlMs) && ttlMs > 0 && ttlMs <= TTL_MS_MAX) return Math.ceil(ttlMs)
   throw new PrestigeError(
     'INVALID_OPTIONS',
@@ -158,9 +167,7 @@ export function prepareStaged(
   staged: { readonly id: Buffer; readonly bytes: number; readonly sharedBytes: number },
   digest: Buffer,
 ): Prepared {
-  const condition = options && conditionOf(options)
-  const ttlMs = ttlOf(options?.ttlMs)
-  const made = finish(how, key, EMPTY, digest, { ttlMs, condition }, undefined)
+  const made = finish(how, key, EMPTY, digest, keptAs(how, options), undefined)
   const { id, bytes, sharedBytes } = staged
   const { near, semantic } = how.keeping
   return {
@@ -176,8 +183,27 @@ export function prepareStaged(
 /** Before anything of a stream is read. */
 export function checkPutOptions(options: PutOptions): void {
   refuseUnknown(options, PUT_OPTIONS)
-  ttlOf(options.ttlMs)
-  conditionOf(options)
+  keptAs({}, options)
+}
+
+/** How the options of a put, and of its store, say that the value is kept. */
+function keptAs(
+  { defaultTtlMs, slides }: Pick<Preparation, 'defaultTtlMs' | 'slides'>,
+  options: PutOptions | undefined,
+): Pick<Prepared, 'ttlMs' | 'sliding' | 'condition'> {
+  const ttlMs = ttlOf(options?.ttlMs ?? defaultTtlMs)
+  const sliding = slidingOf(options?.sliding, ttlMs, slides)
+  return { ttlMs, sliding, condition: options && conditionOf(options) }
+}
+
+function slidingOf(
+  given: boolean | undefined,
+  ttlMs: number | undefined,
+  isDefault: boolean | undefined,
+): boolean {
+  if (ttlMs !== undefined) return given ?? isDefault ?? false
+  if (!given) return false
+  throw new PrestigeError('INVALID_OPTIONS', 'sliding needs ttlMs: how long after its last read.')
 }
 
 /** A promise only for values too large to be hashed at once. */
@@ -191,14 +217,13 @@ export function prepare(
   const checkedKey = keyBytes(key)
   notes?.attribute('key_bytes', checkedKey.byteLength)
   if (options) refuseUnknown(options, PUT_OPTIONS)
-  const ttlMs = ttlOf(options?.ttlMs)
-  const condition = options && conditionOf(options)
+  const kept = keptAs(how, options)
   const bytes = valueBytes(value)
   notes?.attribute('value_bytes', bytes.byteLength)
   const started = notes && performance.now()
   const hashed = (exact: Buffer) => {
     if (notes && started !== undefined) notes.sha256Us = (performance.now() - started) * 1000
-    return finish(how, checkedKey, bytes, exact, { ttlMs, condition }, notes)
+    return finish(how, checkedKey, bytes, exact, kept, notes)
   }
   if (bytes.byteLength > LARGE_BYTES) return digestOfLarge(bytes).then(hashed)
   return hashed(digestOf(bytes))
@@ -209,7 +234,7 @@ function finish(
   key: Buffer,
   value: Buffer,
   exact: Buffer,
-  { ttlMs, condition }: Pick<Prepared, 'ttlMs' | 'condition'>,
+  { ttlMs, sliding, condition }: Pick<Prepared, 'ttlMs' | 'sliding' | 'condition'>,
   notes: PrepareNotes | undefined,
 ): Prepared {
   const { profile, gc, layout, keeping, sharesNear, check } = how
@@ -231,6 +256,7 @@ function finish(
     confirmed: undefined,
     ttlMs,
     condition,
+    sliding,
     staged: undefined,
     sharedBytes: 0,
     gc,

@@ -13,6 +13,18 @@ import type { Collected } from './collect.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { healthOf, type StoreHealth } from './health.ts'
+import type { Evicted } from './lifecycle/evict.ts'
+import {
+  evict,
+  type EvictOptions,
+  expire,
+  type ExpireOptions,
+  persist,
+  pin,
+  prune,
+  touch,
+} from './lifecycle/operations.ts'
+import type { PruneOptions } from './lifecycle/prune.ts'
 import type { ListOptions } from './list.ts'
 import { loadNear } from './near/store-near.ts'
 import { collect } from './operations/collect.ts'
@@ -63,6 +75,7 @@ export class Store {
   /** With the tables of what is there already. @internal */
   static async open(...opened: ConstructorParameters<typeof StoreCore>): Promise<Store> {
     const core = new StoreCore(...opened)
+    await core.lifecycle.open()
     await loadNear(core.backend, core.preparation.keeping.near)
     return new Store(core)
   }
@@ -93,8 +106,13 @@ export class Store {
     key: StoreKey,
     options: GetStreamOptions = {},
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const { backend, gate, reading } = this.#core
-    return gate.pass(() => getStream(backend, keyBytes(key), reading, options))
+    const { backend, gate, reading, lifecycle } = this.#core
+    const bytes = keyBytes(key)
+    return gate.pass(async () => {
+      const found = await getStream(backend, bytes, reading, options)
+      if (found && lifecycle.tracksReads) await lifecycle.used(bytes)
+      return found
+    })
   }
 
   /** The value as text. A value that is not UTF-8 is an error, never replacement characters. */
@@ -249,6 +267,44 @@ export class Store {
     return collect(this.#core, options)
   }
 
+  /**
+   * Keys go that were put, or last used, too long ago, unless they are pinned. Says how many, and how many bytes that
+   * frees; with `dryRun`, how many would go.
+   */
+  async prune(options: PruneOptions): Promise<Evicted> {
+    return prune(this.#core, options)
+  }
+
+  /** The least recently used keys go until the store is small enough, unless they are pinned. */
+  async evict(options: EvictOptions): Promise<Evicted> {
+    return evict(this.#core, options)
+  }
+
+  /** Exempts the key from eviction and pruning until it is deleted or expires. Whether it is there. */
+  async pin(key: StoreKey): Promise<boolean> {
+    return pin(this.#core, key, true)
+  }
+
+  /** Whether the key was pinned. */
+  async unpin(key: StoreKey): Promise<boolean> {
+    return pin(this.#core, key, false)
+  }
+
+  /** A use of the key without reading it, which extends a sliding expiry; `ttlMs` sets another. Whether it is there. */
+  async touch(key: StoreKey, ttlMs?: number): Promise<boolean> {
+    return touch(this.#core, key, ttlMs)
+  }
+
+  /** Lets the key expire so many milliseconds from now. Whether it is there. */
+  async expire(key: StoreKey, ttlMs: number, options?: ExpireOptions): Promise<boolean> {
+    return expire(this.#core, key, ttlMs, options)
+  }
+
+  /** Takes the key's expiry away. Whether it is there. */
+  async persist(key: StoreKey): Promise<boolean> {
+    return persist(this.#core, key)
+  }
+
   /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const { keeping, ...rest } = this.#core.preparation
@@ -271,6 +327,7 @@ export class Store {
     return this.#core.gate.close(async () => {
       const { semantic } = this.#core.preparation.keeping
       try {
+        await this.#core.lifecycle.close()
         await this.#core.saveIndex('close')
         await semantic?.embedder.close()
       } finally {

@@ -41,7 +41,7 @@ export async function crashRounds(
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
     const args = [location, log, String(seed + round), durability, dedup]
-    await writeAndKill(args, random() * 700)
+    await writeAndKill(WRITER, args, random() * 700)
     const told = replay(await readFile(log, 'utf8').catch(() => ''), possible)
     acknowledged += told.acknowledged
     underWay += told.underWay
@@ -51,8 +51,12 @@ export async function crashRounds(
   return { rounds, acknowledged, underWay }
 }
 
-async function writeAndKill(args: readonly string[], ms: number): Promise<void> {
-  const child = spawn(process.execPath, [WRITER, ...args], {
+export async function writeAndKill(
+  writer: string,
+  args: readonly string[],
+  ms: number,
+): Promise<void> {
+  const child = spawn(process.execPath, [writer, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(child.stdout, 'data')

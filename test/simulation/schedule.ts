@@ -37,13 +37,21 @@ const CHUNKED_VALUES = [
 /** As small as chunks can be, and as they were before there were chunks. */
 const CHUNKS = { fromBytes: 64, averageBytes: 256 }
 const PART_BYTES = 1024
-const WORKERS = ['w0', 'w1', 'w2']
+export const WORKERS = ['w0', 'w1', 'w2']
 const OPERATIONS = 5
 
 export interface ScheduleReport {
   readonly steps: number
   readonly crashes: number
   readonly trace: string
+}
+
+/** Who is still at work. */
+interface Workers {
+  readonly world: SimulatedWorld
+  readonly crashed: Set<string>
+  readonly finished: Set<string>
+  readonly broken: Error | undefined
 }
 
 type Run = Awaited<ReturnType<typeof begin>>
@@ -227,9 +235,9 @@ function formOf(run: Run, value: string): string {
 }
 
 /** Some schedules lose a worker at a random moment, whatever it was doing. */
-async function crashes(run: Run): Promise<void> {
+export async function crashes(run: Workers, stepsMax = 120): Promise<void> {
   if (run.world.random() < 0.5) return
-  const at = run.world.steps + Math.floor(run.world.random() * 120)
+  const at = run.world.steps + Math.floor(run.world.random() * stepsMax)
   while (run.world.steps < at && run.finished.size < WORKERS.length) await nextTurn()
   const worker = pick(run.world, WORKERS)
   if (run.finished.has(worker)) return
@@ -238,7 +246,7 @@ async function crashes(run: Run): Promise<void> {
 }
 
 /** Ends the wait when everybody has finished or crashed: a crashed worker's promises never settle. */
-async function stalled(run: Run): Promise<void> {
+export async function stalled(run: Workers): Promise<void> {
   const isGone = (worker: string) => run.finished.has(worker) || run.crashed.has(worker)
   while (!WORKERS.every(isGone) && !run.broken) await nextTurn()
 }

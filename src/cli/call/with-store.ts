@@ -5,6 +5,7 @@ import type { Store, StoreOptions } from '../../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { isDirectory } from '../../platform/location.ts'
+import { sizeGiven } from './size-given.ts'
 import { stateWithin, unsaidDurability } from './location.ts'
 
 export interface Access {
@@ -66,6 +67,8 @@ export async function storeInput(invocation: Invocation): Promise<StoreOptions> 
     fidelity: choice(invocation, 'fidelity'),
     onUnreadable: choice(invocation, 'on-unreadable'),
     gc: choice(invocation, 'gc'),
+    maxBytes: sizeGiven(invocation, 'max-bytes'),
+    maxKeys: invocation.wholeNumber('max-keys'),
     compression: choice(invocation, 'compression'),
     chunks: chunksInput(invocation),
   }

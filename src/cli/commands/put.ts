@@ -18,7 +18,11 @@ export async function run(invocation: Invocation): Promise<number> {
   const value = await valueStreamOf(invocation, 1)
   const { signal } = invocation
   const receipt = await withStore(invocation, { create: true }, (store) =>
-    store.put(key, value, { ttlMs, signal }),
+    store.put(key, value, {
+      ttlMs,
+      signal,
+      ...(invocation.flag('sliding') && { sliding: true }),
+    }),
   )
   if (invocation.flag('json')) await printJson(receipt)
   else if (!invocation.flag('quiet')) await print(sentence(Buffer.from(key), receipt))

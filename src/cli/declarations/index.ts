@@ -15,6 +15,7 @@ import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { keyCommands } from './keys.ts'
 import { labelCommands } from './label.ts'
 import { statsCommands, statsOptionForms } from './stats.ts'
+import { lifecycleCommands, lifecycleOfPut, lifecycleOptionForms } from './lifecycle.ts'
 import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
 import { ESCAPED, LOCATION, PROGRESS, QUIET } from './shared.ts'
 import { READS_STORE, STORE_SETTINGS, WRITES_STORE } from './shared.ts'
@@ -94,6 +95,7 @@ export const optionForms = {
   ...inspectOptionForms,
   ...ledgerOptionForms,
   ...statsOptionForms,
+  ...lifecycleOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export type OptionName = keyof typeof optionForms
@@ -142,9 +144,11 @@ export const commands = {
     summary: 'Store a value under a key, and report whether it is a duplicate.',
     details: ['Without VALUE, or with -, the value is read from stdin.'],
     shared: WRITES_STORE,
+    only: [{ of: ['sliding'], with: 'ttl' }],
     options: {
       file: 'Read the value from a file.',
       ttl: 'The key expires after this time: 500ms, 10s, 5m, 2h, 7d.',
+      ...lifecycleOfPut,
       escaped: ESCAPED,
       quiet: QUIET,
     },
@@ -231,15 +235,7 @@ export const commands = {
     },
     examples: ['prestige similar --file letter.txt', 'prestige similar "hello, world" --limit 3'],
   },
-  collect: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'Remove expired keys and unreferenced contents.',
-    shared: WRITES_STORE,
-    options: { quiet: QUIET },
-    examples: ['prestige collect'],
-  },
+  ...lifecycleCommands,
   import: {
     operands: 'DIR',
     operandsMin: 1,

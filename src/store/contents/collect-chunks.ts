@@ -273,7 +273,8 @@ function* sweepPack(
   const [healed] = yield* read(HEALS)
   if (latin1(healed ?? Buffer.alloc(0)) !== latin1(heals ?? Buffer.alloc(0))) return 'healed'
   const rows = yield* read(...digests.map((digest) => cell(chunks, digest)))
-  const removed = { chunks: 0, chunkBytes: 0 }
+  const doomed: Buffer[] = []
+  let chunkBytes = 0
   let isComplete = true
   const left = new Map<string, ChunkRow>()
   for (const [at, digest] of digests.entries()) {
@@ -281,9 +282,8 @@ function* sweepPack(
     if (!found || !isAt(found, pack)) continue
     const own = marks.get(latin1(digest))
     if (own && found.mark && equalBytes(own, found.mark)) {
-      scope.remove(cell(chunks, digest))
-      removed.chunks++
-      removed.chunkBytes += found.bytes
+      doomed.push(digest)
+      chunkBytes += found.bytes
     } else {
       left.set(latin1(digest), found)
       // Another collector has marked it, and may not come to its end.
@@ -292,17 +292,19 @@ function* sweepPack(
   }
   let packBytes = 0
   // Where nothing points into it, somebody else has removed it, and counted that.
-  const isThere = removed.chunks > 0 || left.size > 0
+  const isThere = doomed.length > 0 || left.size > 0
   if (row && isThere && (left.size === 0 || made.length > 0)) {
     const moved = made.flatMap((one) => one.chunks)
     const isAsPlanned =
       moved.length === left.size && moved.every(({ digest }) => left.has(latin1(digest)))
+    // Nothing may have been written by then: it would be committed without being counted.
     if (!isAsPlanned) return 'again'
     packBytes -= row.byteLength
     scope.remove(cell(packs, pack))
     const markOf = (digest: Buffer) => left.get(latin1(digest))?.mark
     for (const one of made) packBytes += keepPack(scope, one, markOf)
   }
-  countStored(scope, { chunkBytes: -removed.chunkBytes, packBytes })
-  return { ...removed, isComplete }
+  for (const digest of doomed) scope.remove(cell(chunks, digest))
+  countStored(scope, { chunkBytes: -chunkBytes, packBytes })
+  return { chunks: doomed.length, chunkBytes, isComplete }
 }

@@ -39,7 +39,7 @@ export function get(
 }
 
 async function getOn(
-  { gate, observer, reading }: StoreCore,
+  { gate, observer, reading, lifecycle }: StoreCore,
   backend: Backend,
   key: StoreKey,
 ): Promise<Buffer | undefined> {
@@ -49,12 +49,15 @@ async function getOn(
       return await observer.observe('get', async (notes) => {
         const bytes = keyBytes(key)
         notes.attribute('key_bytes', bytes.byteLength)
-        return noted(await readValue(backend, bytes, reading, notes), notes)
+        const value = await readValue(backend, bytes, reading, notes)
+        if (value !== undefined && lifecycle.tracksReads) await lifecycle.used(bytes)
+        return noted(value, notes)
       })
     }
     // Not by readValue: one promise fewer.
     const bytes = keyBytes(key)
     const found = await backend.read(findValue, bytes, reading)
+    if (found !== undefined && lifecycle.tracksReads) await lifecycle.used(bytes)
     if (!(found instanceof Entry)) return found && asBuffer(found)
     return await readLong(backend, bytes, found, reading)
   } finally {

@@ -62,10 +62,12 @@ export async function putOn(
     if (core.isOld) await core.raise()
     const made = prepare(preparation, key, value, options, notes)
     let prepared = made instanceof Promise ? await made : made
+    if (prepared.sliding) await core.lifecycle.keepSliding()
     if (prepared.packed && backend.serial) prepared = await packIfNew(backend, prepared)
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
     const first = await run(backend, prepared, notes)
-    const end = isDone(first) ? first : await finish(core, backend, prepared, first, notes)
+    const isFinished = isDone(first) && !core.lifecycle.isBounded
+    const end = isFinished ? first : await finish(core, backend, prepared, first, notes)
     if (notes) notePut(notes, prepared, end)
     return end.receipt
   } catch (error) {
@@ -95,6 +97,7 @@ async function putStream(
     if (!('rest' in gathered)) return putOn(core, backend, bytes, gathered, options)
     const { staged, digest } = await stageStream(core.backend, backend, preparation, gathered)
     const prepared = prepareStaged(preparation, bytes, options, staged, digest)
+    if (prepared.sliding) await core.lifecycle.keepSliding()
     const first = await withStaged(core.backend, staged.id, () => backend.run(putValue, prepared))
     return (await finish(core, backend, prepared, first)).receipt
   })
@@ -132,5 +135,6 @@ async function finish(
   const end = await runWithPrerequisites(backend, prepared, first, body, notes)
   if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
   if (end.swept) await core.finishSweep(end.swept)
+  if (core.lifecycle.isBounded) await core.lifecycle.makeRoom(prepared.key, prepared.bytes)
   return end
 }

@@ -62,7 +62,7 @@ export async function transaction(
         core.invalidate(error)
         throw error
       })
-      await finish(core, ends)
+      await finish(core, steps, ends)
       return ends.map(resultOf)
     }),
   )
@@ -74,13 +74,21 @@ function resultOf(end: PutEnd | RemoveEnd | boolean): Receipt | boolean {
 }
 
 /** What is left to do after the transaction, as after single puts and deletes. */
-async function finish(core: StoreCore, ends: SeveralEnd['ends']): Promise<void> {
+async function finish(
+  core: StoreCore,
+  steps: readonly Step[],
+  ends: SeveralEnd['ends'],
+): Promise<void> {
   for (const end of ends) {
     if (typeof end === 'boolean') continue
     if (end.released && core.preparation.gc === 'immediate') {
       await core.collectReleased(end.released)
     }
     if (end.swept) await core.finishSweep(end.swept)
+  }
+  if (!core.lifecycle.isBounded) return
+  for (const step of steps) {
+    if (step.kind === 'put') await core.lifecycle.makeRoom(step.put.key, step.put.bytes)
   }
 }
 
@@ -126,7 +134,9 @@ async function stepOf(core: StoreCore, operation: TransactionOperation): Promise
   if ('put' in operation) {
     const { put, value, ...keep } = operation
     refuseUnknown(keep, KEEP_OPTIONS)
-    return { kind: 'put', put: await prepare(core.preparation, put, value, keep) }
+    const prepared = await prepare(core.preparation, put, value, keep)
+    if (prepared.sliding) await core.lifecycle.keepSliding()
+    return { kind: 'put', put: prepared }
   }
   if ('delete' in operation) {
     const { delete: key, ...match } = operation

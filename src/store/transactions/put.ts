@@ -9,6 +9,7 @@ import type { ContentCheck } from '../content-check.ts'
 import type { Condition } from './condition.ts'
 import { type Layout, type PackedValue, rowOf } from '../contents/layout.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
+import { trackPut } from '../lifecycle/tracking.ts'
 import type { KeyOutcome, Receipt } from '../receipt.ts'
 import type { NearInput, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
@@ -58,6 +59,8 @@ export interface Prepared {
   readonly ttlMs: number | undefined
   /** What the key has to be for the value to be put. */
   readonly condition: Condition | undefined
+  /** Reads extend its expiry. */
+  readonly sliding: boolean
   /** The value is in parts already, under this id, and the transaction makes them visible. */
   readonly staged: Buffer | undefined
   /** Bytes of a staged value whose chunks were there before. */
@@ -118,6 +121,8 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   const content = keepContent(scope, prepared, scene)
   if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
   if (prepared.meaning !== undefined) yield* keepMeaning(scope, prepared, scene, content)
+  const { tracking } = prepared.keeping
+  if (tracking?.isOn) yield* trackPut(scope, tracking, prepared, entry, expiresAt)
   const made = receiptOf(prepared, scene, content, keyOutcome, expiresAt)
   const receipt = state === 'healed' ? { ...made, healed: true as const } : made
   const isAsItWas = keyOutcome === 'unchanged' && !scene.near && !scene.meant

@@ -27,6 +27,7 @@ import {
   released,
   staged,
 } from '../rows.ts'
+import type { Tracking } from '../lifecycle/tracking.ts'
 import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
 import { count, countStored } from '../tallies.ts'
@@ -40,6 +41,8 @@ export interface Keeping {
   readonly near: StoreNear | undefined
   /** Where texts of like meaning are linked. */
   readonly semantic: StoreSemantic | undefined
+  /** Which rows there are about the use of keys. */
+  readonly tracking?: Tracking | undefined
 }
 
 /** What a sweep did, for those who asked for it. */

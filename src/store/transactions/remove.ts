@@ -2,6 +2,7 @@
 
 import type { Bytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import { trackRemoval } from '../lifecycle/tracking.ts'
 import { type Condition, requireMet } from './condition.ts'
 import { forgetReference, type Gc, type Keeping, release, type Swept } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from '../rows.ts'
@@ -41,13 +42,14 @@ export function* removeExpired(scope: Scope, removal: Removal): Transaction<Remo
   return { ...(yield* removeEntry(scope, entry, removal)), existed: true }
 }
 
-function* removeEntry(
+export function* removeEntry(
   scope: Scope,
   entry: Entry,
   { key, gc, keeping }: Removal,
 ): Transaction<RemoveEnd> {
   const { expiresAt } = entry
   scope.remove(cell(entries, key))
+  if (keeping.tracking?.isOn) yield* trackRemoval(scope, keeping.tracking, key, entry)
   if (keeping.semantic) yield* forgetReference(scope, entry.id, key, keeping.semantic)
   scope.remove(cell(refs, refKey(entry.id, key)))
   if (expiresAt !== undefined) scope.remove(cell(expiries, expiryKey(expiresAt, key)))

@@ -2,6 +2,7 @@
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
 import type { Layout } from '../contents/layout.ts'
+import type { Tracking } from '../lifecycle/tracking.ts'
 import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
 
@@ -118,6 +119,8 @@ export interface VerifyHow {
   readonly near: StoreNear | undefined
   /** Where texts of like meaning are linked. */
   readonly semantic: StoreSemantic | undefined
+  /** Which rows there are about the use of keys. */
+  readonly tracking?: Tracking | undefined
   /** Near duplicates share the bytes of what they are like. */
   readonly sharesNear: boolean
 }

@@ -27,6 +27,7 @@ import {
   walkSimilarities,
   walkStaged,
 } from './leftovers.ts'
+import { walkLifecycle } from './lifecycle.ts'
 import { checkNear } from './near.ts'
 import type { VerifyHow, VerifyOptions, VerifyReport } from './report.ts'
 import { compareStored, compareTallies } from './tallies.ts'
@@ -59,6 +60,7 @@ export async function verify(
   await walk.step('expiries', () => walkExpiries(walk))
   await walk.step('released', () => walkReleased(walk))
   await walk.step('staged', () => walkStaged(walk))
+  if (how.tracking?.isOn) await walk.step('uses', () => walkLifecycle(walk))
   await walk.step('near', () => checkNear(walk))
   const { near, semantic } = how
   if (semantic) {

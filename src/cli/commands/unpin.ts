@@ -1,0 +1,6 @@
+import type { Invocation } from '../call/invocation.ts'
+import { pinKeys } from '../call/pin-keys.ts'
+
+export function run(invocation: Invocation): Promise<number> {
+  return pinKeys(invocation, 'unpinned', (store, key) => store.unpin(key))
+}
