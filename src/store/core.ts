@@ -7,6 +7,7 @@ import type { Bytes } from '../platform/bytes.ts'
 import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { adoptOrphans } from './near/adopt.ts'
+import { BackgroundCollector } from './background-collector.ts'
 import { collectContent } from './collect.ts'
 import { ContentCheck } from './content-check.ts'
 import type { Reading } from './transactions/get.ts'
@@ -30,6 +31,8 @@ export class StoreCore {
   readonly preparation: Preparation
   readonly reading: Reading
   readonly observer: Observer | undefined
+  /** With `gc: 'background'`. */
+  readonly background: BackgroundCollector | undefined
   /** Rows of an older format are there, and settings that promise nothing else. */
   #isOld: boolean
 
@@ -63,6 +66,7 @@ export class StoreCore {
       keeping: { partBytes, near, semantic },
       sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',
     }
+    this.background = backgroundOf(this, options)
   }
 
   /** To be awaited before the first write where it is true: see `raise`. */
@@ -110,4 +114,21 @@ export class StoreCore {
       process.emitWarning(`The index of meanings could not be saved: ${String(error)}`)
     }
   }
+}
+
+const GRACE_MS = 60_000
+const BUDGET_MS = 100
+
+function backgroundOf(
+  core: StoreCore,
+  { gc, gcGraceMs, gcBudgetMs, readOnly }: CheckedStoreOptions,
+): BackgroundCollector | undefined {
+  if (gc !== 'background') {
+    if (gcGraceMs === undefined && gcBudgetMs === undefined) return undefined
+    const message = `gcGraceMs and gcBudgetMs are for gc: 'background', and this store has gc: '${gc}'.`
+    throw new PrestigeError('INVALID_OPTIONS', message)
+  }
+  if (readOnly) return undefined
+  const options = { graceMs: gcGraceMs ?? GRACE_MS, budgetMs: gcBudgetMs ?? BUDGET_MS }
+  return new BackgroundCollector(core, options)
 }

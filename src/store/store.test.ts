@@ -139,10 +139,10 @@ describe('bad input', () => {
   })
 
   it('in options names every option that is wrong', async () => {
-    const wrong = { gc: 'never', canonicl: 'unicode' } as unknown as { gc: 'manual' }
+    const wrong = { gc: 'later', canonicl: 'unicode' } as unknown as { gc: 'manual' }
     const opened = openStore('memory:', wrong)
     await expect(opened).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
-    await expect(opened).rejects.toThrow(/gc: must be one of immediate, manual/)
+    await expect(opened).rejects.toThrow(/gc: must be one of immediate, background, manual, never/)
     await expect(opened).rejects.toThrow(/canonicl is not an option. Did you mean canonical\?/)
     await rejects(openStore('memory:', { canonical: 'rot13' as 'none' }), 'INVALID_OPTIONS')
     await rejects(openStore('memory:', { namespace: 'n'.repeat(65) }), 'INVALID_OPTIONS')

@@ -7,11 +7,10 @@ import { asBuffer } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
 import { many } from '../platform/many.ts'
-import { collectAll, type Collected } from './collect.ts'
+import { collectAll, type Collected } from './collecting-steps.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
-import { adoptOrphans } from './near/adopt.ts'
 import { loadNear } from './near/store-near.ts'
 import type { Notes } from './observe.ts'
 import { put } from './operations/put.ts'
@@ -47,6 +46,7 @@ export class Store {
   static async open(...opened: ConstructorParameters<typeof StoreCore>): Promise<Store> {
     const core = new StoreCore(...opened)
     await loadNear(core.backend, core.preparation.keeping.near)
+    core.background?.start()
     return new Store(core)
   }
 
@@ -184,13 +184,11 @@ export class Store {
 
   /** Reclaims expired keys, contents nobody refers to, and what puts that never ended left behind. */
   async collect(): Promise<Collected> {
-    const { keeping } = this.#core.preparation
+    const { keeping, gc } = this.#core.preparation
+    if (gc === 'never') throw keepsAll()
     const collected = await this.#core.gate.pass(async () => {
       if (this.#core.isOld) await this.#core.raise()
       const all = await collectAll(this.#core.backend, keeping)
-      await adoptOrphans(this.#core.backend, keeping)
-      await keeping.near?.trim(this.#core.backend)
-      await keeping.semantic?.view.trim()
       await this.#core.saveIndex()
       return all
     })
@@ -215,6 +213,7 @@ export class Store {
     return this.#core.gate.close(async () => {
       const { semantic } = this.#core.preparation.keeping
       try {
+        await this.#core.background?.stop()
         await this.#core.saveIndex()
         await semantic?.embedder.close()
       } finally {
@@ -236,4 +235,11 @@ export class Store {
     if (value) notes.attribute('value_bytes', value.byteLength)
     return value
   }
+}
+
+function keepsAll(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    "This store is open with gc: 'never', which keeps everything. Open it with another gc to collect.",
+  )
 }

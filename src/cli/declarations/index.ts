@@ -42,7 +42,7 @@ const canonical = [
 const dedup = ['exact', 'near', 'semantic', 'hybrid'] as const satisfies Choices<'dedup'>
 const fidelity = ['own', 'representative'] as const satisfies Choices<'fidelity'>
 const onUnreadable = ['error', 'bytes'] as const satisfies Choices<'onUnreadable'>
-const gc = ['immediate', 'manual'] as const satisfies Choices<'gc'>
+const gc = ['immediate', 'background', 'manual', 'never'] as const satisfies Choices<'gc'>
 const durability = ['fsync', 'os'] as const satisfies Choices<'durability'>
 const kinds: readonly KindName[] = ['store', 'resolver', 'ledger', 'state', 'fingerprints']
 

@@ -29,7 +29,7 @@ import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
 import { count } from '../tallies.ts'
 
-export type Gc = 'immediate' | 'manual'
+export type Gc = 'immediate' | 'background' | 'manual' | 'never'
 
 /** How contents are kept. */
 export interface Keeping {
@@ -71,7 +71,7 @@ export function* release(
   gc: Gc,
   keeping: Keeping,
 ): Transaction<'swept' | 'kept' | 'released'> {
-  if (gc === 'manual' || !scope.serial) {
+  if (gc !== 'immediate' || !scope.serial) {
     scope.write(cell(released, content.digest), scope.id())
     return 'released'
   }
