@@ -24,6 +24,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   explain: () => import('./commands/explain.ts'),
   similar: () => import('./commands/similar.ts'),
   collect: () => import('./commands/collect.ts'),
+  compact: () => import('./commands/compact.ts'),
   import: () => import('./commands/import.ts'),
   export: () => import('./commands/export.ts'),
   list: () => import('./commands/list.ts'),

@@ -158,7 +158,7 @@ async function otherMember(backend: Backend, form: Bytes, id: Bytes): Promise<Bu
   return undefined
 }
 
-async function hasReference(backend: Backend, id: Bytes): Promise<boolean> {
+export async function hasReference(backend: Backend, id: Bytes): Promise<boolean> {
   const range = { start: id, end: endOfPrefix(id), limit: 1 }
   for await (const _row of backend.scan(refs, range)) return true
   return false

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { MemoryBackend } from '../backends/memory/backend.ts'
+import { SimulatedWorld } from '../backends/simulated/index.ts'
 import { openStore, PrestigeError, type Store } from '../index.ts'
 
 async function list(keys: AsyncIterable<Buffer>): Promise<string[]> {
@@ -105,6 +106,22 @@ describe('collecting', () => {
     expect(await store.collect()).toMatchObject({ contents: 1, contentBytes: 7 })
     expect(await store.getText('c')).toBe('revived')
     expect(await store.stats()).toMatchObject({ keys: 1, contents: 1 })
+  })
+
+  it('is counted as garbage until then, and makes no saving negative', async () => {
+    for (const location of ['memory:', new SimulatedWorld(1).open('worker')]) {
+      await using store = await openStore(location, { gc: 'manual' })
+      for (let at = 0; at < 300; at++) await store.put(`gone ${at}`, `dropped ${at}`)
+      await store.put('a', 'kept')
+      await store.put('b', 'kept')
+      for (let at = 0; at < 300; at++) await store.delete(`gone ${at}`)
+      await store.delete('b')
+      const { contentBytes, ...stats } = await store.stats()
+      expect(stats).toMatchObject({ liveBytes: 4, garbageBytes: contentBytes - 4, bytesSaved: 0 })
+      expect(stats).toMatchObject({ storedBytes: contentBytes, dedupRatio: 1 })
+      await store.collect()
+      expect(await store.stats()).toMatchObject({ liveBytes: 4, garbageBytes: 0, storedBytes: 4 })
+    }
   })
 
   it('gives a form another representative when its own goes', async () => {

@@ -8,6 +8,7 @@ import { PrestigeError } from '../platform/errors.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
 import { many } from '../platform/many.ts'
 import { collectAll, type Collected } from './collecting-steps.ts'
+import { compact, type Compacted } from './compact.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { limitOf, type ListOptions, rangeOf } from './list.ts'
@@ -27,7 +28,7 @@ import type { Receipt } from './receipt.ts'
 import { entries, Entry } from './rows.ts'
 import { type ShownSettings, shownSettings } from './settings.ts'
 import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
-import { readStats, type StoreStats } from './stats.ts'
+import { statsOf, type StoreStats } from './stats.ts'
 import { findEntry, findValue } from './transactions/get.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
@@ -174,10 +175,10 @@ export class Store {
     return this.#core.gate.pass(() => similarTo(this.#core.backend, keeping, value, options))
   }
 
-  /** Exact at all times, and read without a scan. */
+  /** Exact at all times, and read without a scan of anything but notes for the collector. */
   async stats(): Promise<StoreStats> {
-    const { keeping } = this.#core.preparation
-    const stats = await this.#core.gate.pass(() => this.#core.backend.read(readStats, keeping))
+    const { backend, gate, preparation } = this.#core
+    const stats = await gate.pass(() => statsOf(backend, preparation.keeping))
     this.#core.observer?.gauge('prestige.store.total_bytes', stats.contentBytes)
     return stats
   }
@@ -194,6 +195,14 @@ export class Store {
     })
     this.#core.observer?.count('prestige.sweep.deleted_total', collected.contents)
     return collected
+  }
+
+  /**
+   * Gives space that is free in the store's file back to the file system. Writes wait until it has ended; reads go on. A
+   * directory that another process or thread has open is refused (CONTENDED). Other engines have no file to compact.
+   */
+  async compact(): Promise<Compacted> {
+    return this.#core.gate.pass(() => compact(this.#core.backend))
   }
 
   /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */

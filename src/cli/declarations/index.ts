@@ -7,6 +7,7 @@
 import type { StoreOptions } from '../../index.ts'
 import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
+import { collectCommands, collectOptionForms } from './collect.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
 import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
@@ -83,6 +84,7 @@ export const optionForms = {
   rows: { type: 'string', value: 'N' },
   ...tuneOptionForms,
   ...resolverOptionForms,
+  ...collectOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,
   ...inspectOptionForms,
@@ -281,15 +283,7 @@ export const commands = {
     },
     examples: ['prestige similar --file letter.txt', 'prestige similar "hello, world" --limit 3'],
   },
-  collect: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'Remove expired keys and unreferenced contents.',
-    shared: WRITES_STORE,
-    options: { quiet: QUIET },
-    examples: ['prestige collect'],
-  },
+  ...collectCommands,
   import: {
     operands: 'DIR',
     operandsMin: 1,

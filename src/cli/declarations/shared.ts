@@ -23,7 +23,7 @@ export const storeOptions = {
   'semantic-threshold': 'With semantic: minimum cosine, above 0 to 1; see tune --semantic.',
   fidelity: 'own: every key its own bytes. representative: the first bytes.',
   'on-unreadable': 'Values --canonical cannot parse: error (default), bytes (as they are).',
-  gc: 'Remove unreferenced content: immediate (default), manual (by collect), never.',
+  gc: 'Remove unreferenced content: immediate (default), manual (by collect).',
   durability: 'Writes survive: fsync (default) a power failure, os a process crash.',
 } as const satisfies OptionHelp
 
