@@ -96,7 +96,10 @@ async function damage(seed: number, kind = pick(damages, seed), rounds = 5): Pro
 
 /** A writer, a corpus job, or workers that share one are killed. */
 async function crash(seed: number): Promise<unknown> {
-  const kind = pick(['exact', 'near', 'corpus', 'workers', 'second-run'] as const, seed)
+  const kind = pick(
+    ['exact', 'near', 'corpus', 'workers', 'second-run', 'collect', 'compact'] as const,
+    seed,
+  )
   const orderIndependent = pick([false, true], seed >> 2)
   if (kind === 'workers') {
     const round = { workers: 4, documents: 6000, killsMax: 10, betweenMs: 1500, orderIndependent }
@@ -107,6 +110,9 @@ async function crash(seed: number): Promise<unknown> {
     if (kind === 'second-run') {
       const options = { rounds: 3, seed, format, documents: 600 }
       return { kind, format, ...(await secondRunRounds(directory, options)) }
+    }
+    if (kind === 'collect' || kind === 'compact') {
+      return { kind, ...(await crashRounds(directory, { rounds: 20, seed, beside: kind })) }
     }
     if (kind !== 'corpus') {
       return { kind, ...(await crashRounds(directory, { rounds: 10, seed, dedup: kind })) }
