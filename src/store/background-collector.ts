@@ -9,6 +9,7 @@
 import type { Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
+  AT_ONCE,
   type Collected,
   type CollectingStep,
   collectingSteps,
@@ -41,8 +42,10 @@ const BUSY_MS_MAX = 50
 const BUSY_LOOK_MS = 5
 /** Where more is released than collected, the budget grows, but leaves the other half to the rest of the program. */
 const BUDGET_MS_MAX = 500
-/** Passes over fewer contents say nothing about a trend. */
-const GROWTH_CONTENTS_MIN = 1000
+/** How often the budget is adjusted while it collects. */
+const WINDOW_MS = 500
+/** Fewer contents say nothing about a trend. */
+const GROWTH_CONTENTS_MIN = 100
 
 export class BackgroundCollector {
   readonly #subject: Subject
@@ -51,8 +54,10 @@ export class BackgroundCollector {
   readonly #lease: GcLease
   #budgetMs: number
   #passes = 0
+  /** Of the window that began then. */
+  #released = 0
   #collected = 0
-  #collectedBefore = Infinity
+  #windowAt = performance.now()
   #isStopped = false
   #hasWarned = false
   #running: Promise<void> | undefined
@@ -69,6 +74,11 @@ export class BackgroundCollector {
 
   start(): void {
     this.#running ??= this.#run()
+  }
+
+  /** A content lost a reference, by this process. */
+  noteReleased(): void {
+    this.#released++
   }
 
   /** Waits for the slice under way. Whatever is left is collected by the next one that opens the store. */
@@ -104,14 +114,20 @@ export class BackgroundCollector {
     const { backend, isOld, preparation } = this.#subject
     // The first pass looks at everything, also at what a process that died has left without a note.
     if (isOld || (this.#passes > 0 && !(await hasNotes(backend)))) return
-    this.#collected = 0
     const releasedBefore = backend.now() - this.#options.graceMs
-    const how = { backend, keeping: preparation.keeping, releasedBefore }
+    const atOnce = () => Math.round((AT_ONCE * this.#budgetMs) / this.#options.budgetMs)
+    const how = {
+      backend,
+      keeping: preparation.keeping,
+      releasedBefore,
+      get atOnce() {
+        return atOnce()
+      },
+    }
     for (const step of this.#steps) {
       if (!(await this.#runStep(step(how)))) return
     }
     this.#passes++
-    this.#adjust()
   }
 
   /** False: the pass is over. */
@@ -126,6 +142,7 @@ export class BackgroundCollector {
       const { done, value } = await slices.next()
       if (done) return true
       this.#note(value)
+      this.#adjust()
       const workMs = performance.now() - started
       await this.#rest((workMs * (1000 - this.#budgetMs)) / this.#budgetMs)
     }
@@ -136,13 +153,19 @@ export class BackgroundCollector {
     if (contents > 0) this.#subject.observer?.count('prestige.sweep.deleted_total', contents)
   }
 
-  /** As long as every pass finds more than the one before, collecting is too slow. */
+  /** While more is released than collected, slices become longer and rests shorter. */
   #adjust(): void {
-    const isGrowing = this.#collected > Math.max(GROWTH_CONTENTS_MIN, this.#collectedBefore * 1.1)
-    this.#budgetMs = isGrowing
-      ? Math.min(this.#budgetMs * 2, Math.max(BUDGET_MS_MAX, this.#options.budgetMs))
-      : Math.max(this.#budgetMs / 2, this.#options.budgetMs)
-    this.#collectedBefore = this.#collected
+    const now = performance.now()
+    if (now - this.#windowAt < WINDOW_MS) return
+    const { budgetMs } = this.#options
+    const isGrowing = this.#released > this.#collected + GROWTH_CONTENTS_MIN
+    if (isGrowing) this.#budgetMs = Math.min(this.#budgetMs * 2, Math.max(BUDGET_MS_MAX, budgetMs))
+    else if (this.#collected > 2 * this.#released) {
+      this.#budgetMs = Math.max(this.#budgetMs / 2, budgetMs)
+    }
+    this.#released = 0
+    this.#collected = 0
+    this.#windowAt = now
   }
 
   async #letOthersGoFirst(): Promise<void> {

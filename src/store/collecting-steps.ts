@@ -25,13 +25,15 @@ export interface CollectingHow {
   readonly keeping: Keeping
   /** A content that was released later than this stays, for a put that may follow. */
   readonly releasedBefore: number
+  /** Contents or keys of a slice. */
+  readonly atOnce: number
 }
 
 /** Yields after every slice what that has collected: nothing, where it has only looked. */
 export type CollectingStep = (how: CollectingHow) => AsyncGenerator<Partial<Collected>>
 
 /** Transactions of one slice: engines with one writer commit them as one group, of a few milliseconds. */
-const AT_ONCE = 64
+export const AT_ONCE = 64
 /** Notes of contents that may be put again are only looked at. */
 const NOTES_AT_ONCE = 1024
 
@@ -45,7 +47,7 @@ export const collectingSteps: readonly CollectingStep[] = [
 /** Everything that nobody can reach any more. */
 export async function collectAll(backend: Backend, keeping: Keeping): Promise<Collected> {
   let all: Collected = { expiredKeys: 0, contents: 0, contentBytes: 0, abandonedParts: 0 }
-  const how = { backend, keeping, releasedBefore: Infinity }
+  const how = { backend, keeping, releasedBefore: Infinity, atOnce: AT_ONCE }
   for (const step of collectingSteps) {
     for await (const slice of step(how)) all = sumOf(all, slice)
   }
@@ -88,6 +90,7 @@ function expiredUntil(backend: Backend): Buffer {
 
 /** A content that cannot be read does not keep the others from being collected: it is reported after them. */
 async function* releasedContents(how: CollectingHow): ReturnType<CollectingStep> {
+  // `atOnce` may be another one for each slice.
   const { backend, keeping, releasedBefore } = how
   let unreadable: unknown
   const collect = async (digest: Bytes) => {
@@ -101,8 +104,9 @@ async function* releasedContents(how: CollectingHow): ReturnType<CollectingStep>
   }
   for await (const notes of slicesOf(backend.scan(released), NOTES_AT_ONCE)) {
     const due = notes.filter(({ value }) => isBefore(value, releasedBefore))
-    for (let from = 0; from < due.length; from += AT_ONCE) {
-      const slice = due.slice(from, from + AT_ONCE)
+    for (let from = 0; from < due.length;) {
+      const slice = due.slice(from, from + how.atOnce)
+      from += slice.length
       const swept = (await all(slice.map(({ key }) => collect(key)))).filter((one) => one)
       const contentBytes = swept.reduce((sum, one) => sum + (one?.bytes ?? 0), 0)
       yield { contents: swept.length, contentBytes }

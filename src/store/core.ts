@@ -86,9 +86,13 @@ export class StoreCore {
     this.preparation.keeping.near?.invalidate()
   }
 
-  /** Looks at a content that lost a reference. */
-  async collectReleased(digest: Bytes): Promise<void> {
-    const { keeping } = this.preparation
+  /** Looks at a content that lost a reference, or leaves it to a collector. */
+  async afterRelease(digest: Bytes): Promise<void> {
+    const { keeping, gc } = this.preparation
+    if (gc !== 'immediate') {
+      this.background?.noteReleased()
+      return
+    }
     const swept = await cleanUp(() => collectContent(this.backend, digest, keeping))
     if (!swept) return
     this.observer?.count('prestige.gc.deleted_objects_total', 1)

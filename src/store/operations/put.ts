@@ -67,7 +67,7 @@ async function finish(
   notes?: Notes,
 ): Promise<PutEnd> {
   const end = await runWithPrerequisites(core.backend, prepared, first, body, notes)
-  if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
+  if (end.released) await core.afterRelease(end.released)
   if (end.swept) await core.adopt()
   return end
 }

@@ -31,7 +31,7 @@ async function removed(core: StoreCore, key: StoreKey, notes?: Notes): Promise<b
     if (!end.existed) notes.count('not_found_total')
     if (end.swept) noteSwept(notes)
   }
-  if (end.released && gc === 'immediate') await core.collectReleased(end.released)
+  if (end.released) await core.afterRelease(end.released)
   if (end.swept) await core.adopt()
   return end.existed
 }
