@@ -1,6 +1,7 @@
 /**
  * `npm run crash -- --rounds 50 --seed 1 [--dedup near]`: kills a writing process at random moments and checks what
- * is left. With `--kind eviction` it writes to a bounded store, of which keys are evicted all the time. With
+ * is left; with `--kind collect` or `--kind compact`, while it collects in the background or compacts. With
+ * `--kind eviction` it writes to a bounded store, of which keys are evicted all the time. With
  * `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
  * `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
  */
@@ -29,12 +30,13 @@ console.log(`seed ${seed}`)
 if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
 else if (values.kind === 'eviction') await killEvictors(Number(values.rounds ?? 50))
 else if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
-else await killWriters(Number(values.rounds ?? 50))
+else await killWriters(Number(values.rounds ?? 50), values.kind)
 
-async function killWriters(rounds: number): Promise<void> {
+async function killWriters(rounds: number, kind: string): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
   const dedup = values.dedup === 'near' ? 'near' : 'exact'
-  const report = await crashRounds(directory, { rounds, seed, dedup })
+  const beside = kind === 'collect' || kind === 'compact' ? kind : 'nothing'
+  const report = await crashRounds(directory, { rounds, seed, dedup, beside })
   console.log(JSON.stringify({ ...report, lost: 0, unsound: 0 }))
   await rm(directory, { recursive: true })
 }

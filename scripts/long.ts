@@ -13,7 +13,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -39,6 +39,7 @@ import { WHOLE } from '../test/race/work.ts'
 import { runCorpusSchedule } from '../test/simulation/corpus-schedule.ts'
 import { runResolverSchedule } from '../test/simulation/resolver-schedule.ts'
 import { runSchedule } from '../test/simulation/schedule.ts'
+import { boundedSoak, soakPlot } from '../test/soak/bounded-soak.ts'
 import { soakRound } from '../test/soak/soak-round.ts'
 
 /** Returns what is printed; throws if anything is wrong. */
@@ -97,7 +98,10 @@ async function damage(seed: number, kind = pick(damages, seed), rounds = 5): Pro
 
 /** A writer, a corpus job, or workers that share one are killed. */
 async function crash(seed: number): Promise<unknown> {
-  const kind = pick(['exact', 'near', 'eviction', 'corpus', 'workers', 'second-run'] as const, seed)
+  const kind = pick(
+    ['exact', 'near', 'eviction', 'corpus', 'workers', 'second-run', 'collect', 'compact'] as const,
+    seed,
+  )
   const orderIndependent = pick([false, true], seed >> 2)
   if (kind === 'workers') {
     const round = { workers: 4, documents: 6000, killsMax: 10, betweenMs: 1500, orderIndependent }
@@ -111,6 +115,9 @@ async function crash(seed: number): Promise<unknown> {
     }
     if (kind === 'eviction') {
       return { kind, ...(await evictRounds(directory, { rounds: 10, seed })) }
+    }
+    if (kind === 'collect' || kind === 'compact') {
+      return { kind, ...(await crashRounds(directory, { rounds: 20, seed, beside: kind })) }
     }
     if (kind !== 'corpus') {
       return { kind, ...(await crashRounds(directory, { rounds: 10, seed, dedup: kind })) }
@@ -167,7 +174,20 @@ async function tests(): Promise<unknown> {
   return { files: files.length }
 }
 
-const soak: Round = (seed) => inDirectory(tmpdir(), (directory) => soakRound(directory, seed))
+const BOUNDED_SOAK_SECONDS = 60
+
+/** Many small changes checked against a Map; then a bounded set of values at full speed, whose plot is written. */
+const soak: Round = (seed) =>
+  inDirectory(tmpdir(), async (directory) => {
+    const changed = await soakRound(join(directory, 'changed'), seed)
+    const bounded = await boundedSoak(join(directory, 'bounded'), seed, BOUNDED_SOAK_SECONDS)
+    const { samples, fileGrowth, rssGrowth, p99Growth, operations } = bounded
+    const plot = join(tmpdir(), `prestige-soak-${seed}.svg`)
+    await writeFile(plot, soakPlot(bounded))
+    const report = { ...changed, operations, fileGrowth, rssGrowth, p99Growth, plot }
+    requireNone(fileGrowth > 1.25 || rssGrowth > 1.5 ? [report] : [], { ...report, samples })
+    return { ...report, last: samples.at(-1) }
+  })
 
 /** The same documents are kept in all cases. */
 async function orders(cases: readonly OrderCase[]): Promise<unknown> {

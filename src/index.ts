@@ -2,6 +2,7 @@
 
 export { archiveStore, openStore, reembedStore, restoreStore } from './store/index.ts'
 export type {
+  Compacted,
   ContentOrigin,
   EvictOptions,
   Explanation,

@@ -23,6 +23,22 @@ describe('a store whose writer is killed', () => {
     await rm(directory, { recursive: true })
   }, 120_000)
 
+  it('while it collects in the background has lost nothing', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-collect-'))
+    const options = { rounds: 3, seed: 20_261_117, beside: 'collect' as const }
+    const report = await crashRounds(directory, options)
+    expect(report.acknowledged).toBeGreaterThan(100)
+    await rm(directory, { recursive: true })
+  }, 120_000)
+
+  it('while it compacts has the old file or the new one', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-compact-'))
+    const options = { rounds: 3, seed: 20_261_118, beside: 'compact' as const }
+    const report = await crashRounds(directory, options)
+    expect(report.acknowledged).toBeGreaterThan(0)
+    await rm(directory, { recursive: true })
+  }, 120_000)
+
   it('links near duplicates as if nothing had happened', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-near-'))
     const report = await crashRounds(directory, { rounds: 4, seed: 20_261_116, dedup: 'near' })

@@ -96,6 +96,7 @@ export const benchNames = [
   'get-many',
   'delete',
   'delete-many',
+  'background-gc',
   'import',
   'stats',
   'start',

@@ -131,8 +131,21 @@ export interface BackendLimits {
   readonly transactionBytesMax?: number
 }
 
+/** The file of an engine that keeps everything in one. */
+export interface EngineFile {
+  /** What it takes on the disk. */
+  bytes(): number
+  /**
+   * Writes it again without what is free in it, and gives that back to the file system. Writes wait meanwhile; reads go
+   * on. CONTENDED where others have it open.
+   */
+  compact(): Promise<void>
+}
+
 export interface Backend {
   readonly limits: BackendLimits
+  /** `undefined`: this engine has no file of its own. */
+  readonly file?: EngineFile | undefined
   /** Bodies run one after another here. Otherwise they are optimistic, and `first` and `rowsOf` are refused. */
   readonly serial: boolean
   /** The clock that transactions see. */

@@ -8,6 +8,7 @@ export {
   type Body,
   type Cell,
   type Codec,
+  type EngineFile,
   type FirstAsk,
   type GlanceAsk,
   type Range,

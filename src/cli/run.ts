@@ -30,6 +30,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   evict: () => import('./commands/evict.ts'),
   pin: () => import('./commands/pin.ts'),
   unpin: () => import('./commands/unpin.ts'),
+  compact: () => import('./commands/compact.ts'),
   import: () => import('./commands/import.ts'),
   export: () => import('./commands/export.ts'),
   list: () => import('./commands/list.ts'),

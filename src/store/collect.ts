@@ -1,8 +1,8 @@
 /**
- * The collector: takes away expired keys, contents nobody refers to, and parts that never became visible.
+ * Collecting one content nobody refers to, and parts that never became visible. Which ones are looked at, and when, is
+ * the business of the steps (collecting-steps.ts).
  *
- * It visits only what was noted for it (expiries, released, staged), never the whole store, and may run
- * in any number of processes at once. Everything it does is safe to be cut off at any point.
+ * It may run in any number of processes at once. Everything it does is safe to be cut off at any point.
  */
 
 import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
@@ -10,21 +10,16 @@ import {
   type Backend,
   cell,
   first,
-  idTime,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
 import { endOf, recipes } from './contents/chunk-rows.ts'
-import { collectChunks } from './contents/collect-chunks.ts'
 import { heirOf, type Keeping, sweep, type Swept } from './transactions/release.ts'
-import { removeExpired } from './transactions/remove.ts'
 import {
   contents,
   digests,
-  expiries,
-  expiryKey,
   forms,
   type Known,
   members,
@@ -40,43 +35,6 @@ import { countStored } from './tallies.ts'
 export const STAGING_LEASE_MS = 60 * 60 * 1000
 const PARTS_AT_ONCE = 50
 const RECIPES_AT_ONCE = 16
-
-export interface Collected {
-  readonly expiredKeys: number
-  readonly contents: number
-  readonly contentBytes: number
-  /** Parts of large values whose put never ended. */
-  readonly abandonedParts: number
-  /** Chunks of long values that no value has any more, and their bytes. */
-  readonly chunks: number
-  readonly chunkBytes: number
-}
-
-export async function collectAll(backend: Backend, keeping: Keeping): Promise<Collected> {
-  const expiredKeys = await collectExpired(backend, keeping)
-  let count = 0
-  let contentBytes = 0
-  for await (const { key } of backend.scan(released)) {
-    const swept = await collectContent(backend, key, keeping)
-    if (!swept) continue
-    count++
-    contentBytes += swept.bytes
-  }
-  const abandonedParts = await collectStaged(backend)
-  const swept = await collectChunks(backend, keeping.layout)
-  return { expiredKeys, contents: count, contentBytes, abandonedParts, ...swept }
-}
-
-async function collectExpired(backend: Backend, keeping: Keeping): Promise<number> {
-  let count = 0
-  const end = expiryKey(Math.floor(backend.now()) + 1, Buffer.alloc(0))
-  for await (const { key: row } of backend.scan(expiries, { end })) {
-    const removal = { key: row.subarray(6), gc: 'manual' as const, keeping }
-    const { existed } = await backend.run(removeExpired, removal)
-    if (existed) count++
-  }
-  return count
-}
 
 /** Sweeps the content of this digest, if it is there and nobody refers to it. */
 export async function collectContent(
@@ -208,20 +166,10 @@ async function otherMember(backend: Backend, form: Bytes, id: Bytes): Promise<Bu
   return undefined
 }
 
-async function hasReference(backend: Backend, id: Bytes): Promise<boolean> {
+export async function hasReference(backend: Backend, id: Bytes): Promise<boolean> {
   const range = { start: id, end: endOfPrefix(id), limit: 1 }
   for await (const _row of backend.scan(refs, range)) return true
   return false
-}
-
-async function collectStaged(backend: Backend): Promise<number> {
-  let count = 0
-  const before = backend.now() - STAGING_LEASE_MS
-  for await (const { key: id, value } of backend.scan(staged)) {
-    if (value.buried || (value.renewedAt ?? idTime(id)) <= before)
-      count += await removeParts(backend, id)
-  }
-  return count
 }
 
 /** Buries staged parts, so that nothing can make them visible any more, then removes a few at a time. */

@@ -7,6 +7,7 @@ import type { Bytes } from '../platform/bytes.ts'
 import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { adoptOrphans } from './near/adopt.ts'
+import { BackgroundCollector } from './background-collector.ts'
 import { collectContent, removeParts } from './collect.ts'
 import { collectChunks, hasMuchGarbage } from './contents/collect-chunks.ts'
 import { ContentCheck } from './content-check.ts'
@@ -36,6 +37,8 @@ export class StoreCore {
   readonly reading: Reading
   readonly observer: Observer | undefined
   readonly lifecycle: Lifecycle
+  /** With `gc: 'background'`. */
+  readonly background: BackgroundCollector | undefined
   /** Rows of an older format are there, and settings that promise nothing else. */
   #isOld: boolean
 
@@ -73,6 +76,7 @@ export class StoreCore {
       slides: options.expiry === 'sliding',
       sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',
     }
+    this.background = backgroundOf(this, options)
   }
 
   /** To be awaited before the first write where it is true: see `raise`. */
@@ -90,6 +94,12 @@ export class StoreCore {
   invalidate(error: unknown): void {
     if (error instanceof PrestigeError && isHarmless(error)) return
     this.preparation.keeping.near?.invalidate()
+  }
+
+  /** Looks at a content that lost a reference, or leaves it to a collector. */
+  async afterRelease(digest: Bytes): Promise<void> {
+    if (this.preparation.gc === 'immediate') await this.collectReleased(digest)
+    else this.background?.noteReleased()
   }
 
   /** Looks at a content that lost a reference; whether it was the last one. */
@@ -111,7 +121,7 @@ export class StoreCore {
   async #removeLong(id: Bytes): Promise<void> {
     await removeParts(this.backend, id)
     const { gc, layout } = this.preparation
-    if (!layout.chunks || gc === 'manual' || !(await hasMuchGarbage(this.backend))) return
+    if (!layout.chunks || gc !== 'immediate' || !(await hasMuchGarbage(this.backend))) return
     await collectChunks(this.backend, layout)
   }
 
@@ -152,4 +162,21 @@ export class StoreCore {
 /** What is refused, because of the call or because of what its key has, is refused before anything is written. */
 function isHarmless({ kind, code }: PrestigeError): boolean {
   return kind === 'invalid' || code === 'PRECONDITION_FAILED'
+}
+
+const GRACE_MS = 60_000
+const BUDGET_MS = 100
+
+function backgroundOf(
+  core: StoreCore,
+  { gc, gcGraceMs, gcBudgetMs, readOnly }: CheckedStoreOptions,
+): BackgroundCollector | undefined {
+  if (gc !== 'background') {
+    if (gcGraceMs === undefined && gcBudgetMs === undefined) return undefined
+    const message = `gcGraceMs and gcBudgetMs are for gc: 'background', and this store has gc: '${gc}'.`
+    throw new PrestigeError('INVALID_OPTIONS', message)
+  }
+  if (readOnly) return undefined
+  const options = { graceMs: gcGraceMs ?? GRACE_MS, budgetMs: gcBudgetMs ?? BUDGET_MS }
+  return new BackgroundCollector(core, options)
 }

@@ -1,5 +1,6 @@
 /** The unique value store: keys to values, each distinct value kept once. */
 
+export type { Compacted } from './compact.ts'
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
 export type { Head } from './operations/get.ts'

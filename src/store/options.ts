@@ -31,6 +31,16 @@ function count(help: string): v.GenericSchema<number> {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(1, rule), v.description(help))
 }
 
+function milliseconds(least: number, most: number, help: string): v.GenericSchema<number> {
+  const rule = `must be a number from ${least} to ${most}`
+  return v.pipe(
+    v.number(rule),
+    v.minValue(least, rule),
+    v.maxValue(most, rule),
+    v.description(help),
+  )
+}
+
 /** How near duplicates are found, with `dedup: 'near'` or `'hybrid'`. All but the last two are remembered. */
 export interface NearOptions extends JudgementOptions {
   /** Minimum Jaccard similarity of texts that are linked: above 0, up to 1. Default: 0.8. */
@@ -91,8 +101,22 @@ export interface StoreOptions extends LifecycleOptions {
   readonly chunks?: ChunkOptions | false | undefined
   /** How contents of 4 KiB and more are compressed; may differ each time a store is opened. Default: `fast`. */
   readonly compression?: Compression | undefined
-  /** `immediate`: content without a key is gone when `delete` resolves. `manual`: at `collect()`. Default: `immediate`. */
-  readonly gc?: 'immediate' | 'manual' | undefined
+  /**
+   * When content without a key goes. `immediate`: before `delete` resolves. `background`: after `gcGraceMs`, a little at a
+   * time while the store is open. `manual`: at `collect()`. `never`: it stays, and `collect()` is refused. Default:
+   * `immediate`.
+   */
+  readonly gc?: 'immediate' | 'background' | 'manual' | 'never' | undefined
+  /**
+   * With `gc: 'background'`: milliseconds that content stays after its last key is gone. A put of the same bytes within
+   * them writes nothing but the key. Default: 60,000.
+   */
+  readonly gcGraceMs?: number | undefined
+  /**
+   * With `gc: 'background'`: milliseconds of collecting in a second, from 1 to 1000. Where more is released than that
+   * can collect, up to 500 are used. Default: 100.
+   */
+  readonly gcBudgetMs?: number | undefined
   /** Check every value against its SHA-256 before it is returned or relied on. Default: `true`. */
   readonly verifyReads?: boolean | undefined
   /**
@@ -205,12 +229,22 @@ export const storeOptions = v.strictObject({
   ),
   gc: v.optional(
     oneOf(
-      ['immediate', 'manual'],
-      'immediate: content nobody refers to is gone when delete resolves. manual: it stays until collect().',
+      ['immediate', 'background', 'manual', 'never'],
+      'immediate: content nobody refers to is gone when delete resolves. background: some time later. manual: it stays until collect(). never: it stays.',
     ),
     'immediate',
   ),
   ...lifecycleOptions,
+  gcGraceMs: v.optional(
+    milliseconds(
+      0,
+      2 ** 47,
+      'With gc background: how long content nobody refers to stays (60000).',
+    ),
+  ),
+  gcBudgetMs: v.optional(
+    milliseconds(1, 1000, 'With gc background: milliseconds of collecting in a second (100).'),
+  ),
   verifyReads: v.optional(
     flag(
       'Check every value against its SHA-256 before it is returned, and a known content before a put relies on it (true).',

@@ -314,6 +314,8 @@ export const released: Space<Bytes> = rows('released', raw, { ordered: true })
 export const staged: Space<Staged> = rows('staged', sealed('staged', stagedCodec), {
   ordered: true,
 })
+/** `gc` → `10` holder (16) until (6): who collects in the background. */
+export const leases: Space<Bytes> = rows('leases', raw)
 /** `store` → what the store was written with, as JSON. */
 export const settings: Space<Bytes> = rows('settings', raw)
 export const storeTallies: Space<number> = tallies('tallies')
@@ -328,6 +330,7 @@ export const storeSpaces: readonly Space<unknown>[] = [
   expiries,
   released,
   staged,
+  leases,
   settings,
   storeTallies,
   ...chunkSpaces,

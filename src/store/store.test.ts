@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { MemoryBackend } from '../backends/memory/backend.ts'
+import { SimulatedWorld } from '../backends/simulated/index.ts'
 import { openStore, PrestigeError, type Store } from '../index.ts'
 
 async function list(keys: AsyncIterable<Buffer>): Promise<string[]> {
@@ -109,6 +110,22 @@ describe('collecting', () => {
     expect(await store.stats()).toMatchObject({ keys: 1, contents: 1 })
   })
 
+  it('is counted as garbage until then, and makes no saving negative', async () => {
+    for (const location of ['memory:', new SimulatedWorld(1).open('worker')]) {
+      await using store = await openStore(location, { gc: 'manual' })
+      for (let at = 0; at < 300; at++) await store.put(`gone ${at}`, `dropped ${at}`)
+      await store.put('a', 'kept')
+      await store.put('b', 'kept')
+      for (let at = 0; at < 300; at++) await store.delete(`gone ${at}`)
+      await store.delete('b')
+      const { contentBytes, ...stats } = await store.stats()
+      expect(stats).toMatchObject({ liveBytes: 4, garbageBytes: contentBytes - 4, bytesSaved: 0 })
+      expect(stats).toMatchObject({ storedBytes: contentBytes, dedupRatio: 1 })
+      await store.collect()
+      expect(await store.stats()).toMatchObject({ liveBytes: 4, garbageBytes: 0, storedBytes: 4 })
+    }
+  })
+
   it('gives a form another representative when its own goes', async () => {
     await using store = await openStore('memory:', { canonical: 'unicode' })
     await store.put('1', 'Word')
@@ -141,10 +158,10 @@ describe('bad input', () => {
   })
 
   it('in options names every option that is wrong', async () => {
-    const wrong = { gc: 'never', canonicl: 'unicode' } as unknown as { gc: 'manual' }
+    const wrong = { gc: 'later', canonicl: 'unicode' } as unknown as { gc: 'manual' }
     const opened = openStore('memory:', wrong)
     await expect(opened).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
-    await expect(opened).rejects.toThrow(/gc: must be one of immediate, manual/)
+    await expect(opened).rejects.toThrow(/gc: must be one of immediate, background, manual, never/)
     await expect(opened).rejects.toThrow(/canonicl is not an option. Did you mean canonical\?/)
     await rejects(openStore('memory:', { canonical: 'rot13' as 'none' }), 'INVALID_OPTIONS')
     await rejects(openStore('memory:', { namespace: 'n'.repeat(65) }), 'INVALID_OPTIONS')

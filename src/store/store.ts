@@ -9,7 +9,8 @@ import { deadlineOf, timedOutError } from '../platform/deadline.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
 import { many } from '../platform/many.ts'
 import type { CallOptions } from './call-options.ts'
-import type { Collected } from './collect.ts'
+import type { Collected } from './collecting-steps.ts'
+import { compact, type Compacted } from './compact.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
 import { healthOf, type StoreHealth } from './health.ts'
@@ -58,7 +59,7 @@ import {
 import type { Receipt } from './receipt.ts'
 import { type ShownSettings, shownSettings } from './settings.ts'
 import { type Similar, type SimilarOptions, similarTo } from './similar.ts'
-import { readStats, type StoreStats } from './stats.ts'
+import { statsOf, type StoreStats } from './stats.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
 export class Store {
@@ -77,6 +78,7 @@ export class Store {
     const core = new StoreCore(...opened)
     await core.lifecycle.open()
     await loadNear(core.backend, core.preparation.keeping.near)
+    core.background?.start()
     return new Store(core)
   }
 
@@ -248,11 +250,11 @@ export class Store {
     return this.#core.gate.pass(() => similarTo(this.#core.backend, keeping, value, options))
   }
 
-  /** Exact at all times, and read without a scan. */
+  /** Exact at all times, and read without a scan of anything but notes for the collector. */
   async stats(): Promise<StoreStats> {
-    const { keeping } = this.#core.preparation
-    const stats = await this.#core.gate.pass(() => this.#core.backend.read(readStats, keeping))
-    this.#core.observer?.stats(stats)
+    const { backend, gate, preparation, observer } = this.#core
+    const stats = await gate.pass(() => statsOf(backend, preparation.keeping))
+    observer?.stats(stats)
     return stats
   }
 
@@ -305,6 +307,14 @@ export class Store {
     return persist(this.#core, key)
   }
 
+  /**
+   * Gives space that is free in the store's file back to the file system. Writes wait until it has ended; reads go on. A
+   * directory that another process or thread has open is refused (CONTENDED). Other engines have no file to compact.
+   */
+  async compact(): Promise<Compacted> {
+    return this.#core.gate.pass(() => compact(this.#core.backend))
+  }
+
   /** Reads everything, recomputes digests, references and tallies, and says what is wrong. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const { keeping, ...rest } = this.#core.preparation
@@ -327,6 +337,7 @@ export class Store {
     return this.#core.gate.close(async () => {
       const { semantic } = this.#core.preparation.keeping
       try {
+        await this.#core.background?.stop()
         await this.#core.lifecycle.close()
         await this.#core.saveIndex('close')
         await semantic?.embedder.close()

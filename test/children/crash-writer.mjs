@@ -1,14 +1,16 @@
 /**
  * Writes to a store until it is killed, and says in a file what it began and what was acknowledged.
- * Arguments: directory, log file, seed, durability, dedup. Lines: `B lane key op value`, `A lane`.
+ * Arguments: directory, log file, seed, durability, dedup, and what goes on beside it: `collect` in the background, or
+ * `compact` again and again. Lines: `B lane key op value`, `A lane`.
  */
 
 import { openSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { openStore } from '../../dist/index.js'
 import { seededRandom } from '../../dist/backends/simulated/backend.js'
 
-const [directory, logFile, seed, durability, dedup = 'exact'] = process.argv.slice(2)
+const [directory, logFile, seed, durability, dedup = 'exact', beside] = process.argv.slice(2)
 const random = seededRandom(Number(seed))
 const log = openSync(logFile, 'a')
 const LANES = 48
@@ -32,6 +34,7 @@ const store = await openStore(directory, {
   durability,
   dedup,
   ...(dedup === 'near' && { near: { guards: false } }),
+  ...(beside === 'collect' && { gc: 'background', gcGraceMs: 5, gcBudgetMs: 1000 }),
 })
 process.stdout.write('ready\n')
 
@@ -50,4 +53,13 @@ async function runLane(lane) {
   }
 }
 
+async function compactAlways() {
+  for (;;) {
+    // So that something is written between two of them.
+    await sleep(20)
+    await store.compact()
+  }
+}
+
+if (beside === 'compact') void compactAlways()
 await Promise.all(Array.from({ length: LANES }, (_, lane) => runLane(lane)))

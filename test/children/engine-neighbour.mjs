@@ -60,6 +60,12 @@ const ways = {
     }
   },
 
+  /** Has it open, and does nothing. */
+  async idle() {
+    ready()
+    setInterval(() => {}, 1000)
+  },
+
   async flood() {
     ready()
     for (let n = 0; ; n++) {

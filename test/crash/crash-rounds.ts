@@ -5,6 +5,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +20,8 @@ export interface CrashReport {
   readonly rounds: number
   readonly acknowledged: number
   readonly underWay: number
+  /** Deaths in the middle of a compaction that had not ended: its copy was left behind. */
+  readonly cutCopies: number
 }
 
 /** What a key may hold: the value's number, or nothing. More than one where an operation was under way. */
@@ -30,25 +33,35 @@ export async function crashRounds(
     rounds,
     seed,
     dedup = 'exact',
+    beside = 'nothing',
     location = join(directory, 'store'),
-  }: { rounds: number; seed: number; dedup?: 'exact' | 'near'; location?: string },
+  }: {
+    rounds: number
+    seed: number
+    dedup?: 'exact' | 'near'
+    /** What goes on while it is killed. */
+    beside?: 'nothing' | 'collect' | 'compact'
+    location?: string
+  },
 ): Promise<CrashReport> {
   const random = seededRandom(seed)
   const possible = new Map<string, Possible>()
   let acknowledged = 0
   let underWay = 0
+  let cutCopies = 0
   for (let round = 0; round < rounds; round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
-    const args = [location, log, String(seed + round), durability, dedup]
+    const args = [location, log, String(seed + round), durability, dedup, beside]
     await writeAndKill(WRITER, args, random() * 700)
+    if (existsSync(join(location, 'prestige-compact'))) cutCopies++
     const told = replay(await readFile(log, 'utf8').catch(() => ''), possible)
     acknowledged += told.acknowledged
     underWay += told.underWay
     await rm(log, { force: true })
     await check(location, possible)
   }
-  return { rounds, acknowledged, underWay }
+  return { rounds, acknowledged, underWay, cutCopies }
 }
 
 export async function writeAndKill(

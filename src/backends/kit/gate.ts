@@ -15,6 +15,11 @@ export class Gate {
     this.#name = name
   }
 
+  /** Something is under way. */
+  get isBusy(): boolean {
+    return this.#underWay > 0
+  }
+
   assertOpen(): void {
     if (this.#closing === undefined) return
     throw new PrestigeError(

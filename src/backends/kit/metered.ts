@@ -10,6 +10,7 @@ import type {
   Backend,
   BackendLimits,
   Body,
+  EngineFile,
   Range,
   ReadBody,
   ReadScope,
@@ -21,12 +22,14 @@ import type {
 export class MeteredBackend implements Backend {
   readonly limits: BackendLimits
   readonly serial: boolean
+  readonly file: EngineFile | undefined
   readonly #backend: Backend
   readonly #sink: MetricsSink
 
   constructor(backend: Backend, sink: MetricsSink) {
     this.limits = backend.limits
     this.serial = backend.serial
+    this.file = backend.file
     this.#backend = backend
     this.#sink = new ContainedMetrics(sink)
   }

@@ -7,7 +7,7 @@
  */
 
 import { asBuffer, type Bytes, concat, endOfPrefix } from '../../platform/bytes.ts'
-import type { BackendLimits, Range, Space } from '../contract.ts'
+import type { BackendLimits, EngineFile, Range, Space } from '../contract.ts'
 import type { Draft } from '../kit/draft.ts'
 import { namespacePrefix, within } from '../kit/namespace.ts'
 import type { Page, PageRange, RawRow } from '../kit/pages.ts'
@@ -53,7 +53,7 @@ class LmdbEngine implements SerialEngine {
   }
 
   read<T>(work: () => T): T | Promise<T> {
-    return this.#environment.turnNeeded?.then(() => this.#now(work)) ?? this.#now(work)
+    return this.#environment.turnNeeded?.then(() => this.read(work)) ?? this.#now(work)
   }
 
   #now<T>(work: () => T): T {
@@ -121,10 +121,20 @@ class LmdbEngine implements SerialEngine {
 
 export class LmdbBackend extends SerialBackend {
   readonly #environment: LmdbEnvironment
+  readonly #timeoutMs: number
 
   constructor(environment: LmdbEnvironment, options: LmdbOptions) {
     super(new LmdbEngine(environment, options), options)
     this.#environment = environment
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS
+  }
+
+  get file(): EngineFile {
+    const environment = this.#environment
+    return {
+      bytes: () => environment.fileBytes,
+      compact: () => environment.compact(this.#timeoutMs),
+    }
   }
 
   /** Write transactions committed in this directory so far, by anyone. */

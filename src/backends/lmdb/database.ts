@@ -7,10 +7,11 @@ import type * as Lmdb from 'lmdb'
 
 import type { Bytes } from '../../platform/bytes.ts'
 import type { Space } from '../contract.ts'
+import { type CopyTarget, makeCopy, removeUnfinishedCopy, syncCopy, useCopy } from './compact.ts'
 import { checkHead } from './file/data-file.ts'
 import { dataFile, hasMarker, lockFile, prepareFiles, syncFile, writeMarker } from './files.ts'
 import { VALUE_BYTES_MAX } from './limits.ts'
-import { UseMark } from './locks.ts'
+import { isInUse, UseMark } from './locks.ts'
 import { mapBytes } from './map-size.ts'
 import { restsOf } from './page-fit.ts'
 import { LmdbTable, PrefixedKeys, type Rests } from './table.ts'
@@ -32,7 +33,7 @@ export class LmdbDatabase {
   readonly keys = new PrefixedKeys()
   readonly #directory: string
   /** To sync what was left to the system, wherever the file may have been moved to. */
-  readonly #file: number
+  #file: number
   readonly #tables = new Map<string, LmdbTable>()
   readonly #spaces = new Map<string, Space<unknown>>()
   #root: Root
@@ -40,6 +41,7 @@ export class LmdbDatabase {
 
   constructor(directory: string, spaces: readonly Space<unknown>[]) {
     this.#directory = directory
+    removeUnfinishedCopy(directory)
     prepareFiles(directory)
     this.#file = openSync(dataFile(directory), 'r+')
     const isNew = fstatSync(this.#file).size === 0
@@ -154,12 +156,39 @@ export class LmdbDatabase {
     return found?.ino !== own.ino || found.dev !== own.dev
   }
 
-  async reopen(): Promise<void> {
+  /** `whileClosed`: done before it is opened again, while this thread does not use the files. */
+  async reopen(whileClosed: () => void = () => {}): Promise<void> {
     await this.#root.close()
     this.#mark.close()
-    this.#root = openRoot(this.#directory)
-    this.#mark = markUse(this.#directory, this.#root)
-    this.openTables([...this.#spaces.values()])
+    try {
+      whileClosed()
+    } finally {
+      this.#root = openRoot(this.#directory)
+      this.#mark = markUse(this.#directory, this.#root)
+      this.openTables([...this.#spaces.values()])
+    }
+  }
+
+  /** Everything in a new file, without free pages. Rows are read on until it is put in place by `useCopy`. */
+  async makeCopy(): Promise<void> {
+    await makeCopy(this.#directory, openTarget)
+  }
+
+  /** Another process, or another thread of this one, has the directory open. Others cannot open it meanwhile. */
+  async isUsedElsewhere(): Promise<boolean> {
+    let isUsed = true
+    await this.reopen(() => (isUsed = isInUse(lockFile(this.#directory))))
+    return isUsed
+  }
+
+  /** To be called when nobody else has the directory open. */
+  async useCopy(): Promise<void> {
+    await this.reopen(() => {
+      useCopy(this.#directory)
+      closeSync(this.#file)
+      this.#file = openSync(dataFile(this.#directory), 'r+')
+    })
+    await syncCopy(this.#directory)
   }
 
   /** Needs no lock: as long as the mark is there, LMDB takes nothing apart that other processes use. */
@@ -190,6 +219,34 @@ function openRoot(directory: string): Root {
   const root = lmdb.open<Bytes, Bytes>(options)
   makeRoomForValues(root)
   return root
+}
+
+/** An environment that nobody else knows of. */
+function openTarget(path: string): CopyTarget {
+  const root = openRoot(path)
+  const tables = new Map<string, Lmdb.Database<Bytes, Bytes>>()
+  const { encoder } = new PrefixedKeys()
+  return {
+    write(name, rows) {
+      const options = { name, encoding: 'binary', keyEncoder: encoder } as const
+      const table = tables.get(name) ?? root.openDB<Bytes, Bytes>(options)
+      tables.set(name, table)
+      const work = () => {
+        for (const { key, value } of rows) table.putSync(key, value)
+      }
+      // oxlint-disable-next-line no-unsafe-enum-assignment -- lmdb types a sum of flags as one of them
+      root.transactionSync(work, UNSYNCED)
+    },
+    async close() {
+      await root.close()
+      const file = openSync(dataFile(path), 'r+')
+      try {
+        await syncFile(file)
+      } finally {
+        closeSync(file)
+      }
+    },
+  }
 }
 
 let hasRoom = false

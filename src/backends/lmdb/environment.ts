@@ -20,7 +20,7 @@ import { PrestigeError } from '../../platform/errors.ts'
 import type { Space } from '../contract.ts'
 import { LmdbDatabase } from './database.ts'
 import { engineError, fullError, openingError, reasonOf } from './errors.ts'
-import { assertSpace, directoryOf, isOutOfSpace } from './files.ts'
+import { assertSpace, directoryOf, fileBytes, isOutOfSpace } from './files.ts'
 import { Group, type Job } from './group.ts'
 import { contended, DirectoryLock } from './locks.ts'
 import type { LmdbTable } from './table.ts'
@@ -55,6 +55,10 @@ export class LmdbEnvironment {
   #readersCheckedAt = performance.now()
   #removalCheckedAt = 0
   #idle: (() => void) | undefined
+  /** The file is being written again; nobody else keeps the lock. */
+  #isCompacting = false
+  /** LMDB is closed for a moment: reads wait for it. */
+  #closed: Promise<void> | undefined
 
   constructor(directory: string, lock: DirectoryLock, database: LmdbDatabase) {
     this.#directory = directory
@@ -96,6 +100,7 @@ export class LmdbEnvironment {
    * timers nor writers would get their chance. After so many reads in one turn, the next one waits for another.
    */
   get turnNeeded(): Promise<void> | undefined {
+    if (this.#closed) return this.#closed
     this.#reads++
     this.#turn ??= this.#nextTurn()
     return this.#reads > READS_A_TURN_MAX ? this.#turn : undefined
@@ -119,6 +124,46 @@ export class LmdbEnvironment {
     this.#queue.push(job)
     if (job.durability === 'fsync') this.#durable++
     this.#schedule()
+  }
+
+  get fileBytes(): number {
+    return fileBytes(this.#directory)
+  }
+
+  /** Gives free pages back to the file system. Commits wait until it has ended; reads go on. */
+  async compact(timeoutMs: number): Promise<void> {
+    const end = performance.now() + timeoutMs
+    if (!(await this.#lock.acquire(() => performance.now() >= end))) {
+      throw contended(this.#directory, timeoutMs)
+    }
+    this.#isCompacting = true
+    try {
+      this.#refuseRemoved()
+      await this.#sync()
+      if (await this.#whileReadsWait(() => this.#database.isUsedElsewhere())) {
+        throw openElsewhere(this.#directory)
+      }
+      await this.#database.makeCopy()
+      await this.#whileReadsWait(() => this.#database.useCopy())
+    } catch (error) {
+      throw await this.#explained(error)
+    } finally {
+      this.#isCompacting = false
+      this.#lock.release()
+    }
+  }
+
+  async #whileReadsWait<T>(work: () => Promise<T>): Promise<T> {
+    const closed = work()
+    this.#closed = Promise.allSettled([closed]).then(() => undefined)
+    try {
+      return await closed
+    } catch (error) {
+      this.#mustReopen = true
+      throw error
+    } finally {
+      this.#closed = undefined
+    }
   }
 
   async leave(): Promise<void> {
@@ -203,6 +248,7 @@ export class LmdbEnvironment {
 
   /** True: nobody is left who waits. */
   #failExpired(): boolean {
+    if (this.#isCompacting) return false
     const now = performance.now()
     const expired = this.#queue.filter(({ deadline }) => now >= deadline)
     if (expired.length === 0) return this.#queue.length === 0
@@ -286,6 +332,15 @@ function replaced(directory: string): PrestigeError {
   return new PrestigeError(
     'BACKEND_UNAVAILABLE',
     `Files of ${directory} were removed or replaced while it is open here. Close what is open, then open it again.`,
+  )
+}
+
+function openElsewhere(directory: string): PrestigeError {
+  return new PrestigeError(
+    'CONTENDED',
+    process.platform === 'linux'
+      ? `${directory} is open in another process or thread, which would go on with the old file. Nothing was changed. Close it there, then compact again.`
+      : `Whether another process has ${directory} open can only be found out on Linux. Nothing was changed. Export it and import it into a new directory instead.`,
   )
 }
 

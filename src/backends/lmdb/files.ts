@@ -22,7 +22,7 @@ import { engineError, fullError } from './errors.ts'
 
 /** Only the owner reads what is stored. */
 const FILE_MODE = 0o600
-const DIRECTORY_MODE = 0o700
+export const DIRECTORY_MODE = 0o700
 /** 64 bytes for every process or thread that has the directory open, and some for LMDB itself. */
 export const READERS_MAX = 4096
 const LOCK_FILE_BYTES = (READERS_MAX + 8) * 64
@@ -35,6 +35,10 @@ export function dataFile(directory: string): string {
 
 export function lockFile(directory: string): string {
   return join(directory, 'lock.mdb')
+}
+
+export function fileBytes(directory: string): number {
+  return statSync(dataFile(directory), { throwIfNoEntry: false })?.size ?? 0
 }
 
 /** Says that the free list of data.mdb is of the kind that this version writes. */
@@ -106,8 +110,8 @@ export function assertSpace(directory: string): void {
 
 /** LMDB calls a write that was cut short an input/output error, whatever cut it. */
 export function isOutOfSpace(directory: string): boolean {
-  const size = statSync(dataFile(directory), { throwIfNoEntry: false })?.size ?? 0
-  return Math.min(freeBytes(directory), fileBytesLimit() - size) < FREE_BYTES_MIN * 4
+  const left = fileBytesLimit() - fileBytes(directory)
+  return Math.min(freeBytes(directory), left) < FREE_BYTES_MIN * 4
 }
 
 function freeBytes(directory: string): number {

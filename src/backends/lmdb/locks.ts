@@ -182,6 +182,20 @@ function openIfThere(path: string): number | undefined {
 }
 
 /**
+ * Whether LMDB's lock file is in use by another process, or another thread of this one. To be asked while this thread
+ * has the directory closed in LMDB, and nobody can open it. Where only whole files can be locked, nobody knows.
+ */
+export function isInUse(lockFile: string): boolean {
+  if (process.platform !== 'linux') return true
+  const file = openSync(lockFile, 'r+')
+  try {
+    return !files.tryLock(file, 0, 1)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
  * Shows LMDB that this directory is in use. LMDB keeps locks of its own on its lock file, but they are of a kind that
  * a process loses when any of its threads closes that file: another process would then take the directory as unused
  * and reset the table of readers, or take the readers of this process as dead. These locks last until their own file

@@ -22,6 +22,8 @@ const OTHER_NAMES: Readonly<Record<string, CommandName>> = {
   diff: 'explain',
   gc: 'collect',
   clean: 'collect',
+  vacuum: 'compact',
+  shrink: 'compact',
   load: 'import',
   dump: 'export',
   check: 'verify',

@@ -55,20 +55,17 @@ function time(): string {
   return new Date().toISOString().slice(11, 19)
 }
 
-/** Until `collect`, a store may hold more content than its keys refer to. */
-function saved({ valueBytes, contentBytes, bytesSaved }: StoreStats): string[] {
-  if (bytesSaved >= 0) return ['saved', ratio(valueBytes, contentBytes), size(bytesSaved), '']
-  return ['saved', '', size(0), `${size(-bytesSaved)} of content without keys; see collect`]
-}
-
 function tableOf(stats: StoreStats, settings: StoreSettings): string {
   const { keys, keysWithExpiry, valueBytes, contents, contentBytes, near, semantic } = stats
+  const { bytesSaved, liveBytes, garbageBytes, fileBytes } = stats
   const { canonical, fidelity } = settings
+  const garbage = garbageBytes > 0 ? `${size(garbageBytes)} of them without keys; see collect` : ''
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
   const rows = [
     ['keys', count(keys), size(valueBytes), expiring],
-    ['contents', count(contents), size(contentBytes), ''],
-    saved(stats),
+    ['contents', count(contents), size(contentBytes), garbage],
+    ['saved', ratio(valueBytes, liveBytes), size(bytesSaved), ''],
+    ...(fileBytes === undefined ? [] : [['file', '', size(fileBytes), '']]),
     ...(near ? [['near', count(near.links), '', 'contents linked to a similar one']] : []),
     ...(semantic ? [['semantic', count(semantic.links), '', 'contents linked by meaning']] : []),
     ...(near?.possibleMisses

@@ -7,6 +7,7 @@
 import type { StoreOptions } from '../../index.ts'
 import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
+import { collectCommands, collectOptionForms } from './collect.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
 import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
@@ -45,7 +46,7 @@ const canonical = [
 const dedup = ['exact', 'near', 'semantic', 'hybrid'] as const satisfies Choices<'dedup'>
 const fidelity = ['own', 'representative'] as const satisfies Choices<'fidelity'>
 const onUnreadable = ['error', 'bytes'] as const satisfies Choices<'onUnreadable'>
-const gc = ['immediate', 'manual'] as const satisfies Choices<'gc'>
+const gc = ['immediate', 'background', 'manual', 'never'] as const satisfies Choices<'gc'>
 const durability = ['fsync', 'os'] as const satisfies Choices<'durability'>
 const kinds: readonly KindName[] = ['store', 'resolver', 'ledger', 'state', 'fingerprints']
 
@@ -90,6 +91,7 @@ export const optionForms = {
   rows: { type: 'string', value: 'N' },
   ...tuneOptionForms,
   ...resolverOptionForms,
+  ...collectOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,
   ...inspectOptionForms,
@@ -235,6 +237,7 @@ export const commands = {
     },
     examples: ['prestige similar --file letter.txt', 'prestige similar "hello, world" --limit 3'],
   },
+  ...collectCommands,
   ...lifecycleCommands,
   import: {
     operands: 'DIR',

@@ -23,15 +23,6 @@ export const lifecycleOfPut = {
 } as const satisfies OptionHelp
 
 export const lifecycleCommands = {
-  collect: {
-    operands: '',
-    operandsMin: 0,
-    operandsMax: 0,
-    summary: 'Remove expired keys and unreferenced contents.',
-    shared: WRITES_STORE,
-    options: { quiet: QUIET },
-    examples: ['prestige collect'],
-  },
   prune: {
     operands: '',
     operandsMin: 0,

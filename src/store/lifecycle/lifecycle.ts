@@ -12,7 +12,7 @@ import {
   type Scope,
   type Transaction,
 } from '../../backends/index.ts'
-import { collectAll } from '../collect.ts'
+import { collectAll } from '../collecting-steps.ts'
 import type { StoreCore } from '../core.ts'
 import { entries } from '../rows.ts'
 import { cleanUp } from '../transactions/prerequisites.ts'

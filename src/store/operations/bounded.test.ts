@@ -263,17 +263,18 @@ describe('a call that is given up', () => {
     const engine = new HeldBackend()
     const store = await openStore(engine, { gc: 'manual' })
     Object.defineProperty(engine.inner, 'now', { value: () => time })
-    for (let key = 0; key < 5; key++) await store.put(`k${key}`, `v${key}`)
+    // Two slices, of which the first is done.
+    for (let key = 0; key < 100; key++) await store.put(`k${key}`, `v${key}`)
     await store.clear()
     time++
     const stop = new AbortController()
     const first = engine.runs
     engine.onRun = (runs) => {
-      if (runs === first + 3) stop.abort(reason)
+      if (runs === first + 70) stop.abort(reason)
     }
     const failure = await failureOf(store.collect({ signal: stop.signal }))
     expect(failure).toMatchObject({ code: 'ABORTED', outcome: 'partial' })
-    expect((await store.collect()).contents).toBe(3)
+    expect((await store.collect()).contents).toBe(36)
     await store.close()
   })
 

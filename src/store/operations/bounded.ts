@@ -168,7 +168,9 @@ class BoundedBackend implements Backend {
   #decide(end: unknown): void {
     if (!this.#bounds.isDecisive?.(end)) return
     if (this.#stopped) throw this.#stopped(this.#settled)
-    this.#outcome = 'unknown'
+    // Steps may run side by side: some of them may be done from now on.
+    if (this.#bounds.inSteps) this.#settled = 'partial'
+    this.#outcome = this.#bounds.inSteps ? 'partial' : 'unknown'
   }
 }
 

@@ -2,9 +2,9 @@
 
 import type { Backend } from '../../backends/index.ts'
 import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
-import { collectAll, type Collected } from '../collect.ts'
+import { collectAll, type Collected } from '../collecting-steps.ts'
 import type { StoreCore } from '../core.ts'
-import { adoptOrphans } from '../near/adopt.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { refuseUnknown } from '../prepare.ts'
 import { bounded, type Bounds } from './bounded.ts'
 
@@ -12,6 +12,7 @@ const BOUNDS: Bounds = { what: 'The collection', isDecisive: () => true, inSteps
 
 export async function collect(core: StoreCore, options: CallOptions = {}): Promise<Collected> {
   refuseUnknown(options, CALL_OPTIONS)
+  if (core.preparation.gc === 'never') throw keepsAll()
   const collected = await bounded(core.backend, options, BOUNDS, (backend) =>
     core.gate.pass(() =>
       collectOn(core, backend).catch((error) => {
@@ -30,9 +31,13 @@ async function collectOn(core: StoreCore, backend: Backend): Promise<Collected> 
   const { keeping } = core.preparation
   if (core.isOld) await core.raise()
   const all = await collectAll(backend, keeping)
-  await adoptOrphans(backend, keeping)
-  await keeping.near?.trim(core.backend)
-  await keeping.semantic?.view.trim()
   await core.saveIndex()
   return all
+}
+
+function keepsAll(): PrestigeError {
+  return new PrestigeError(
+    'INVALID_OPTIONS',
+    "This store is open with gc: 'never', which keeps everything. Open it with another gc to collect.",
+  )
 }

@@ -133,7 +133,7 @@ async function finish(
 ): Promise<PutEnd> {
   const body = notes ? notes.counting(putValue) : putValue
   const end = await runWithPrerequisites(backend, prepared, first, body, notes)
-  if (end.released && prepared.gc === 'immediate') await core.collectReleased(end.released)
+  if (end.released) await core.afterRelease(end.released)
   if (end.swept) await core.finishSweep(end.swept)
   if (core.lifecycle.isBounded) await core.lifecycle.makeRoom(prepared.key, prepared.bytes)
   return end

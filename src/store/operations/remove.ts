@@ -75,7 +75,7 @@ async function removed(
     if (!end.existed) notes.count('not_found_total')
     if (end.swept) noteSwept(notes)
   }
-  if (end.released && gc === 'immediate') await core.collectReleased(end.released)
+  if (end.released) await core.afterRelease(end.released)
   if (end.swept) await core.finishSweep(end.swept)
   return end
 }

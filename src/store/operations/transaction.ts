@@ -81,9 +81,7 @@ async function finish(
 ): Promise<void> {
   for (const end of ends) {
     if (typeof end === 'boolean') continue
-    if (end.released && core.preparation.gc === 'immediate') {
-      await core.collectReleased(end.released)
-    }
+    if (end.released) await core.afterRelease(end.released)
     if (end.swept) await core.finishSweep(end.swept)
   }
   if (!core.lifecycle.isBounded) return

@@ -32,7 +32,7 @@ import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
 import { count, countStored } from '../tallies.ts'
 
-export type Gc = 'immediate' | 'manual'
+export type Gc = 'immediate' | 'background' | 'manual' | 'never'
 
 /** How contents are kept. */
 export interface Keeping {
@@ -75,7 +75,7 @@ export function* release(
   gc: Gc,
   keeping: Keeping,
 ): Transaction<Swept | 'kept' | 'released'> {
-  if (gc === 'manual' || !scope.serial) {
+  if (gc !== 'immediate' || !scope.serial) {
     scope.write(cell(released, content.digest), scope.id())
     return 'released'
   }

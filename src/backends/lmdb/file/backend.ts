@@ -13,6 +13,7 @@ import type {
   Backend,
   BackendLimits,
   BackendOptions,
+  EngineFile,
   Range,
   ReadBody,
   Row,
@@ -37,7 +38,7 @@ import { ReadPause } from '../locks.ts'
 import { mayHaveRest, restsOf } from '../page-fit.ts'
 import { Cursor } from './cursor.ts'
 import { DataFile } from './data-file.ts'
-import type { TreeRecord } from './format.ts'
+import type { Meta, TreeRecord } from './format.ts'
 import type { CommitPause } from './pause.ts'
 
 /** About 8 ms of reading, after which timers and other work have their turn. */
@@ -92,7 +93,7 @@ export class LmdbFileBackend implements Backend {
   readonly #reader: SerialReader
   /** Of the committed state that was read last. */
   readonly #trees = new Map<string, TreeRecord | undefined>()
-  #transaction = -1
+  #state: Meta | undefined
   #reads = 0
 
   constructor(file: DataFile, prefix: Buffer, options: BackendOptions, pause: CommitPause) {
@@ -140,6 +141,10 @@ export class LmdbFileBackend implements Backend {
     }
   }
 
+  get file(): EngineFile {
+    return { bytes: () => this.#file.bytesInFile, compact: () => this.run() }
+  }
+
   async run(): Promise<never> {
     this.#gate.assertOpen()
     throw new PrestigeError(
@@ -168,10 +173,10 @@ export class LmdbFileBackend implements Backend {
   }
 
   #refresh(): void {
-    const { transaction } = this.#file.refresh()
-    if (transaction === this.#transaction) return
+    const state = this.#file.refresh()
+    if (state === this.#state) return
     this.#trees.clear()
-    this.#transaction = transaction
+    this.#state = state
   }
 
   /** Where a space is; nowhere (`undefined`) as long as nobody has written to it. */

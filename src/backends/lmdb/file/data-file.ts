@@ -7,6 +7,8 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
+import { dirname } from 'node:path'
+
 import { copyOf, EMPTY } from '../../../platform/bytes.ts'
 import { PrestigeError } from '../../../platform/errors.ts'
 import { dataFile, storeMissing } from '../files.ts'
@@ -32,7 +34,7 @@ const PAGE_BYTES_LIKELY = 4096
 
 export class DataFile {
   readonly #path: string
-  readonly #file: number
+  #file: number
   readonly #cache = new Map<number, Page>()
   /** Both meta pages as they were when this state was read. */
   #head: Buffer = EMPTY
@@ -61,6 +63,7 @@ export class DataFile {
    */
   refresh(): Meta {
     if (this.#isTolerant) return this.#meta ?? this.#newestSound()
+    this.#followReplaced()
     const head = this.#readHead(this.#meta?.pageBytes ?? PAGE_BYTES_LIKELY)
     if (this.#meta && sameMetas(head, this.#head, this.#meta.pageBytes)) return this.#meta
     const meta = this.#newest(head)
@@ -69,6 +72,17 @@ export class DataFile {
     this.requireRoot(meta)
     this.#head = copyOf(head)
     return meta
+  }
+
+  /** The file was written again (../compact.ts): what is open here is what it was before. */
+  #followReplaced(): void {
+    if (this.#explained(() => fstatSync(this.#file).nlink) > 0) return
+    const file = openForReading(this.#path, dirname(this.#path))
+    closeSync(this.#file)
+    this.#file = file
+    this.#cache.clear()
+    this.#head = EMPTY
+    this.#meta = undefined
   }
 
   #newestSound(): Meta {
