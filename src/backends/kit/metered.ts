@@ -21,12 +21,14 @@ import type {
 export class MeteredBackend implements Backend {
   readonly limits: BackendLimits
   readonly serial: boolean
+  readonly snapshots: boolean
   readonly #backend: Backend
   readonly #sink: MetricsSink
 
   constructor(backend: Backend, sink: MetricsSink) {
     this.limits = backend.limits
     this.serial = backend.serial
+    this.snapshots = backend.snapshots
     this.#backend = backend
     this.#sink = new ContainedMetrics(sink)
   }
@@ -70,6 +72,10 @@ export class MeteredBackend implements Backend {
       this.#sink.counter('prestige.engine.scans', 1)
       this.#sink.counter('prestige.engine.scanned_rows', rows)
     }
+  }
+
+  async snapshot(): Promise<Backend> {
+    return new MeteredBackend(await this.#backend.snapshot(), this.#sink)
   }
 
   close(): Promise<void> {

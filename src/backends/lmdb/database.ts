@@ -13,7 +13,7 @@ import { VALUE_BYTES_MAX } from './limits.ts'
 import { UseMark } from './locks.ts'
 import { mapBytes } from './map-size.ts'
 import { restsOf } from './page-fit.ts'
-import { LmdbTable, PrefixedKeys, type Rests } from './table.ts'
+import { LmdbTable, type Moment, PrefixedKeys, type Rests } from './table.ts'
 
 // lmdb's CommonJS build loads in half the time of its ES modules, which a command line pays at every start.
 const lmdb: typeof Lmdb = createRequire(import.meta.url)('lmdb')
@@ -35,6 +35,8 @@ export class LmdbDatabase {
   readonly #file: number
   readonly #tables = new Map<string, LmdbTable>()
   readonly #spaces = new Map<string, Space<unknown>>()
+  /** Moments that are held. */
+  readonly #moments = new Set<Moment>()
   #root: Root
   #mark: UseMark
 
@@ -106,6 +108,26 @@ export class LmdbDatabase {
     this.refresh()
   }
 
+  /** Holds what is committed now. Until it is given back, LMDB uses none of its pages again. */
+  holdMoment(): Moment {
+    this.refresh()
+    const moment = { transaction: this.#root.useReadTransaction() }
+    // lmdb begins a transaction with its first read.
+    for (const _ of this.#root.getKeys({ limit: 1, ...moment })) break
+    this.refresh()
+    this.#moments.add(moment)
+    return moment
+  }
+
+  releaseMoment(moment: Moment): void {
+    if (this.#moments.delete(moment)) moment.transaction.done()
+  }
+
+  /** After a commit that failed nothing that was held is left. */
+  isHeld(moment: Moment): boolean {
+    return this.#moments.has(moment)
+  }
+
   /** How many write transactions this directory has committed. */
   get commits(): number {
     // safe: lmdb's stats are untyped, and this field has been there since its first version
@@ -155,6 +177,7 @@ export class LmdbDatabase {
   }
 
   async reopen(): Promise<void> {
+    for (const moment of this.#moments) this.releaseMoment(moment)
     await this.#root.close()
     this.#mark.close()
     this.#root = openRoot(this.#directory)

@@ -23,7 +23,7 @@ import { engineError, fullError, openingError, reasonOf } from './errors.ts'
 import { assertSpace, directoryOf, isOutOfSpace } from './files.ts'
 import { Group, type Job } from './group.ts'
 import { contended, DirectoryLock } from './locks.ts'
-import type { LmdbTable } from './table.ts'
+import type { LmdbTable, Moment } from './table.ts'
 
 export type { Job } from './group.ts'
 
@@ -107,6 +107,21 @@ export class LmdbEnvironment {
    */
   refresh(prefix: Buffer): void {
     this.#database.refresh()
+    this.#database.keys.prefix = prefix
+  }
+
+  /** Holds what is committed now, until it is given back. */
+  holdMoment(): Moment {
+    return this.#database.holdMoment()
+  }
+
+  releaseMoment(moment: Moment): void {
+    this.#database.releaseMoment(moment)
+  }
+
+  /** Makes the next reads, which are to be of this moment, put the prefix in front of their keys. */
+  enterMoment(moment: Moment, prefix: Buffer): void {
+    if (!this.#database.isHeld(moment)) throw momentLost(this.#directory)
     this.#database.keys.prefix = prefix
   }
 
@@ -286,6 +301,13 @@ function replaced(directory: string): PrestigeError {
   return new PrestigeError(
     'BACKEND_UNAVAILABLE',
     `Files of ${directory} were removed or replaced while it is open here. Close what is open, then open it again.`,
+  )
+}
+
+function momentLost(directory: string): PrestigeError {
+  return new PrestigeError(
+    'BACKEND_UNAVAILABLE',
+    `A commit in ${directory} failed, and what was being read of an earlier moment is no longer held. Start again.`,
   )
 }
 

@@ -1025,6 +1025,8 @@ function hesitant(backend: Backend): Backend {
     limits: backend.limits,
     serial: backend.serial,
     now: () => backend.now(),
+    snapshots: backend.snapshots,
+    snapshot: () => backend.snapshot(),
     close: () => backend.close(),
     async read(body, ...args) {
       await turn()
@@ -1055,6 +1057,8 @@ function interrupted(backend: Backend, before: () => Promise<unknown>): Backend 
     limits: backend.limits,
     serial: backend.serial,
     now: () => backend.now(),
+    snapshots: backend.snapshots,
+    snapshot: () => backend.snapshot(),
     close: () => backend.close(),
     async read(body, ...args) {
       await before()
