@@ -1,15 +1,33 @@
 /** The front door: what programs call, and its types. Engines have subpaths of their own. */
 
-export { archiveStore, openStore, reembedStore, restoreStore } from './store/index.ts'
+export {
+  archiveStore,
+  checkBackup,
+  forgetBackups,
+  listBackups,
+  openStore,
+  reembedStore,
+  restoreBackup,
+  restoreStore,
+} from './store/index.ts'
 export type {
+  BackupInfo,
+  BackupOptions,
+  BackupReport,
+  CheckBackupOptions,
+  CheckedBackups,
   ContentOrigin,
   Explanation,
+  ForgetOptions,
+  ForgottenBackups,
   Judge,
   NearOptions,
   PutItem,
   PutOptions,
   Receipt,
   Rerank,
+  RestoredBackup,
+  RestoreOptions,
   SemanticOptions,
   Similar,
   SimilarOptions,

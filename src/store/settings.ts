@@ -268,6 +268,18 @@ function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSe
   return wanted
 }
 
+/** Makes a store with the settings of another one, as far as this engine allows; one that is there must have the same. */
+export async function restoreSettings(backend: Backend, other: StoreSettings): Promise<void> {
+  const { format: _format, partBytes: _partBytes, semantic, ...rest } = other
+  const { isMigrating: _isMigrating, ...meaning } = semantic ?? {}
+  if (other.near?.containment) requireJournal(backend.serial)
+  const asked = { ...rest, ...(semantic && { semantic: meaning }) }
+  const wanted = { format: FORMAT_VERSION, ...asked, partBytes: backend.limits.valueBytesMax }
+  // safe: these are all fields of settings, with their values
+  const found = await backend.run(keepSettings, wanted as StoreSettings)
+  requireSame('store', differencesOf({ ...found }, asked), REMEDY)
+}
+
 /** A store of an older format gets rows of this one from now on, which older versions must not try to read. */
 export async function raiseFormat(backend: Backend): Promise<void> {
   await backend.run(raise)

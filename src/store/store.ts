@@ -7,6 +7,7 @@ import { asBuffer } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
 import { many } from '../platform/many.ts'
+import type { BackupOptions, BackupReport } from './backup/write-backup.ts'
 import { collectAll, type Collected } from './collect.ts'
 import { StoreCore } from './core.ts'
 import { explain, type ExplainOptions, type Explanation } from './explain.ts'
@@ -208,6 +209,15 @@ export class Store {
       if (this.#core.isOld && options.repair) await this.#core.raise()
       return verify(this.#core.backend, how, options)
     })
+  }
+
+  /**
+   * Writes a backup to a directory or `s3://BUCKET/PREFIX` while others go on writing. What earlier backups there have
+   * is not written again. In a directory or memory it is the state of one moment.
+   */
+  async backup(target: string, options: BackupOptions = {}): Promise<BackupReport> {
+    const { writeBackup } = await import('./backup/write-backup.ts')
+    return this.#core.gate.pass(() => writeBackup(this.#core, target, options))
   }
 
   /** Waits for everything under way; every later call is refused. */
