@@ -1,33 +1,18 @@
 /** The front door: what programs call, and its types. Engines have subpaths of their own. */
 
-export {
-  archiveStore,
-  checkBackup,
-  forgetBackups,
-  listBackups,
-  openStore,
-  reembedStore,
-  restoreBackup,
-  restoreStore,
-} from './store/index.ts'
+export { archiveStore, openStore, reembedStore, restoreStore } from './store/index.ts'
 export type {
-  BackupInfo,
   BackupOptions,
+  BackupProgress,
   BackupReport,
-  CheckBackupOptions,
-  CheckedBackups,
   ContentOrigin,
   Explanation,
-  ForgetOptions,
-  ForgottenBackups,
   Judge,
   NearOptions,
   PutItem,
   PutOptions,
   Receipt,
   Rerank,
-  RestoredBackup,
-  RestoreOptions,
   SemanticOptions,
   Similar,
   SimilarOptions,

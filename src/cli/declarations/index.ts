@@ -12,6 +12,7 @@ import { semanticCommands } from './semantic.ts'
 import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
+import { backupCommands, backupOptionForms } from './backup.ts'
 import { labelCommands } from './label.ts'
 import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
 import { LOCATION, PROGRESS, QUIET } from './shared.ts'
@@ -81,6 +82,7 @@ export const optionForms = {
   slots: { type: 'string', value: 'N' },
   bands: { type: 'string', value: 'N' },
   rows: { type: 'string', value: 'N' },
+  ...backupOptionForms,
   ...tuneOptionForms,
   ...resolverOptionForms,
   ...corpusOptionForms,
@@ -376,6 +378,7 @@ export const commands = {
     options: {},
     examples: ['prestige list ./store', 'prestige list redis://127.0.0.1:6379 --json'],
   },
+  ...backupCommands,
   ...labelCommands,
   ...tuneCommands,
   ...semanticCommands,

@@ -14,6 +14,7 @@ export interface CheckBackupOptions {
   readonly backup?: string | undefined
   /** Read every pack, and compare every object with its SHA-256. Default: `false`. */
   readonly readData?: boolean | undefined
+  /** Ends it, and its reason is thrown. Default: none. */
   readonly signal?: AbortSignal | undefined
   /** Called after every pack that was read. Default: none. */
   readonly onProgress?:

@@ -28,6 +28,7 @@ export async function listBackups(source: string): Promise<BackupInfo[]> {
 export interface ForgetOptions {
   /** How many of the newest backups stay. */
   readonly keepLast: number
+  /** Ends it, and its reason is thrown. Default: none. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -22,20 +22,24 @@ export class ObjectReader {
   /** The bytes, whole and right, or BACKUP_BROKEN. */
   async read(digest: Bytes): Promise<Buffer> {
     const { id, place, body } = await this.#find(digest)
-    if (place.codec !== LIST) {
-      const bytes = decoded(place, body)
-      if (bytes) return bytes
-      throw brokenBackup(`object ${hex(digest)} in packs/${id}.pack has other bytes than it had`)
-    }
+    if (place.codec !== LIST) return this.#plain(digest)
     const value = Buffer.allocUnsafe(place.bytes)
     let at = 0
     for (const part of partsOf(body)) {
-      const bytes = await this.read(part)
+      const bytes = await this.#plain(part)
       if (at + bytes.byteLength > value.byteLength) break
       at += bytes.copy(value, at)
     }
     if (at === place.bytes && equalBytes(await digestOfLarge(value), digest)) return value
     throw brokenBackup(`list ${hex(digest)} in packs/${id}.pack is of another value`)
+  }
+
+  async #plain(digest: Bytes): Promise<Buffer> {
+    const { id, place, body } = await this.#find(digest)
+    // A list of lists would have no end where one names itself.
+    const bytes = place.codec === LIST ? undefined : decoded(place, body)
+    if (bytes) return bytes
+    throw brokenBackup(`object ${hex(digest)} in packs/${id}.pack has other bytes than it had`)
   }
 
   /** What a list names; nothing, if the object is none. */

@@ -48,14 +48,16 @@ export class ObjectWriter {
   async add(bytes: Buffer, known?: Buffer): Promise<Buffer> {
     const digest = known ?? (await digestOfLarge(bytes))
     if (this.has(digest)) return digest
-    if (bytes.byteLength <= WHOLE_BYTES_MAX) {
-      const { codec, body } = await encoded(bytes)
-      await this.#put({ digest, codec, bytes: bytes.byteLength }, body)
+    const isWhole = bytes.byteLength <= WHOLE_BYTES_MAX
+    const ends = isWhole ? [] : chunkEnds(bytes, { averageBytes: CHUNK_BYTES })
+    // A value that cannot be cut is its only chunk, and has its digest.
+    if (ends.length < 2) {
+      await this.#putWhole(bytes, digest)
       return digest
     }
     const parts: Buffer[] = []
     let start = 0
-    for (const end of chunkEnds(bytes, { averageBytes: CHUNK_BYTES })) {
+    for (const end of ends) {
       parts.push(await this.#addPart(bytes.subarray(start, end)))
       start = end
     }
@@ -65,10 +67,13 @@ export class ObjectWriter {
 
   async #addPart(bytes: Buffer): Promise<Buffer> {
     const digest = digestOf(bytes)
-    if (this.has(digest)) return digest
+    if (!this.has(digest)) await this.#putWhole(bytes, digest)
+    return digest
+  }
+
+  async #putWhole(bytes: Buffer, digest: Buffer): Promise<void> {
     const { codec, body } = await encoded(bytes)
     await this.#put({ digest, codec, bytes: bytes.byteLength }, body)
-    return digest
   }
 
   async #put(object: Pick<Place, 'digest' | 'codec' | 'bytes'>, body: Bytes): Promise<void> {

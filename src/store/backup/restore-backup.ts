@@ -70,7 +70,9 @@ export async function restoreBackup(
   const manifest = await target.chooseBackup(wanted)
   const reader = new ObjectReader(target, await target.readIndexes())
   if (place.canonical === undefined) refuseFunction(manifest)
-  const options = readOptions(storeOptions, place, 'Restore options')
+  // Whatever a store has taken it takes again.
+  const given = { ...place, onUnreadable: 'bytes' as const }
+  const options = readOptions(storeOptions, given, 'Restore options')
   return openAt(location, storeSpaces, options, async (backend) => {
     await requireRoom(backend, reader, manifest, input.overwrite ?? false)
     await requireRestored(backend, manifest.id)
