@@ -1,7 +1,7 @@
 /**
  * `npm run crash -- --rounds 50 --seed 1 [--dedup near]`: kills a writing process at random moments and checks what
  * is left. With `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
- * `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
+ * `--kind backup`, backups and restores; with `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { backupRounds } from '../test/crash/backup-rounds.ts'
 import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
 import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
@@ -24,7 +25,8 @@ const { values } = parseArgs({
 })
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
-if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
+if (values.kind === 'backup') await killBackups(Number(values.rounds ?? 20))
+else if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
 else if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
 else await killWriters(Number(values.rounds ?? 50))
 
@@ -33,6 +35,13 @@ async function killWriters(rounds: number): Promise<void> {
   const dedup = values.dedup === 'near' ? 'near' : 'exact'
   const report = await crashRounds(directory, { rounds, seed, dedup })
   console.log(JSON.stringify({ ...report, lost: 0, unsound: 0 }))
+  await rm(directory, { recursive: true })
+}
+
+async function killBackups(rounds: number): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-backup-'))
+  const report = await backupRounds(directory, { rounds, seed })
+  console.log(JSON.stringify({ ...report, damaged: 0, differing: 0 }))
   await rm(directory, { recursive: true })
 }
 
