@@ -72,8 +72,12 @@ export const snapshotScenarios = {
     } finally {
       await snapshot.close()
     }
-    const changed = [...all.slice(0, -1), 'changed', 'behind the last']
-    assert.deepEqual(found, backend.snapshots ? all : changed)
+    // Without a moment, what changes while a scan runs may or may not be seen.
+    const unchanged = found.slice(0, manyRows - 1)
+    assert.deepEqual(
+      backend.snapshots ? found : unchanged,
+      backend.snapshots ? all : all.slice(0, -1),
+    )
   },
 
   'writes nothing through a snapshot, and closes it alone': async (backend) => {
