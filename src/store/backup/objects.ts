@@ -11,7 +11,7 @@
  * SHA-256 (32), one after another.
  */
 
-import { deflateRaw, inflateRawSync } from 'node:zlib'
+import { deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
 
 import { digestOf } from '../../fingerprint/index.ts'
@@ -125,13 +125,18 @@ export class ObjectIndex {
 const deflate = promisify<Bytes, { level: number }, Buffer>(deflateRaw)
 const COMPRESSED_BYTES_MIN = 256
 const LEVEL = 4
+const AT_ONCE_BYTES_MAX = 4096
 
 /** Compressed where that saves at least an eighth. */
 export async function encoded(
   bytes: Bytes,
 ): Promise<{ readonly codec: number; readonly body: Bytes }> {
   if (bytes.byteLength < COMPRESSED_BYTES_MIN) return { codec: PLAIN, body: bytes }
-  const body = await deflate(bytes, { level: LEVEL })
+  // Another thread costs more than a short value takes, and so does memory for a long one.
+  const body =
+    bytes.byteLength <= AT_ONCE_BYTES_MAX
+      ? deflateRawSync(bytes, { level: LEVEL, windowBits: 12, memLevel: 4, chunkSize: 4096 })
+      : await deflate(bytes, { level: LEVEL })
   const isSmaller = body.byteLength <= bytes.byteLength - bytes.byteLength / 8
   return isSmaller ? { codec: DEFLATED, body } : { codec: PLAIN, body: bytes }
 }
