@@ -3,7 +3,7 @@
  * is left; with `--kind collect` or `--kind compact`, while it collects in the background or compacts. With
  * `--kind eviction` it writes to a bounded store, of which keys are evicted all the time. With
  * `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
- * `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
+ * `--kind backup`, backups and restores; with `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { backupRounds } from '../test/crash/backup-rounds.ts'
 import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
 import { evictRounds } from '../test/crash/evict-rounds.ts'
@@ -27,7 +28,8 @@ const { values } = parseArgs({
 })
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
-if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
+if (values.kind === 'backup') await killBackups(Number(values.rounds ?? 20))
+else if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
 else if (values.kind === 'eviction') await killEvictors(Number(values.rounds ?? 50))
 else if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
 else await killWriters(Number(values.rounds ?? 50), values.kind)
@@ -45,6 +47,13 @@ async function killEvictors(rounds: number): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-evict-'))
   const report = await evictRounds(directory, { rounds, seed })
   console.log(JSON.stringify({ ...report, unsound: 0 }))
+  await rm(directory, { recursive: true })
+}
+
+async function killBackups(rounds: number): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-backup-'))
+  const report = await backupRounds(directory, { rounds, seed })
+  console.log(JSON.stringify({ ...report, damaged: 0, differing: 0 }))
   await rm(directory, { recursive: true })
 }
 

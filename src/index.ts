@@ -3,6 +3,9 @@
 export { archiveStore, openStore, reembedStore, restoreStore } from './store/index.ts'
 export type {
   Compacted,
+  BackupOptions,
+  BackupProgress,
+  BackupReport,
   ContentOrigin,
   EvictOptions,
   Explanation,

@@ -49,6 +49,10 @@ export class Damaged implements Backend {
     return this.inner.serial
   }
 
+  get snapshots(): boolean {
+    return this.inner.snapshots
+  }
+
   now(): number {
     return this.inner.now()
   }
@@ -63,6 +67,10 @@ export class Damaged implements Backend {
 
   scan<V>(space: Space<V>, range?: Range): AsyncIterable<Row<V>> {
     return this.inner.scan(space, range)
+  }
+
+  snapshot(): Promise<Backend> {
+    return this.inner.snapshot()
   }
 
   close(): Promise<void> {

@@ -270,9 +270,11 @@ describe('fingerprints', () => {
     const failing: Backend = {
       limits: dying.limits,
       serial: dying.serial,
+      snapshots: dying.snapshots,
       now: () => dying.now(),
       read: (...work) => dying.read(...work),
       scan: (...range) => dying.scan(...range),
+      snapshot: () => dying.snapshot(),
       close: () => dying.close(),
       async run(...work) {
         if (++runs > 3) throw new Error('killed')

@@ -321,6 +321,8 @@ describe('a run that cuts', () => {
       read: (...args) => backend.read(...args),
       scan: (space, range) => backend.scan(space, range),
       run,
+      snapshots: backend.snapshots,
+      snapshot: () => backend.snapshot(),
       close: async () => {},
     }
   }

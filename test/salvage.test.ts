@@ -153,6 +153,7 @@ class Damaged implements Backend {
   readonly inner = new MemoryBackend()
   readonly limits = this.inner.limits
   readonly serial = true
+  readonly snapshots = true
   hidden: { readonly space: string; readonly key: string } | undefined
   unreadable: { readonly space: string; readonly from: string; readonly to: string } | undefined
 
@@ -194,6 +195,10 @@ class Damaged implements Backend {
       }
       yield row
     }
+  }
+
+  snapshot(): Promise<Backend> {
+    return this.inner.snapshot()
   }
 
   close(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * The one contract between the modules and the engines that keep bytes.
  *
- * A backend keeps byte keys in named spaces and has four verbs: `read`, `scan`, `run`, `close`. What must
+ * A backend keeps byte keys in named spaces and has five verbs: `read`, `scan`, `run`, `snapshot`, `close`. What must
  * be atomic is written as a generator (a body): it yields the cells it wants, receives their values,
  * records writes in its scope and returns a result. It never awaits, takes time and ids from its scope
  * alone, changes nothing it was given, and can therefore be run again from the start.
@@ -148,6 +148,8 @@ export interface Backend {
   readonly file?: EngineFile | undefined
   /** Bodies run one after another here. Otherwise they are optimistic, and `first` and `rowsOf` are refused. */
   readonly serial: boolean
+  /** `snapshot` holds one moment for as long as it is open. */
+  readonly snapshots: boolean
   /** The clock that transactions see. */
   now(): number
   /** Runs a body that writes nothing, against one moment, and returns its result. */
@@ -163,7 +165,13 @@ export interface Backend {
   scan<V>(space: Space<V>, range?: Range): AsyncIterable<Row<V>>
   /** Runs the transaction serialisably to its end and returns its result. */
   run<A extends readonly unknown[], T>(body: Body<A, T>, ...args: A): Promise<T>
-  /** Waits for everything accepted, then refuses every verb. May be called again. */
+  /**
+   * A view that only reads, to be closed before this backend is: `run` is READ_ONLY. Where `snapshots`, all of its reads
+   * and scans, and its clock, are of the moment when it was made, whatever is written later; elsewhere each is as
+   * it would be here.
+   */
+  snapshot(): Promise<Backend>
+  /** Waits for everything accepted, snapshots included, then refuses every verb. May be called again. */
   close(): Promise<void>
 }
 

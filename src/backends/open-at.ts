@@ -24,7 +24,7 @@ const NAMES = [
   'timeoutMs',
   'retriesMax',
 ] as const satisfies readonly (keyof OpenAtOptions)[]
-const VERBS = ['read', 'run', 'scan', 'close'] as const
+const VERBS = ['read', 'run', 'scan', 'snapshot', 'close'] as const
 
 /** What `use` makes of the backend. If that fails, a backend that was opened here is closed. */
 export async function openAt<T>(

@@ -256,14 +256,22 @@ export function targetOf(name: string): string | undefined {
  * more, and otherwise after a day.
  */
 export async function removeAbandonedBeside(path: string): Promise<void> {
-  await removeAbandoned(
-    dirname(path),
-    (name) => targetOf(name) === basename(path),
-    (name) => {
-      const owner = TEMPORARY.exec(name)?.[2] ?? ''
-      return owner.startsWith(HOST) && !isAlive(Number.parseInt(owner.slice(4, 10), 16))
-    },
-  )
+  await removeTemporary(dirname(path), (name) => targetOf(name) === basename(path))
+}
+
+/** The same for all files of a directory that is ours. */
+export async function removeAbandonedIn(directory: string): Promise<void> {
+  await removeTemporary(directory, (name) => targetOf(name) !== undefined)
+}
+
+async function removeTemporary(
+  directory: string,
+  isOurs: (name: string) => boolean,
+): Promise<void> {
+  await removeAbandoned(directory, isOurs, (name) => {
+    const owner = TEMPORARY.exec(name)?.[2] ?? ''
+    return owner.startsWith(HOST) && !isAlive(Number.parseInt(owner.slice(4, 10), 16))
+  })
 }
 
 function isAlive(pid: number): boolean {

@@ -51,6 +51,9 @@ const KIND_OF = {
   OUTPUT_FAILED: 'unavailable',
   CONTENT_CORRUPT: 'corrupt',
   ARCHIVE_BROKEN: 'corrupt',
+  BACKUP_NOT_FOUND: 'missing',
+  BACKUP_BROKEN: 'corrupt',
+  RESTORE_UNFINISHED: 'invalid',
 } as const
 
 export type ErrorCode = keyof typeof KIND_OF

@@ -72,7 +72,7 @@ export async function* writeArchive(
 }
 
 /** The bytes only when they are not those of `current`, which were written already. */
-async function entryAndValue(
+export async function entryAndValue(
   backend: Backend,
   key: Buffer,
   current: Bytes | undefined,

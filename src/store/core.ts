@@ -31,6 +31,7 @@ import {
 
 export class StoreCore {
   readonly settings: StoreSettings
+  readonly namespace: string
   readonly backend: Backend
   readonly gate = new Gate('store')
   readonly preparation: Preparation
@@ -56,6 +57,7 @@ export class StoreCore {
     const semantic =
       settings.semantic && opened.semantic?.make(backend, settings.semantic, layout, indexPath)
     this.settings = settings
+    this.namespace = options.namespace ?? ''
     this.#isOld = isOldFormat(settings)
     this.backend = backend
     this.observer = metrics || tracer ? new Observer(metrics, tracer) : undefined

@@ -1,6 +1,21 @@
 /** The unique value store: keys to values, each distinct value kept once. */
 
 export type { Compacted } from './compact.ts'
+export {
+  type BackupProblem,
+  type CheckBackupOptions,
+  type CheckedBackups,
+  checkBackup,
+} from './backup/check-backup.ts'
+export {
+  type BackupInfo,
+  type ForgetOptions,
+  type ForgottenBackups,
+  forgetBackups,
+  listBackups,
+} from './backup/list-backups.ts'
+export { type RestoredBackup, type RestoreOptions, restoreBackup } from './backup/restore-backup.ts'
+export type { BackupOptions, BackupProgress, BackupReport } from './backup/write-backup.ts'
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
 export type { Head } from './operations/get.ts'

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { type Backend, backendAt, type Location, openAt, withBackendAt } from '../backends/index.ts'
 import type { ArchiveSource } from '../platform/archive-stream.ts'
+import { requireRestored } from './backup/unfinished.ts'
 import { isDirectory } from '../platform/location.ts'
 import { readOptions } from '../platform/options.ts'
 import { readArchive, writeArchive } from './archive.ts'
@@ -23,12 +24,14 @@ export async function openStore(location: Location, input: StoreOptions = {}): P
   return openAt(location, storeSpaces, options, (backend) => storeOn(backend, location, options))
 }
 
-/** The store on a backend that was opened for it. */
+/** The store on a backend that was opened for it. `restoring`: the backup of which it is being restored. */
 export async function storeOn(
   backend: Backend,
   location: Location,
   options: CheckedStoreOptions,
+  restoring?: string,
 ): Promise<Store> {
+  await requireRestored(backend, restoring)
   const opened = await openSettings(backend, options)
   const path = opened.semantic && indexPath(location, options.namespace)
   return Store.open(backend, opened, options, path)

@@ -26,7 +26,12 @@ import {
   textNearSettings,
   type TextNearSettings,
 } from '../match/index.ts'
-import { type ChunkSettings, requireChunks, wantedChunks } from './contents/settings.ts'
+import {
+  type ChunkSettings,
+  fittingChunks,
+  requireChunks,
+  wantedChunks,
+} from './contents/settings.ts'
 import type { CheckedStoreOptions } from './options.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'
@@ -274,6 +279,18 @@ function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSe
   if (wanted.fidelity === 'representative' && sharesNothing) throw pointless()
   scope.write(SETTINGS, Buffer.from(textOf(wanted)))
   return wanted
+}
+
+/** Makes a store with the settings of another one, as far as this engine allows; one that is there must have the same. */
+export async function restoreSettings(backend: Backend, other: StoreSettings): Promise<void> {
+  const { format: _format, partBytes: _partBytes, chunks, semantic, ...rest } = other
+  const { isMigrating: _isMigrating, ...meaning } = semantic ?? {}
+  if (other.near?.containment) requireJournal(backend.serial)
+  const asked = { ...rest, ...(semantic && { semantic: meaning }) }
+  const wanted = { format: FORMAT_VERSION, ...asked, chunks: fittingChunks(backend.limits, chunks) }
+  // safe: these are all fields of settings, with their values
+  const found = await backend.run(keepSettings, wanted as StoreSettings)
+  requireSame('store', differencesOf({ ...found }, asked), REMEDY)
 }
 
 /** A store of an older format gets rows of this one from now on, which older versions must not try to read. */

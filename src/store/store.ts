@@ -8,6 +8,7 @@ import type { ReadableStream } from 'node:stream/web'
 import { deadlineOf, timedOutError } from '../platform/deadline.ts'
 import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.ts'
 import { many } from '../platform/many.ts'
+import type { BackupOptions, BackupReport } from './backup/write-backup.ts'
 import type { CallOptions } from './call-options.ts'
 import type { Collected } from './collecting-steps.ts'
 import { compact, type Compacted } from './compact.ts'
@@ -330,6 +331,15 @@ export class Store {
         return verify(this.#core.backend, how, { ...options, signal: deadline.signal })
       })
       .finally(deadline.clear)
+  }
+
+  /**
+   * Writes a backup to a directory or `s3://BUCKET/PREFIX` while others go on writing. What earlier backups there have
+   * is not written again. In a directory or memory it is the state of one moment.
+   */
+  async backup(target: string, options: BackupOptions = {}): Promise<BackupReport> {
+    const { writeBackup } = await import('./backup/write-backup.ts')
+    return this.#core.gate.pass(() => writeBackup(this.#core, target, options))
   }
 
   /** Waits for everything under way; every later call is refused. */

@@ -54,6 +54,7 @@ import type {
   Transaction,
 } from '../contract.ts'
 import { cellName } from '../kit/draft.ts'
+import { LiveView } from '../kit/live-view.ts'
 import { type Job, LmdbEnvironment } from '../lmdb/environment.ts'
 import { MemoryEngine } from '../memory/backend.ts'
 import type { Commit, CommitOutcome, Versioned } from '../kit/optimistic.ts'
@@ -115,6 +116,35 @@ const ways: Record<string, Way> = {
     caughtBy: ['gives a body that only reads nothing to write with'],
     damage: inReads((inner, body) =>
       inner.read((scope) => body({ ...scopeWith(scope as Scope, {}), now: () => scope.now() })),
+    ),
+  },
+  'a snapshot is said to be of one moment, and reads what is there': {
+    caughtBy: [
+      'reads a snapshot of one moment, where it says so, and else what is there',
+      'scans a snapshot page by page while others write',
+      'has in a snapshot the time of the moment, where it says so',
+    ],
+    damage: wrapped(
+      (inner) =>
+        new (class extends Damaged {
+          override get snapshots(): boolean {
+            return true
+          }
+          override async snapshot(): Promise<Backend> {
+            return new LiveView(this)
+          }
+        })(inner),
+    ),
+  },
+  'a snapshot is the backend itself': {
+    caughtBy: ['writes nothing through a snapshot, and closes it alone'],
+    damage: wrapped(
+      (inner) =>
+        new (class extends Damaged {
+          override async snapshot(): Promise<Backend> {
+            return this.inner
+          }
+        })(inner),
     ),
   },
   'keys keep seven bits of a byte': {

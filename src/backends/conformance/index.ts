@@ -16,6 +16,7 @@ import { type Means, suiteSpaces } from './kit.ts'
 import { lifeScenarios } from './life.ts'
 import { raceScenarios } from './races.ts'
 import { scanScenarios } from './scans.ts'
+import { snapshotScenarios } from './snapshots.ts'
 import { tallyScenarios } from './tallies.ts'
 import { transactionScenarios } from './transactions.ts'
 import type { Backend, BackendOptions } from '../contract.ts'
@@ -26,6 +27,7 @@ const scenarios = {
   ...raceScenarios,
   ...tallyScenarios,
   ...scanScenarios,
+  ...snapshotScenarios,
   ...lifeScenarios,
 }
 

@@ -58,6 +58,7 @@ async function refusesEverything(backend: Backend): Promise<void> {
   await refused('BACKEND_CLOSED', put(backend, { a: 'too late' }))
   await refused('BACKEND_CLOSED', get(backend, words, 'a'))
   await refused('BACKEND_CLOSED', names(backend))
+  await refused('BACKEND_CLOSED', backend.snapshot())
 }
 
 /** Not a turn of the event loop, in which an engine could still catch up. */

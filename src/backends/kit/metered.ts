@@ -23,6 +23,7 @@ export class MeteredBackend implements Backend {
   readonly limits: BackendLimits
   readonly serial: boolean
   readonly file: EngineFile | undefined
+  readonly snapshots: boolean
   readonly #backend: Backend
   readonly #sink: MetricsSink
 
@@ -30,6 +31,7 @@ export class MeteredBackend implements Backend {
     this.limits = backend.limits
     this.serial = backend.serial
     this.file = backend.file
+    this.snapshots = backend.snapshots
     this.#backend = backend
     this.#sink = new ContainedMetrics(sink)
   }
@@ -73,6 +75,10 @@ export class MeteredBackend implements Backend {
       this.#sink.counter('prestige.engine.scans', 1)
       this.#sink.counter('prestige.engine.scanned_rows', rows)
     }
+  }
+
+  async snapshot(): Promise<Backend> {
+    return new MeteredBackend(await this.#backend.snapshot(), this.#sink)
   }
 
   close(): Promise<void> {

@@ -18,6 +18,7 @@ import type {
 } from '../contract.ts'
 import { Gate } from './gate.ts'
 import { checkedClock, IdSource, systemRandom } from './ids.ts'
+import { LiveView } from './live-view.ts'
 import {
   type OptimisticEngine,
   type OptimisticOptions,
@@ -53,6 +54,7 @@ const VERSION_BYTES = 8
 
 export class OptimisticBackend implements Backend {
   readonly serial = false
+  readonly snapshots = false
   readonly limits: BackendLimits
   readonly #engine: ScannableEngine
   readonly #clock: () => number
@@ -102,6 +104,11 @@ export class OptimisticBackend implements Backend {
     for await (const { key, bytes } of this.#engine.scan(space, range, send)) {
       yield { key: copyOf(key), value: space.codec.decode(copyOf(bytes), key) }
     }
+  }
+
+  async snapshot(): Promise<Backend> {
+    this.#gate.assertOpen()
+    return new LiveView(this)
   }
 
   close(): Promise<void> {

@@ -20,6 +20,7 @@ describeBackend(
       'keeps namespaces apart',
       'scans a space without an order, and tallies, whole',
       'finds no first key of another namespace',
+      'reads a snapshot of one moment, where it says so, and else what is there',
       'makes ids that no other backend makes',
       'waits for what it has accepted before it closes',
       'has everything after it was closed and opened again',

@@ -23,6 +23,7 @@ import { Draft, ReadDraft } from './draft.ts'
 import { Gate } from './gate.ts'
 import { IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
+import { LiveView } from './live-view.ts'
 import { OrderedMap } from './ordered-map.ts'
 import { refuseTally, requireWhole } from './serial.ts'
 
@@ -34,6 +35,7 @@ const SCAN_PAGE = 256
 export class OverlayBackend implements Backend {
   readonly limits: BackendLimits
   readonly serial = true
+  readonly snapshots = false
   readonly #base: Backend
   readonly #spaces = new Map<string, OrderedMap<Kept>>()
   readonly #sums = new Map<string, number>()
@@ -103,6 +105,11 @@ export class OverlayBackend implements Backend {
       const key = Buffer.from(name, 'latin1')
       yield { key, value: space.codec.decode(copyOf(bytes), key) }
     }
+  }
+
+  async snapshot(): Promise<Backend> {
+    this.#gate.assertOpen()
+    return new LiveView(this)
   }
 
   /** What is underneath is closed too. */

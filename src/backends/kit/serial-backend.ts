@@ -18,6 +18,7 @@ import { Draft, ReadDraft } from './draft.ts'
 import { Gate } from './gate.ts'
 import { checkedClock, IdSource, systemRandom } from './ids.ts'
 import { checkWrites } from './limits.ts'
+import { LiveView, readOnlySnapshot } from './live-view.ts'
 import { type Page, type PageRange, pagesOf } from './pages.ts'
 import { drive, requireWhole, type SerialReader } from './serial.ts'
 
@@ -35,12 +36,15 @@ export interface SerialEngine extends SerialReader {
   write(work: () => Draft): Promise<void>
   /** The next rows of a scan; called within `read`. */
   page(space: Space<unknown>, range: PageRange): Page
+  /** What is committed now, for as long as it is open: an engine whose `write` is never called. */
+  snapshot(): SerialEngine | Promise<SerialEngine>
   /** Called once, when nothing is under way. */
   close(): Promise<void>
 }
 
 export class SerialBackend implements Backend {
   readonly serial = true
+  readonly snapshots = true
   readonly limits: BackendLimits
   readonly #engine: SerialEngine
   readonly #clock: () => number
@@ -92,7 +96,43 @@ export class SerialBackend implements Backend {
     for await (const { key, bytes } of rows) yield { key, value: space.codec.decode(bytes, key) }
   }
 
+  async snapshot(): Promise<Backend> {
+    this.#gate.enter()
+    try {
+      const moment = this.#clock()
+      return new SerialSnapshot(await this.#engine.snapshot(), moment, () => this.#gate.leave())
+    } catch (error) {
+      this.#gate.leave()
+      throw error
+    }
+  }
+
   close(): Promise<void> {
     return this.#gate.close(() => this.#engine.close())
+  }
+}
+
+/** Its backend is closed after it. */
+class SerialSnapshot extends SerialBackend {
+  readonly #onClosed: () => void
+  #closing: Promise<void> | undefined
+
+  constructor(engine: SerialEngine, moment: number, onClosed: () => void) {
+    super(engine, { clock: () => moment })
+    this.#onClosed = onClosed
+  }
+
+  override async run(): Promise<never> {
+    throw readOnlySnapshot()
+  }
+
+  /** Of a moment that is held already there is no other: it holds this one longer. */
+  override snapshot(): Promise<Backend> {
+    return Promise.resolve(new LiveView(this))
+  }
+
+  override close(): Promise<void> {
+    this.#closing ??= super.close().finally(this.#onClosed)
+    return this.#closing
   }
 }

@@ -23,6 +23,7 @@ import {
   VALUE_BYTES_MAX,
 } from './limits.ts'
 import type { Durability, LmdbOptions } from './options.ts'
+import type { Moment } from './table.ts'
 
 export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbBackend> {
   const { spaces, create = true, namespace, timeoutMs = TIMEOUT_MS } = options
@@ -39,9 +40,14 @@ class LmdbEngine implements SerialEngine {
   readonly #prefix: Buffer
   readonly #durability: Durability
   readonly #timeoutMs: number
+  readonly #options: LmdbOptions
+  /** Absent: reads see the newest commit. */
+  readonly #moment: Moment | undefined
 
-  constructor(environment: LmdbEnvironment, options: LmdbOptions) {
+  constructor(environment: LmdbEnvironment, options: LmdbOptions, moment?: Moment) {
     this.#environment = environment
+    this.#options = options
+    this.#moment = moment
     this.#durability = options.durability ?? 'fsync'
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS
     this.#prefix = namespacePrefix(options.namespace)
@@ -57,8 +63,9 @@ class LmdbEngine implements SerialEngine {
   }
 
   #now<T>(work: () => T): T {
+    if (this.#moment) this.#environment.enterMoment(this.#moment, this.#prefix)
     // lmdb renews its snapshot by a timer; a commit of another process could be missed until then.
-    this.#environment.refresh(this.#prefix)
+    else this.#environment.refresh(this.#prefix)
     return work()
   }
 
@@ -79,20 +86,20 @@ class LmdbEngine implements SerialEngine {
   page(space: Space<unknown>, range: PageRange): Page {
     const bounded = { ...bounds(this.#prefix, range), limit: Math.min(range.limit, SCAN_PAGE) }
     const table = this.#environment.table(space)
-    const { rows, isLast } = orExplain(() => table.page(bounded, SCAN_PAGE_BYTES))
+    const { rows, isLast } = orExplain(() => table.page(bounded, SCAN_PAGE_BYTES, this.#moment))
     return { rows: this.#own(rows), isLast }
   }
 
   get(space: Space<unknown>, key: Bytes): Buffer | undefined {
     if (key.byteLength > this.limits.keyBytesMax) return undefined
-    return orExplain(() => this.#environment.table(space).get(key))
+    return orExplain(() => this.#environment.table(space).get(key, this.#moment))
   }
 
   *keys(space: Space<unknown>, range: Range): Generator<Buffer> {
     const table = this.#environment.table(space)
     let { start, end } = bounds(this.#prefix, range)
     for (let limit = 2; ; limit = SCAN_PAGE) {
-      const page = orExplain(() => table.keys({ start, end, limit }))
+      const page = orExplain(() => table.keys({ start, end, limit }, this.#moment))
       for (const key of page) {
         start = after(key)
         yield this.#ownKey(key)
@@ -103,11 +110,17 @@ class LmdbEngine implements SerialEngine {
 
   rows(space: Space<unknown>, range: PageRange): RawRow[] {
     const bounded = { ...bounds(this.#prefix, range), limit: range.limit }
-    return this.#own(orExplain(() => this.#environment.table(space).rows(bounded)))
+    return this.#own(orExplain(() => this.#environment.table(space).rows(bounded, this.#moment)))
   }
 
-  close(): Promise<void> {
-    return this.#environment.leave()
+  snapshot(): LmdbEngine {
+    const moment = orExplain(() => this.#environment.holdMoment())
+    return new LmdbEngine(this.#environment, this.#options, moment)
+  }
+
+  async close(): Promise<void> {
+    if (this.#moment) this.#environment.releaseMoment(this.#moment)
+    else await this.#environment.leave()
   }
 
   #own(rows: readonly RawRow[]): RawRow[] {

@@ -14,7 +14,7 @@ import { VALUE_BYTES_MAX } from './limits.ts'
 import { isInUse, UseMark } from './locks.ts'
 import { mapBytes } from './map-size.ts'
 import { restsOf } from './page-fit.ts'
-import { LmdbTable, PrefixedKeys, type Rests } from './table.ts'
+import { LmdbTable, type Moment, PrefixedKeys, type Rests } from './table.ts'
 
 // lmdb's CommonJS build loads in half the time of its ES modules, which a command line pays at every start.
 const lmdb: typeof Lmdb = createRequire(import.meta.url)('lmdb')
@@ -36,6 +36,8 @@ export class LmdbDatabase {
   #file: number
   readonly #tables = new Map<string, LmdbTable>()
   readonly #spaces = new Map<string, Space<unknown>>()
+  /** Moments that are held. */
+  readonly #moments = new Set<Moment>()
   #root: Root
   #mark: UseMark
 
@@ -108,6 +110,30 @@ export class LmdbDatabase {
     this.refresh()
   }
 
+  /** Holds what is committed now. Until it is given back, LMDB uses none of its pages again. */
+  holdMoment(): Moment {
+    this.refresh()
+    const moment = { transaction: this.#root.useReadTransaction() }
+    // lmdb begins a transaction with its first read.
+    for (const _ of this.#root.getKeys({ limit: 1, ...moment })) break
+    this.refresh()
+    this.#moments.add(moment)
+    return moment
+  }
+
+  releaseMoment(moment: Moment): void {
+    if (this.#moments.delete(moment)) moment.transaction.done()
+  }
+
+  get holdsMoments(): boolean {
+    return this.#moments.size > 0
+  }
+
+  /** After a commit that failed nothing that was held is left. */
+  isHeld(moment: Moment): boolean {
+    return this.#moments.has(moment)
+  }
+
   /** How many write transactions this directory has committed. */
   get commits(): number {
     // safe: lmdb's stats are untyped, and this field has been there since its first version
@@ -158,6 +184,7 @@ export class LmdbDatabase {
 
   /** `whileClosed`: done before it is opened again, while this thread does not use the files. */
   async reopen(whileClosed: () => void = () => {}): Promise<void> {
+    for (const moment of this.#moments) this.releaseMoment(moment)
     await this.#root.close()
     this.#mark.close()
     try {

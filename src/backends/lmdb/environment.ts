@@ -19,11 +19,20 @@
 import { PrestigeError } from '../../platform/errors.ts'
 import type { Space } from '../contract.ts'
 import { LmdbDatabase } from './database.ts'
-import { engineError, fullError, openingError, reasonOf } from './errors.ts'
+import {
+  beingCompacted,
+  engineError,
+  fullError,
+  momentHeld,
+  momentLost,
+  openElsewhere,
+  openingError,
+  reasonOf,
+} from './errors.ts'
 import { assertSpace, directoryOf, fileBytes, isOutOfSpace } from './files.ts'
 import { Group, type Job } from './group.ts'
 import { contended, DirectoryLock } from './locks.ts'
-import type { LmdbTable } from './table.ts'
+import type { LmdbTable, Moment } from './table.ts'
 
 export type { Job } from './group.ts'
 
@@ -115,6 +124,22 @@ export class LmdbEnvironment {
     this.#database.keys.prefix = prefix
   }
 
+  /** Holds what is committed now, until it is given back. */
+  holdMoment(): Moment {
+    if (this.#isCompacting) throw beingCompacted(this.#directory)
+    return this.#database.holdMoment()
+  }
+
+  releaseMoment(moment: Moment): void {
+    this.#database.releaseMoment(moment)
+  }
+
+  /** Makes the next reads, which are to be of this moment, put the prefix in front of their keys. */
+  enterMoment(moment: Moment, prefix: Buffer): void {
+    if (!this.#database.isHeld(moment)) throw momentLost(this.#directory)
+    this.#database.keys.prefix = prefix
+  }
+
   /** How many write transactions this directory has committed; one fsync each with `fsync`. */
   get commits(): number {
     return this.#database.commits
@@ -139,6 +164,7 @@ export class LmdbEnvironment {
     this.#isCompacting = true
     try {
       this.#refuseRemoved()
+      if (this.#database.holdsMoments) throw momentHeld(this.#directory)
       await this.#sync()
       if (await this.#whileReadsWait(() => this.#database.isUsedElsewhere())) {
         throw openElsewhere(this.#directory)
@@ -332,15 +358,6 @@ function replaced(directory: string): PrestigeError {
   return new PrestigeError(
     'BACKEND_UNAVAILABLE',
     `Files of ${directory} were removed or replaced while it is open here. Close what is open, then open it again.`,
-  )
-}
-
-function openElsewhere(directory: string): PrestigeError {
-  return new PrestigeError(
-    'CONTENDED',
-    process.platform === 'linux'
-      ? `${directory} is open in another process or thread, which would go on with the old file. Nothing was changed. Close it there, then compact again.`
-      : `Whether another process has ${directory} open can only be found out on Linux. Nothing was changed. Export it and import it into a new directory instead.`,
   )
 }
 

@@ -61,3 +61,33 @@ export function openingError(directory: string, error: unknown): PrestigeError {
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+export function openElsewhere(directory: string): PrestigeError {
+  return new PrestigeError(
+    'CONTENDED',
+    process.platform === 'linux'
+      ? `${directory} is open in another process or thread, which would go on with the old file. Nothing was changed. Close it there, then compact again.`
+      : `Whether another process has ${directory} open can only be found out on Linux. Nothing was changed. Export it and import it into a new directory instead.`,
+  )
+}
+
+export function momentHeld(directory: string): PrestigeError {
+  return new PrestigeError(
+    'CONTENDED',
+    `${directory} is being backed up, from the file that would be replaced. Nothing was changed. Compact it when the backup has ended.`,
+  )
+}
+
+export function beingCompacted(directory: string): PrestigeError {
+  return new PrestigeError(
+    'CONTENDED',
+    `${directory} is being compacted: its file is about to be replaced. Try again when that has ended.`,
+  )
+}
+
+export function momentLost(directory: string): PrestigeError {
+  return new PrestigeError(
+    'BACKEND_UNAVAILABLE',
+    `A commit in ${directory} failed, and what was being read of an earlier moment is no longer held. Start again.`,
+  )
+}

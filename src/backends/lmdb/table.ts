@@ -12,7 +12,9 @@ import { asBuffer, type Bytes, concat, copyOf, EMPTY, latin1 } from '../../platf
 import type { RawRow } from '../kit/pages.ts'
 import { headBytes, mayHaveRest } from './page-fit.ts'
 
-type Database = Lmdb.Database<Bytes, Bytes>
+type Get = (key: Bytes, moment?: Moment) => Buffer | undefined
+/** Its types leave out what its documentation says: single rows are read of a transaction that is held, too. */
+type Database = Lmdb.Database<Bytes, Bytes> & { getBinary: Get; getBinaryFast: Get }
 type WriteKey = (key: Bytes, target: Buffer, start: number) => number
 type ReadKey = (source: Buffer, start: number, end: number) => Buffer
 
@@ -55,6 +57,11 @@ export class PrefixedKeys {
   }
 }
 
+/** A read transaction that is held: reads with it see what was committed when it began. */
+export interface Moment {
+  readonly transaction: Lmdb.Transaction
+}
+
 /** Of a table whose values are never overwritten: where the ends of some of them are (page-fit.ts). */
 export interface Rests {
   readonly database: Database
@@ -74,22 +81,23 @@ export class LmdbTable {
   }
 
   /** A copy of the value. */
-  get(key: Bytes): Buffer | undefined {
-    if (this.#pending.size > 0) {
+  get(key: Bytes, moment?: Moment): Buffer | undefined {
+    if (this.#pending.size > 0 && !moment) {
       const own = this.#pending.get(this.#name(key))
       if (own) return own.bytes && copyOf(own.bytes)
     }
-    const shared = this.#database.getBinaryFast(key)
+    const shared = this.#database.getBinaryFast(key, moment)
     if (shared === undefined) return undefined
     // The buffer is lmdb's own, reused by the next get, and longer than its `length` says; `copy` goes by
     // the true length, `subarray` by the one that lmdb has set.
-    return this.#whole(key, copyOf(shared.subarray(0, shared.length)))
+    return this.#whole(key, copyOf(shared.subarray(0, shared.length)), moment)
   }
 
   /** Whole keys in byte order; fewer than the limit only at the end of the range. */
-  keys(range: KeyRange): Buffer[] {
-    const list = (asked: KeyRange) => this.#keys.whole(() => [...this.#database.getKeys(asked)])
-    if (this.#pending.size === 0) return list(range).map((key) => asBuffer(key))
+  keys(range: KeyRange, moment?: Moment): Buffer[] {
+    const list = (asked: KeyRange) =>
+      this.#keys.whole(() => [...this.#database.getKeys({ ...asked, ...moment })])
+    if (this.#pending.size === 0 || moment) return list(range).map((key) => asBuffer(key))
     const found = list(this.#withPending(range)).map((key) => ({
       key: asBuffer(key),
       bytes: EMPTY,
@@ -98,18 +106,18 @@ export class LmdbTable {
   }
 
   /** Rows with whole keys; fewer than the limit only at the end of the range. */
-  rows(range: KeyRange): RawRow[] {
-    if (this.#pending.size === 0) return this.#rows(range)
-    return this.#merged(this.#rows(this.#withPending(range)), range)
+  rows(range: KeyRange, moment?: Moment): RawRow[] {
+    if (this.#pending.size === 0 || moment) return this.page(range, Infinity, moment).rows
+    return this.#merged(this.page(this.#withPending(range), Infinity).rows, range)
   }
 
   /** Rows of what has been committed, of about so many bytes. */
-  page(range: KeyRange, bytesMax: number): { rows: RawRow[]; isLast: boolean } {
+  page(range: KeyRange, bytesMax: number, moment?: Moment): { rows: RawRow[]; isLast: boolean } {
     const rows: RawRow[] = []
     let bytes = 0
     const isCut = this.#keys.whole(() => {
-      for (const { key, value } of this.#database.getRange(range)) {
-        const whole = this.#whole(key, asBuffer(value))
+      for (const { key, value } of this.#database.getRange({ ...range, ...moment })) {
+        const whole = this.#whole(key, asBuffer(value), moment)
         rows.push({ key: asBuffer(key), bytes: whole })
         bytes += whole.byteLength
         if (bytes >= bytesMax) return true
@@ -163,9 +171,9 @@ export class LmdbTable {
     return { head: bytes.subarray(0, head), rest: bytes.subarray(head) }
   }
 
-  #whole(key: Bytes, head: Buffer): Buffer {
+  #whole(key: Bytes, head: Buffer, moment: Moment | undefined): Buffer {
     if (!this.#rests || !mayHaveRest(head.length, this.#rests.pageBytes)) return head
-    const rest = this.#rests.database.getBinary(key)
+    const rest = this.#rests.database.getBinary(key, moment)
     return rest ? concat(head, rest) : head
   }
 
@@ -175,10 +183,6 @@ export class LmdbTable {
 
   #name(key: Bytes): string {
     return latin1(this.#keys.prefix) + latin1(key)
-  }
-
-  #rows(range: KeyRange): RawRow[] {
-    return this.page(range, Infinity).rows
   }
 
   /** As many more as may turn out to be removed. */

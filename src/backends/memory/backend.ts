@@ -38,9 +38,9 @@ class MemoryRows implements SerialEngine {
   readonly #data: MemoryEngine
   readonly #prefix: Buffer
 
-  constructor(data: MemoryEngine, namespace: string | undefined) {
+  constructor(data: MemoryEngine, prefix: Buffer) {
     this.#data = data
-    this.#prefix = namespacePrefix(namespace)
+    this.#prefix = prefix
   }
 
   read<T>(work: () => T): T {
@@ -55,6 +55,18 @@ class MemoryRows implements SerialEngine {
     const limit = Math.min(range.limit, SCAN_PAGE)
     const rows = this.rows(space, { ...range, limit })
     return { rows, isLast: rows.length < limit }
+  }
+
+  /** A copy of the map; the bytes in it never change. */
+  snapshot(): MemoryRows {
+    const copy = new MemoryEngine()
+    for (const [name, map] of this.#data.spaces) {
+      const { start, end } = within(this.#prefix, {})
+      const rows = copy.space(name)
+      for (const [key, bytes] of map.slice(latin1(start), latin1(end), Infinity))
+        rows.set(key, bytes)
+    }
+    return new MemoryRows(copy, this.#prefix)
   }
 
   async close(): Promise<void> {}
@@ -112,6 +124,6 @@ class MemoryRows implements SerialEngine {
 
 export class MemoryBackend extends SerialBackend {
   constructor(options: Omit<BackendOptions, 'spaces'> = {}, engine = new MemoryEngine()) {
-    super(new MemoryRows(engine, options.namespace), options)
+    super(new MemoryRows(engine, namespacePrefix(options.namespace)), options)
   }
 }

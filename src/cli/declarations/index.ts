@@ -14,6 +14,7 @@ import { ledgerCommands, ledgerOptionForms } from './ledger.ts'
 import { dynamoCommands, dynamoOptionForms } from './dynamodb.ts'
 import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { keyCommands } from './keys.ts'
+import { backupCommands, backupOptionForms } from './backup.ts'
 import { labelCommands } from './label.ts'
 import { statsCommands, statsOptionForms } from './stats.ts'
 import { lifecycleCommands, lifecycleOfPut, lifecycleOptionForms } from './lifecycle.ts'
@@ -89,6 +90,7 @@ export const optionForms = {
   slots: { type: 'string', value: 'N' },
   bands: { type: 'string', value: 'N' },
   rows: { type: 'string', value: 'N' },
+  ...backupOptionForms,
   ...tuneOptionForms,
   ...resolverOptionForms,
   ...collectOptionForms,
@@ -325,6 +327,7 @@ export const commands = {
     options: {},
     examples: ['prestige list ./store', 'prestige list redis://127.0.0.1:6379 --json'],
   },
+  ...backupCommands,
   ...labelCommands,
   ...tuneCommands,
   ...semanticCommands,

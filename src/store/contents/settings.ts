@@ -43,6 +43,16 @@ export function wantedChunks(limits: BackendLimits, wanted: Wanted): ChunkSettin
   return { fromBytes: Math.min(fromBytes, rowBytesMax(limits)), averageBytes }
 }
 
+/** As another store cuts them, as far as this engine allows. */
+export function fittingChunks(
+  limits: BackendLimits,
+  other: ChunkSettings | undefined,
+): ChunkSettings {
+  if (!other) return wantedChunks(limits, undefined)
+  const averageBytes = defaultAverage(limits, other.averageBytes)
+  return wantedChunks(limits, { fromBytes: other.fromBytes, averageBytes })
+}
+
 function defaultAverage(limits: BackendLimits, wanted = AVERAGE_BYTES): number {
   let average = AVERAGE_BYTES_MIN
   while (average < wanted && average < 1024 * 1024 && fits(2 * average, limits)) average *= 2

@@ -39,12 +39,14 @@ class CountingBackend implements Backend {
   readonly #place: Place
   readonly limits: Backend['limits']
   readonly serial: boolean
+  readonly snapshots: boolean
 
   constructor(inner: Backend, place: Place) {
     this.#inner = inner
     this.#place = place
     this.limits = inner.limits
     this.serial = inner.serial
+    this.snapshots = inner.snapshots
   }
 
   now(): number {
@@ -65,6 +67,10 @@ class CountingBackend implements Backend {
       this.#place.scanned++
       yield row
     }
+  }
+
+  snapshot(): Promise<Backend> {
+    return this.#inner.snapshot()
   }
 
   close(): Promise<void> {

@@ -19,6 +19,7 @@ class HeldBackend implements Backend {
   readonly inner: Backend
   readonly limits: Backend['limits']
   readonly serial: boolean
+  readonly snapshots: boolean
   before: Promise<unknown> | undefined
   after: Promise<void> | undefined
   runs = 0
@@ -28,6 +29,7 @@ class HeldBackend implements Backend {
     this.inner = inner
     this.limits = inner.limits
     this.serial = inner.serial
+    this.snapshots = inner.snapshots
   }
 
   now(): number {
@@ -50,6 +52,10 @@ class HeldBackend implements Backend {
   async *scan<V>(space: Space<V>, range?: Range): AsyncGenerator<Row<V>> {
     await this.before
     yield* this.inner.scan(space, range)
+  }
+
+  snapshot(): Promise<Backend> {
+    return this.inner.snapshot()
   }
 
   close(): Promise<void> {

@@ -85,6 +85,7 @@ function withResolvers<T>(): {
 class BoundedBackend implements Backend {
   readonly limits: Backend['limits']
   readonly serial: boolean
+  readonly snapshots: boolean
   readonly #engine: Backend
   readonly #bounds: Bounds
   readonly #retriesMax: number
@@ -96,6 +97,7 @@ class BoundedBackend implements Backend {
   constructor(engine: Backend, bounds: Bounds, retriesMax: number) {
     this.limits = engine.limits
     this.serial = engine.serial
+    this.snapshots = engine.snapshots
     this.#engine = engine
     this.#bounds = bounds
     this.#retriesMax = retriesMax
@@ -140,6 +142,10 @@ class BoundedBackend implements Backend {
       this.#deliver()
       yield row
     }
+  }
+
+  snapshot(): Promise<Backend> {
+    return this.#engine.snapshot()
   }
 
   close(): Promise<void> {

@@ -1026,6 +1026,8 @@ function hesitant(backend: Backend): Backend {
     limits: backend.limits,
     serial: backend.serial,
     now: () => backend.now(),
+    snapshots: backend.snapshots,
+    snapshot: () => backend.snapshot(),
     close: () => backend.close(),
     async read(body, ...args) {
       await turn()
@@ -1056,6 +1058,8 @@ function interrupted(backend: Backend, before: () => Promise<unknown>): Backend 
     limits: backend.limits,
     serial: backend.serial,
     now: () => backend.now(),
+    snapshots: backend.snapshots,
+    snapshot: () => backend.snapshot(),
     close: () => backend.close(),
     async read(body, ...args) {
       await before()

@@ -53,6 +53,8 @@ describeBackend(
       read: (body, ...args) => reader.read(body, ...args),
       scan: (space, range) => reader.scan(space, range),
       run: (body, ...args) => writer.run(body, ...args),
+      snapshots: reader.snapshots,
+      snapshot: () => reader.snapshot(),
       close: async () => {
         await writer.close()
         await reader.close()

@@ -22,6 +22,7 @@ import type {
 import { ReadDraft } from '../../kit/draft.ts'
 import { Gate } from '../../kit/gate.ts'
 import { checkedClock } from '../../kit/ids.ts'
+import { LiveView } from '../../kit/live-view.ts'
 import { namespacePrefix, within } from '../../kit/namespace.ts'
 import type { RawRow } from '../../kit/pages.ts'
 import { drive, requireWhole, type SerialReader } from '../../kit/serial.ts'
@@ -84,6 +85,8 @@ export async function openLmdbFile(
 export class LmdbFileBackend implements Backend {
   readonly limits: BackendLimits
   readonly serial = true
+  /** Only who is known to LMDB as a reader keeps it from using the pages of a moment again. */
+  readonly snapshots = false
   readonly #file: DataFile
   readonly #pause: CommitPause
   readonly #prefix: Buffer
@@ -151,6 +154,11 @@ export class LmdbFileBackend implements Backend {
       'READ_ONLY',
       'This store is open for reading only. Open it without readOnly to write.',
     )
+  }
+
+  async snapshot(): Promise<Backend> {
+    this.#gate.assertOpen()
+    return new LiveView(this)
   }
 
   close(): Promise<void> {
