@@ -56,7 +56,7 @@ describe('a command that takes a location', () => {
     const store = join(directory, 'store')
     await prestige(['put', 'a', 'b', '--namespace', 'mine'], { store })
     const mine = await prestige(['list', store])
-    expect(mine.text).toBe('  store  format 2  1 key, 1 content, 1 B  namespace mine\n')
+    expect(mine.text).toBe('  store  format 3  1 key, 1 content, 1 B  namespace mine\n')
     expect((await prestige(['list', store, '--namespace', 'other'])).text).toBe(
       'nothing is stored here\n',
     )

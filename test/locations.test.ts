@@ -399,12 +399,12 @@ describe.each(here)('listing %s', (name) => {
     expect(
       listed.map(({ kind, namespace, format, counts }) => [namespace, kind, format, counts]),
     ).toMatchObject([
-      ['', 'store', 2, { keys: 2, contents: 1 }],
-      ['a}b', 'store', 2, { keys: 2, contents: 1 }],
+      ['', 'store', 3, { keys: 2, contents: 1 }],
+      ['a}b', 'store', 3, { keys: 2, contents: 1 }],
       ['a}b', 'ledger', 1, { lines: 1 }],
       ['r', 'resolver', 1, { groups: 1, clusters: 1 }],
       ['s', 'state', 4, { documents: 1 }],
-      ['ж', 'store', 2, { keys: 2, contents: 1 }],
+      ['ж', 'store', 3, { keys: 2, contents: 1 }],
     ])
   }, 60_000)
 })

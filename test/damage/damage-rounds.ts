@@ -34,7 +34,7 @@ export function valueOf(n: number): string {
 }
 
 export async function makeStore(directory: string): Promise<void> {
-  const store = await openStore(directory, { durability: 'os' })
+  const store = await openStore(directory, { compression: 'none', durability: 'os' })
   for (let n = 0; n < KEYS; n++) await store.put(`key ${n}`, valueOf(n))
   for (let n = 0; n < KEYS; n += 10) await store.put(`key ${n}`, valueOf(n + 1))
   for (let n = 0; n < KEYS; n += 10) await store.put(`key ${n}`, valueOf(n))

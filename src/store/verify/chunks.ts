@@ -43,10 +43,7 @@ export async function walkChunks(walk: Walk): Promise<void> {
 
 async function examinePack(walk: Walk, id: Buffer, row: Bytes, live: LiveDigests): Promise<void> {
   const inside = isWholePack(row) ? chunksOf(row) : undefined
-  if (!inside) {
-    const message = `Pack ${hex(id)} is damaged. Values that have chunks in it are lost unless they are put again.`
-    return walk.found('pack-damaged', message)
-  }
+  if (!inside) return foundDamaged(walk, id, row)
   for (const chunk of inside) {
     const found = await walk.look(raw.chunks, chunk.digest)
     if (chunkRowOf(found) || !live.has(chunk.digest)) continue
@@ -59,6 +56,18 @@ async function examinePack(walk: Walk, id: Buffer, row: Bytes, live: LiveDigests
     const isWrong = (scope: ReadScope) => isUnused(scope, id, digests)
     await walk.foundWrong(raw.packs, id, 'has no chunk that is in use.', isWrong, { repair })
   }
+}
+
+/** Whoever puts a value again writes new packs, so one that nothing points into never comes into use again. */
+async function foundDamaged(walk: Walk, id: Buffer, row: Bytes): Promise<void> {
+  const damaged = `Pack ${hex(id)} is damaged.`
+  for await (const { value } of walk.scan(raw.chunks)) {
+    if (!pointsAt(value, id)) continue
+    const message = `${damaged} Values that have chunks in it are lost unless they are put again.`
+    return walk.found('pack-damaged', message)
+  }
+  const message = `${damaged} No value has chunks in it.`
+  await walk.found('pack-damaged', message, [], () => walk.backend.run(removePack, id, row))
 }
 
 function chunksOf(row: Bytes): PackedChunk[] | undefined {
