@@ -94,7 +94,7 @@ export function* readStored(_scope: ReadScope): Transaction<StoredCounts> {
   return { compressedBytes, chunkedBytes, chunkBytes, packBytes }
 }
 
-/** How much of `sweptBytes` a collection has seen that came to its end, as a double. */
+/** How much of `sweptBytes` a completed collection has seen, as a double. */
 const COLLECTED = cell(settings, Buffer.from('collected'))
 
 export interface Garbage {

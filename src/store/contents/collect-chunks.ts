@@ -93,7 +93,7 @@ class Collection {
     this.#sum = sum
   }
 
-  /** Of digests whose first byte is in this range. Whether it came to its end. */
+  /** Of digests whose first byte is in this range. Whether it was completed. */
   async run(from: number, to: number): Promise<boolean> {
     const heals = await this.#backend.read(findHeals)
     const underWay = await this.#underWay()

@@ -376,14 +376,14 @@ describe('evict and prune', () => {
     place.time++
     await store.put('c', 'alone')
     for (const way of ['evict', 'prune'] as const) {
-      const told: [string, number][] = []
-      const onKey = (key: Buffer, bytes: number) => void told.push([key.toString(), bytes])
+      const gone: [string, number][] = []
+      const onKey = (key: Buffer, bytes: number) => void gone.push([key.toString(), bytes])
       const options = { dryRun: true, onKey }
       const sum =
         way === 'evict'
           ? await store.evict({ toBytes: 5, ...options })
           : await store.prune({ olderThanMs: 1, ...options })
-      expect(told).toEqual([
+      expect(gone).toEqual([
         ['a', 0],
         ['b', 6],
       ])

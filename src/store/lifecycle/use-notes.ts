@@ -67,7 +67,7 @@ export class UseNotes {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.write().catch(() => {
-        // Recency is only a hint, and whoever has work for the engine next is told what is wrong with it.
+        // Recency is only a hint, and whoever has work for the engine next gets the error.
       })
     }, ms)
     this.#timer.unref()
