@@ -57,7 +57,7 @@ function time(): string {
 
 function tableOf(stats: StoreStats, settings: StoreSettings): string {
   const { keys, keysWithExpiry, valueBytes, contents, contentBytes, near, semantic } = stats
-  const { bytesSaved, liveBytes, garbageBytes, fileBytes } = stats
+  const { bytesSaved, liveBytes, garbageBytes, storedBytes, fileBytes } = stats
   const { canonical, fidelity } = settings
   const garbage = garbageBytes > 0 ? `${size(garbageBytes)} of them without keys; see collect` : ''
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
@@ -65,6 +65,9 @@ function tableOf(stats: StoreStats, settings: StoreSettings): string {
     ['keys', count(keys), size(valueBytes), expiring],
     ['contents', count(contents), size(contentBytes), garbage],
     ['saved', ratio(valueBytes, liveBytes), size(bytesSaved), ''],
+    ...(storedBytes === contentBytes
+      ? []
+      : [['stored', ratio(valueBytes, storedBytes), size(storedBytes), 'compressed; chunks once']]),
     ...(fileBytes === undefined ? [] : [['file', '', size(fileBytes), '']]),
     ...(near ? [['near', count(near.links), '', 'contents linked to a similar one']] : []),
     ...(semantic ? [['semantic', count(semantic.links), '', 'contents linked by meaning']] : []),
