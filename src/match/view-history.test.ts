@@ -275,6 +275,16 @@ describe('an old view of the journal', () => {
     await fc.assert(property, { numRuns: 400 })
   }, 60_000)
 
+  it('reads the rest of a block of which it has applied a part, when it knows only what follows', async () => {
+    const world = new World()
+    const index = newIndex()
+    const steps = ['find', 'insert', 'find', 'insert'].map((op) => ({ op, which: 0 }))
+    await world.backend.run(severalSteps, index, { steps, end: 'commit', gathers: true })
+    const more = { steps: [{ op: 'insert', which: 0 }], end: 'commit', gathers: false }
+    await world.backend.run(severalSteps, index, more)
+    expect(await world.find(index, 0, 'writer')).toEqual(await world.findAnew(0))
+  })
+
   it('does not believe in what was rolled back, even if nobody says so', async () => {
     const world = new World()
     const kept = await world.insert(0)
