@@ -138,7 +138,6 @@ describe('compacting a directory', () => {
     await expect(store.compact()).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' })
     expect(statSync(join(path, 'data.mdb')).ino).toBe(ino)
     expect(readdirSync(path)).not.toContain('prestige-compact')
-    expect(await store.get('key 0')).toEqual(valueOf(0))
   })
 
   it('is not done for engines without a file, which say so', async () => {
