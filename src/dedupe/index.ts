@@ -54,6 +54,7 @@ export {
   type RunRow,
   type RunStatus,
   findRun,
+  isOpen,
   isTakenBack,
   listRuns,
   readRun,

@@ -27,10 +27,11 @@ export async function emptyStateRemover({
   }
 }
 
-/** No documents, and no run that could be resumed with some. */
+/** No documents, and no run that could be resumed with some, or that another process has just begun. */
 export async function holdsNothing({ backend }: Deduper): Promise<boolean> {
-  const { holdsDocuments, pending } = await import('../../dedupe/index.ts')
+  const { holdsDocuments, isOpen, listRuns, pending } = await import('../../dedupe/index.ts')
   if (await holdsDocuments(backend)) return false
+  if ((await listRuns(backend)).some(isOpen)) return false
   for await (const _row of backend.scan(pending, { limit: 1 })) return false
   return true
 }
