@@ -30,6 +30,7 @@ const MODULES = [
   'report',
   'resolve',
   'semantic',
+  'server',
   'store',
   'telemetry',
 ]
@@ -85,6 +86,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'input',
     'backends',
   ],
+  server: MODULES.filter((name) => !['cli', 'exports', 'server'].includes(name)),
   exports: MODULES.filter((name) => name !== 'cli' && name !== 'exports'),
   // A command loads what it needs: a store without the comparing of texts, or that without a store.
   cli: [...MODULES.filter((name) => name !== 'exports'), 'index'],

@@ -58,6 +58,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   runs: () => import('./commands/runs.ts'),
   config: () => import('./commands/config.ts'),
   ledger: () => import('./commands/ledger.ts'),
+  serve: () => import('./commands/serve.ts'),
   dynamodb: () => import('./commands/dynamodb.ts'),
 }
 

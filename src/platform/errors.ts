@@ -54,6 +54,17 @@ const KIND_OF = {
   BACKUP_NOT_FOUND: 'missing',
   BACKUP_BROKEN: 'corrupt',
   RESTORE_UNFINISHED: 'invalid',
+  INVALID_REQUEST: 'invalid',
+  ROUTE_NOT_FOUND: 'missing',
+  METHOD_NOT_ALLOWED: 'invalid',
+  UNSUPPORTED_MEDIA_TYPE: 'invalid',
+  BODY_TOO_LARGE: 'invalid',
+  RANGE_NOT_SATISFIABLE: 'invalid',
+  UNAUTHENTICATED: 'invalid',
+  FORBIDDEN: 'invalid',
+  RATE_LIMITED: 'unavailable',
+  OVERLOADED: 'unavailable',
+  UPSTREAM_FAILED: 'unavailable',
 } as const
 
 export type ErrorCode = keyof typeof KIND_OF

@@ -1,4 +1,4 @@
-/** `keys`: one a line in a reversible notation, as bytes with NULs, or as JSON lines. */
+/** `keys`: those of a store, one a line in a reversible notation, as bytes with NULs, or as JSON lines. */
 
 import type { Invocation } from '../call/invocation.ts'
 import { notationOf } from '../print/key-notation.ts'
@@ -9,6 +9,10 @@ import { READING, withStore } from '../call/with-store.ts'
 const CHUNK_BYTES = 64 * 1024
 
 export async function run(invocation: Invocation): Promise<number> {
+  if (invocation.operands.length > 0) {
+    const { manageApiKeys } = await import('../serve/api-keys.ts')
+    return manageApiKeys(invocation)
+  }
   const encode = encoderOf(invocation)
   const options = {
     prefix: invocation.keyOption('prefix'),

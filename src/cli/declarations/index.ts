@@ -16,6 +16,7 @@ import { inspectCommands, inspectOptionForms } from './inspect.ts'
 import { keyCommands } from './keys.ts'
 import { backupCommands, backupOptionForms } from './backup.ts'
 import { labelCommands } from './label.ts'
+import { serverCommands, serverOptionForms } from './server.ts'
 import { statsCommands, statsOptionForms } from './stats.ts'
 import { lifecycleCommands, lifecycleOfPut, lifecycleOptionForms } from './lifecycle.ts'
 import { PROFILE, SLOTS, tuneCommands, tuneOptionForms } from './tune.ts'
@@ -98,6 +99,7 @@ export const optionForms = {
   ...dynamoOptionForms,
   ...inspectOptionForms,
   ...ledgerOptionForms,
+  ...serverOptionForms,
   ...statsOptionForms,
   ...lifecycleOptionForms,
 } as const satisfies Readonly<Record<string, OptionForm>>
@@ -335,6 +337,7 @@ export const commands = {
   ...corpusCommands,
   ...inspectCommands,
   ...ledgerCommands,
+  ...serverCommands,
   ...dynamoCommands,
 } as const satisfies Readonly<Record<string, Command>>
 

@@ -1,0 +1,60 @@
+/** Commands about the HTTP service, and their options. Only data. */
+
+import type { Command, OptionForm } from './index.ts'
+import { QUIET, WRITES_STORE } from './shared.ts'
+
+export const serverOptionForms = {
+  port: { type: 'string', short: 'p', value: 'N' },
+  host: { type: 'string', value: 'ADDRESS' },
+  keys: { type: 'string', value: 'FILE' },
+  'allow-origin': { type: 'string', value: 'ORIGIN,…' },
+  'allow-host': { type: 'string', value: 'NAME,…' },
+  'tls-cert': { type: 'string', value: 'FILE' },
+  'tls-key': { type: 'string', value: 'FILE' },
+  'body-max': { type: 'string', value: 'SIZE' },
+  'log-format': { type: 'string', value: 'NAME', choices: ['text', 'json', 'none'] },
+  roots: { type: 'string', value: 'DIR,…' },
+  jobs: { type: 'string', value: 'DIR' },
+  scope: { type: 'string', value: 'NAME', choices: ['read', 'write', 'admin'] },
+  namespaces: { type: 'string', value: 'NAME,…' },
+  'requests-per-second': { type: 'string', value: 'N' },
+  'bytes-per-second': { type: 'string', value: 'SIZE' },
+} as const satisfies Readonly<Record<string, OptionForm>>
+
+export const serverCommands = {
+  serve: {
+    operands: '[LOCATION]',
+    operandsMin: 0,
+    operandsMax: 1,
+    summary: 'Serve a store over HTTP, with a web console.',
+    details: [
+      'Without LOCATION, --store or PRESTIGE_STORE names it. The address is 127.0.0.1 unless --host says',
+      'otherwise; an address that other machines can reach needs --keys. SIGTERM ends it properly: what',
+      'was accepted is finished. GET /openapi.json describes every path.',
+    ],
+    shared: WRITES_STORE,
+    options: {
+      port: 'Port to listen on (8080); 0: any that is free.',
+      host: 'Address to listen on (127.0.0.1).',
+      keys: 'File of keys that callers need: see prestige keys.',
+      'allow-origin': 'Origins whose pages may call from a browser.',
+      'allow-host': 'Host names by which it may be called, beside its address.',
+      'tls-cert': 'Certificate as PEM; with --tls-key.',
+      'tls-key': 'Key of the certificate as PEM; with --tls-cert.',
+      'body-max': 'Longest value, such as 10MiB (1GiB).',
+      roots: 'Directories below which runs may read inputs.',
+      jobs: 'Directory for outputs of runs; without it there are none.',
+      'log-format': 'One line for each request: text (default), json, none.',
+      quiet: QUIET,
+    },
+    only: [
+      { of: ['tls-cert'], with: 'tls-key' },
+      { of: ['tls-key'], with: 'tls-cert' },
+    ],
+    examples: [
+      'prestige serve ./store',
+      'prestige serve redis://127.0.0.1:6379 --port 9000 --keys keys.json',
+      'prestige serve ./store --host 0.0.0.0 --keys keys.json --tls-cert cert.pem --tls-key key.pem',
+    ],
+  },
+} as const satisfies Readonly<Record<string, Command>>

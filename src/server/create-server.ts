@@ -1,0 +1,182 @@
+/**
+ * The service as a fetch handler: a request in, a response out, whatever listens. Each request takes the same path: is
+ * there room, which route, who calls, may they, is what they send sound; then the route's handler; and whatever is
+ * thrown on the way becomes problem details.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { inspect } from 'node:util'
+
+import { prestigeError } from '../platform/errors.ts'
+import { jsonBody, queryOf, refuseLongBody } from './http/body.ts'
+import { HttpProblem, problemResponse } from './http/problem.ts'
+import type { AnyRoute, Call } from './http/route.ts'
+import { type Match, Router } from './http/router.ts'
+import { Measurements } from './measurements.ts'
+import type { AccessLine, ServerOptions } from './options.ts'
+import { routes } from './routes/index.ts'
+import { ANYBODY, type Caller } from './security/caller.ts'
+import { CrossOrigin } from './security/cross-origin.ts'
+import { Gatekeeper } from './security/gatekeeper.ts'
+import { Services } from './services.ts'
+
+/** Sent with every answer; a route may say otherwise. */
+const SAFE_HEADERS: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+}
+const REQUEST_ID = /^[\w.-]{1,64}$/
+
+export interface PrestigeServer {
+  /** Whether keys are asked for: without, it must not listen where others can reach it. */
+  readonly asksForKeys: boolean
+  /** Answers a request; never rejects. */
+  fetch(request: Request): Promise<Response>
+  /** Refuses new requests, waits for those under way, and closes what is open. */
+  close(): Promise<void>
+}
+
+/** Serves what is at a location: a directory, `redis://…`, `dynamodb://…` or `memory:`. */
+export function createServer(location: string, options: ServerOptions = {}): PrestigeServer {
+  return new Server(location, options)
+}
+
+/** Of one request, for the log. */
+interface Trail {
+  readonly requestId: string
+  readonly startedAt: number
+  route: string
+  caller: Caller
+  failure?: unknown
+}
+
+class Server implements PrestigeServer {
+  readonly #services: Services
+  readonly #router: Router
+  readonly #gatekeeper: Gatekeeper
+  readonly #measurements: Measurements
+  readonly #crossOrigin: CrossOrigin
+  readonly #log: ServerOptions['log']
+  #inFlight = 0
+  #isClosing = false
+  #idle: (() => void) | undefined
+
+  constructor(location: string, options: ServerOptions) {
+    this.#measurements = new Measurements(options.metrics)
+    this.#services = new Services(location, options, this.#measurements.sink)
+    this.#router = new Router(routes(this.#measurements))
+    this.#gatekeeper = new Gatekeeper(options.keys, this.#services.clock)
+    this.#crossOrigin = new CrossOrigin(options.origins, options.hosts)
+    this.#log = options.log
+  }
+
+  get asksForKeys(): boolean {
+    return this.#gatekeeper.asksForKeys
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const trail: Trail = {
+      requestId: requestIdOf(request),
+      startedAt: performance.now(),
+      route: '(none)',
+      caller: ANYBODY,
+    }
+    this.#inFlight++
+    try {
+      return this.#sealed(request, trail, await this.#answer(request, trail))
+    } catch (error) {
+      trail.failure = error
+      return this.#sealed(request, trail, problemResponse(error, trail.requestId))
+    } finally {
+      this.#inFlight--
+      if (this.#inFlight === 0) this.#idle?.()
+    }
+  }
+
+  async #answer(request: Request, trail: Trail): Promise<Response> {
+    if (this.#isClosing)
+      throw new HttpProblem('OVERLOADED', 'The server is shutting down.', { connection: 'close' })
+    if (this.#inFlight > this.#services.limits.concurrency)
+      throw new HttpProblem(
+        'OVERLOADED',
+        'The server works on as many requests as it may. Try again in a second.',
+        { 'retry-after': '1' },
+      )
+    const preflight = this.#crossOrigin.check(request)
+    if (preflight) return preflight
+    const url = new URL(request.url)
+    const match = this.#router.find(request.method, url.pathname)
+    trail.route = match.route.path
+    return match.route.handle(await this.#call(request, url, match, trail))
+  }
+
+  async #call(request: Request, url: URL, { route, path }: Match, trail: Trail): Promise<Call> {
+    const namespace = namespaceOf(request)
+    const { caller } = this.#gatekeeper.admit(request, route, namespace)
+    trail.caller = caller
+    return {
+      request,
+      path,
+      query: queryOf(url.searchParams, route.query),
+      body: await bodyFor(request, route, this.#services.limits.jsonBytes),
+      namespace,
+      caller,
+      services: this.#services,
+      requestId: trail.requestId,
+      signal: request.signal,
+    }
+  }
+
+  #sealed(request: Request, trail: Trail, response: Response): Response {
+    const { headers } = response
+    for (const [name, value] of Object.entries(SAFE_HEADERS))
+      if (!headers.has(name)) headers.set(name, value)
+    headers.set('x-request-id', trail.requestId)
+    this.#crossOrigin.mark(request, headers)
+    const ms = performance.now() - trail.startedAt
+    this.#measurements.request(request.method, trail.route, response.status, ms)
+    this.#log?.(this.#line(request, trail, response.status, ms))
+    return response
+  }
+
+  #line({ method }: Request, trail: Trail, status: number, ms: number): AccessLine {
+    const error = trail.failure === undefined ? undefined : prestigeError(trail.failure)
+    return {
+      at: new Date(this.#services.clock()).toISOString(),
+      requestId: trail.requestId,
+      method,
+      route: trail.route,
+      status,
+      ms: Math.round(ms * 1000) / 1000,
+      caller: trail.caller.id,
+      ...(error && { code: error.code }),
+      ...(error?.code === 'UNEXPECTED' && { failure: inspect(error.cause ?? error) }),
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    await this.#services.close()
+  }
+}
+
+/** One that a proxy has given is kept, if it can do no harm in a log or a header. */
+function requestIdOf({ headers }: Request): string {
+  const sent = headers.get('x-request-id') ?? ''
+  return REQUEST_ID.test(sent) ? sent : randomUUID()
+}
+
+function namespaceOf({ headers }: Request): string | undefined {
+  return headers.get('prestige-namespace') || undefined
+}
+
+async function bodyFor(request: Request, { body }: AnyRoute, jsonBytes: number): Promise<unknown> {
+  if (body?.kind === 'stream') return undefined
+  if (body?.kind === 'json') {
+    refuseLongBody(request, jsonBytes)
+    return jsonBody(request, body, jsonBytes)
+  }
+  return undefined
+}

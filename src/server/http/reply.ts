@@ -1,0 +1,27 @@
+/** Answers that several routes give. */
+
+import { isUtf8 } from 'node:buffer'
+
+import * as v from 'valibot'
+
+/** A key that is text, or its bytes. */
+export const keyForm: v.GenericSchema = v.pipe(
+  v.union([v.string(), v.strictObject({ base64: v.string() })]),
+  v.description('A key: text, or {"base64": …} where it is not UTF-8.'),
+)
+
+export function json(value: unknown, init: ResponseInit = {}): Response {
+  const headers = new Headers(init.headers)
+  headers.set('content-type', 'application/json')
+  return new Response(JSON.stringify(value), { ...init, headers })
+}
+
+/** The content of a header: what is not printable ASCII is percent-encoded, so that no value ends a header. */
+export function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]|%/g, (character) => encodeURIComponent(character))
+}
+
+/** Bytes as JSON has them: text, or base64 where they are not UTF-8. */
+export function shown(bytes: Buffer): string | { readonly base64: string } {
+  return isUtf8(bytes) ? bytes.toString() : { base64: bytes.toString('base64') }
+}

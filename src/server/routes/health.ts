@@ -1,0 +1,82 @@
+/** Whether the server lives, whether it can work, and what it has measured. */
+
+import * as v from 'valibot'
+
+import { json } from '../http/reply.ts'
+import { type AnyRoute, type Call, route } from '../http/route.ts'
+import type { Measurements } from '../measurements.ts'
+
+const status = v.object({ status: v.string() })
+
+export function healthRoutes(measurements: Measurements): AnyRoute[] {
+  return [
+    route({
+      name: 'health',
+      method: 'GET',
+      path: '/health',
+      summary: 'Whether the process answers',
+      tag: 'health',
+      scope: 'public',
+      replies: { 200: { description: 'It does', schema: status } },
+      handle: () => json({ status: 'healthy' }),
+    }),
+    route({
+      name: 'live',
+      method: 'GET',
+      path: '/health/live',
+      summary: 'Whether the process answers',
+      tag: 'health',
+      scope: 'public',
+      replies: { 200: { description: 'It does', schema: status } },
+      handle: () => json({ status: 'healthy' }),
+    }),
+    route({
+      name: 'ready',
+      method: 'GET',
+      path: '/health/ready',
+      summary: 'Whether the store can be read',
+      tag: 'health',
+      scope: 'public',
+      replies: {
+        200: { description: 'It can', schema: status },
+        503: { description: 'It cannot' },
+      },
+      handle: ready,
+    }),
+    route({
+      name: 'metrics',
+      method: 'GET',
+      path: '/metrics',
+      summary: 'Measurements in the text format of Prometheus',
+      tag: 'health',
+      scope: 'read',
+      replies: { 200: { description: 'Measurements', contentType: 'text/plain' } },
+      handle: (call) => metrics(call, measurements),
+    }),
+  ]
+}
+
+/** Reads one key, which costs the same however large the store is. */
+async function ready({ services }: Call): Promise<Response> {
+  try {
+    const store = await services.store(undefined, true)
+    await store.has('ready')
+    return json({ status: 'ready' })
+  } catch {
+    return json({ status: 'unavailable' }, { status: 503, headers: { 'retry-after': '1' } })
+  }
+}
+
+async function metrics(
+  { services, namespace }: Call,
+  measurements: Measurements,
+): Promise<Response> {
+  const { keys, contents, contentBytes } = await (await services.store(namespace, true)).stats()
+  const { sink } = measurements
+  sink.gauge('prestige.keys_total', keys)
+  sink.gauge('prestige.objects_total', contents)
+  sink.gauge('prestige.store_bytes', contentBytes)
+  return new Response(measurements.render(), {
+    headers: { 'content-type': measurements.contentType },
+  })
+}

@@ -1,0 +1,223 @@
+/** One key: its value in, out and away. Values stream in both directions. */
+
+import * as v from 'valibot'
+
+import { PrestigeError } from '../../platform/errors.ts'
+import type { Head, PutOptions, Receipt } from '../../store/index.ts'
+import { bodyBytes, bodyOf, parsed, refuseLongBody } from '../http/body.ts'
+import { contentRange, rangeOf } from '../http/byte-range.ts'
+import { conditionOf, isKnown, tagOf } from '../http/conditions.ts'
+import { HttpProblem } from '../http/problem.ts'
+import { headerText, json, keyForm, shown } from '../http/reply.ts'
+import { type AnyRoute, type Call, route } from '../http/route.ts'
+
+/** A body of at most this length is read whole: the store keeps it in one transaction. */
+const WHOLE_BYTES = 64 * 1024
+/** What is stored may be a page: it must not run as one of this server's. */
+const VALUE_POLICY = "default-src 'none'; sandbox"
+
+const CONDITIONS = {
+  'If-Match': 'The SHA-256 that the value must have, in quotes.',
+  'If-None-Match':
+    '`*`: only if the key is not there. A SHA-256 in quotes: only if the value is another.',
+}
+
+const putReply = v.object({
+  status: v.literal('ok'),
+  key: keyForm,
+  receipt: v.pipe(
+    v.looseObject({}),
+    v.description('What the put did: see the documentation of receipts.'),
+  ),
+})
+
+export const kvRoutes: AnyRoute[] = [
+  route({
+    name: 'put',
+    method: 'PUT',
+    path: '/api/v1/kv/{key}',
+    summary: 'Keep a value under a key',
+    tag: 'store',
+    scope: 'write',
+    headers: {
+      ...CONDITIONS,
+      'Prestige-TTL': 'Seconds until the key expires.',
+      'Prestige-Body': '`raw`: a JSON body that is {"value": …} is kept as it is.',
+    },
+    body: {
+      kind: 'stream',
+      contentType: '*/*',
+      description: 'The value; or {"value": "…"} as application/json, of which the text is kept.',
+    },
+    replies: {
+      201: { description: 'It is kept', schema: putReply },
+      412: { description: 'The condition is not met' },
+      413: { description: 'The value is too long' },
+    },
+    handle: put,
+  }),
+  route({
+    name: 'get',
+    method: 'GET',
+    path: '/api/v1/kv/{key}',
+    summary: 'The value of a key, or a range of it',
+    tag: 'store',
+    scope: 'read',
+    headers: { ...CONDITIONS, Range: 'Such as bytes=0-99.' },
+    replies: {
+      200: { description: 'The very bytes that were put', contentType: '*/*' },
+      206: { description: 'The range of them', contentType: '*/*' },
+      304: { description: 'The value is the one that the client has' },
+      404: { description: 'The key is not there' },
+      416: { description: 'The value has no such range' },
+    },
+    handle: get,
+  }),
+  route({
+    name: 'delete',
+    method: 'DELETE',
+    path: '/api/v1/kv/{key}',
+    summary: 'Delete a key',
+    tag: 'store',
+    scope: 'write',
+    headers: { 'If-Match': CONDITIONS['If-Match'] },
+    replies: {
+      204: { description: 'It is gone' },
+      404: { description: 'The key is not there' },
+      412: { description: 'The condition is not met' },
+    },
+    handle: remove,
+  }),
+]
+
+function keyOf({ path }: Call): Buffer {
+  return path['key'] ?? Buffer.alloc(0)
+}
+
+async function put(call: Call): Promise<Response> {
+  const { request, services, namespace } = call
+  const { valueBytes } = services.limits
+  refuseLongBody(request, valueBytes)
+  const store = await services.store(namespace, true)
+  const options: PutOptions = { ...conditionOf(request), ...ttlOf(request), signal: call.signal }
+  const receipt = await store.put(keyOf(call), await valueOf(request, valueBytes), options)
+  return json(
+    { status: 'ok', key: shown(keyOf(call)), receipt },
+    { status: 201, headers: receiptHeaders(receipt) },
+  )
+}
+
+/** Short ones whole, others as they come. */
+async function valueOf(
+  request: Request,
+  bytesMax: number,
+): Promise<Buffer | AsyncIterable<Uint8Array>> {
+  const length = Number(request.headers.get('content-length') ?? Number.NaN)
+  if (isWrapped(request)) return unwrapped(await bodyBytes(request, bytesMax))
+  return length <= WHOLE_BYTES ? bodyBytes(request, bytesMax) : bodyOf(request, bytesMax)
+}
+
+function isWrapped({ headers }: Request): boolean {
+  const isRaw = headers.get('prestige-body') === 'raw'
+  return !isRaw && /^application\/json\b/i.test(headers.get('content-type') ?? '')
+}
+
+/** As clients of the C++ server send values. Any other JSON is a value itself. */
+function unwrapped(bytes: Buffer): Buffer {
+  const sent = parsed(bytes, 'The body')
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return bytes
+  const [[name, value] = [], ...more] = Object.entries(sent)
+  return name === 'value' && typeof value === 'string' && more.length === 0
+    ? Buffer.from(value)
+    : bytes
+}
+
+function ttlOf({ headers }: Request): Pick<PutOptions, 'ttlMs'> {
+  const sent = headers.get('prestige-ttl')
+  if (sent === null) return {}
+  const seconds = /^\d+(?:\.\d+)?$/.test(sent) ? Number(sent) : 0
+  if (seconds > 0) return { ttlMs: Math.ceil(seconds * 1000) }
+  throw new HttpProblem('INVALID_REQUEST', 'Prestige-TTL is a number of seconds greater than 0.')
+}
+
+function receiptHeaders(receipt: Receipt): Record<string, string> {
+  const { key, content, method, of, bytesSaved, expiresAt } = receipt
+  return {
+    'prestige-key': key,
+    'prestige-content': content,
+    'prestige-bytes-saved': String(bytesSaved),
+    ...(method && { 'prestige-method': method }),
+    ...(of && { 'prestige-of': headerText(of.firstKey.toString('latin1')) }),
+    ...(expiresAt !== undefined && { 'prestige-expires': new Date(expiresAt).toISOString() }),
+  }
+}
+
+async function get(call: Call): Promise<Response> {
+  const { request, services, namespace, signal } = call
+  const key = keyOf(call)
+  const store = await services.store(namespace, false)
+  const head = await store.head(key, { signal })
+  if (!head) throw notFound()
+  const headers = headHeaders(head)
+  if (isKnown(request, head.digest)) return new Response(undefined, { status: 304, headers })
+  if (request.method === 'HEAD')
+    return new Response(undefined, {
+      headers: { ...headers, 'content-length': String(head.bytes) },
+    })
+  if (wantsJson(request))
+    return json({ key: shown(key), value: shown((await store.get(key, { signal })) ?? fail()) })
+  const range = rangeOf(request, head)
+  if (!range && head.bytes <= WHOLE_BYTES)
+    return new Response((await store.get(key, { signal })) ?? fail(), {
+      headers: { ...headers, 'content-length': String(head.bytes) },
+    })
+  const stream = await store.getStream(key, { ...range, signal })
+  if (!stream) throw notFound()
+  const length = range ? range.end - range.start : head.bytes
+  return new Response(stream, {
+    status: range ? 206 : 200,
+    headers: {
+      ...headers,
+      'content-length': String(length),
+      ...(range && { 'content-range': contentRange(range, head.bytes) }),
+    },
+  })
+}
+
+/** The key went between two reads. */
+function fail(): never {
+  throw notFound()
+}
+
+function notFound(): PrestigeError {
+  return new PrestigeError('KEY_NOT_FOUND', 'There is no such key.')
+}
+
+function headHeaders(head: Head): Record<string, string> {
+  return {
+    'content-type': 'text/plain',
+    'content-security-policy': VALUE_POLICY,
+    'accept-ranges': 'bytes',
+    etag: tagOf(head.digest),
+    'last-modified': new Date(head.putAt).toUTCString(),
+    'cache-control': 'private, no-cache',
+    ...(head.expiresAt !== undefined && {
+      'prestige-expires': new Date(head.expiresAt).toISOString(),
+    }),
+  }
+}
+
+function wantsJson({ headers }: Request): boolean {
+  return /\bapplication\/json\b/i.test(headers.get('accept') ?? '')
+}
+
+async function remove(call: Call): Promise<Response> {
+  const { ifMatch } = conditionOf(call.request)
+  const store = await call.services.store(call.namespace, false)
+  const existed = await store.delete(keyOf(call), {
+    ...(ifMatch !== undefined && { ifMatch }),
+    signal: call.signal,
+  })
+  if (!existed) throw notFound()
+  return new Response(undefined, { status: 204 })
+}

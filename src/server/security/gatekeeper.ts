@@ -1,0 +1,67 @@
+/** Decides who is calling, and whether they may. */
+
+import { HttpProblem } from '../http/problem.ts'
+import type { AnyRoute } from '../http/route.ts'
+import { type ApiKey, keyOf } from './api-keys.ts'
+import { ANYBODY, type Caller, requireNamespace, requireScope } from './caller.ts'
+import { Rate } from './rate.ts'
+
+interface KnownKey {
+  readonly caller: Caller
+  readonly requests: Rate | undefined
+  readonly bytes: Rate | undefined
+}
+
+/** `spend` takes bytes that were received or sent. */
+export interface Admitted {
+  readonly caller: Caller
+  spend(bytes: number): void
+}
+
+export class Gatekeeper {
+  readonly #keys: ReadonlyMap<string, ApiKey> | undefined
+  readonly #known: ReadonlyMap<string, KnownKey>
+
+  constructor(keys: readonly ApiKey[] | undefined, clock: () => number) {
+    this.#keys = keys && new Map(keys.map((key) => [key.id, key]))
+    this.#known = new Map((keys ?? []).map((key) => [key.id, knownKey(key, clock)]))
+  }
+
+  get asksForKeys(): boolean {
+    return this.#keys !== undefined
+  }
+
+  admit(request: Request, { scope }: AnyRoute, namespace: string | undefined): Admitted {
+    if (scope === 'public' || !this.#keys) return { caller: ANYBODY, spend: () => undefined }
+    const key = keyOf(this.#keys, secretOf(request))
+    const known = key && this.#known.get(key.id)
+    if (!known) throw unauthenticated()
+    requireScope(known.caller, scope)
+    requireNamespace(known.caller, namespace)
+    known.requests?.take(1, 'requests')
+    known.bytes?.take(0, 'bytes')
+    return { caller: known.caller, spend: (bytes) => known.bytes?.spend(bytes) }
+  }
+}
+
+function knownKey(key: ApiKey, clock: () => number): KnownKey {
+  const { id, scope, namespaces, requestsPerSecond, bytesPerSecond } = key
+  return {
+    caller: { id, scope, ...(namespaces && { namespaces: new Set(namespaces) }) },
+    requests: requestsPerSecond === undefined ? undefined : new Rate(requestsPerSecond, clock),
+    bytes: bytesPerSecond === undefined ? undefined : new Rate(bytesPerSecond, clock),
+  }
+}
+
+function unauthenticated(): HttpProblem {
+  const message = 'A key is needed: send Authorization: Bearer KEY. prestige keys add makes one.'
+  return new HttpProblem('UNAUTHENTICATED', message, {
+    'www-authenticate': 'Bearer realm="prestige"',
+  })
+}
+
+/** In a header, never in the address, which logs and browsers keep. */
+function secretOf({ headers }: Request): string {
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '') ?? []
+  return bearer ?? headers.get('x-api-key') ?? ''
+}

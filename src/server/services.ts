@@ -1,0 +1,95 @@
+/** What a server has open: a store and a resolver for each namespace that was asked for. */
+
+import { PrestigeError } from '../platform/errors.ts'
+import type { MetricsSink } from '../platform/telemetry.ts'
+import { openResolver, type Resolver } from '../resolve/index.ts'
+import { openStore, type Store } from '../store/index.ts'
+import { HttpProblem } from './http/problem.ts'
+import { type CheckedLimits, limitsOf, type ServerOptions } from './options.ts'
+
+interface Closable {
+  close(): Promise<void>
+}
+
+/** Opened once for all who ask, and not kept if opening fails. */
+class Opened<T extends Closable> {
+  readonly #open: (namespace: string | undefined, create: boolean) => Promise<T>
+  readonly #max: number
+  readonly #byName = new Map<string, Promise<T>>()
+
+  constructor(open: (namespace: string | undefined, create: boolean) => Promise<T>, max: number) {
+    this.#open = open
+    this.#max = max
+  }
+
+  of(namespace: string | undefined, create: boolean): Promise<T> {
+    const name = namespace ?? ''
+    const known = this.#byName.get(name)
+    if (known) return known
+    if (this.#byName.size >= this.#max)
+      throw new HttpProblem(
+        'OVERLOADED',
+        `${this.#max} namespaces are open, which is the most that is allowed.`,
+      )
+    const opening = this.#open(namespace, create)
+    this.#byName.set(name, opening)
+    opening.catch(() => this.#byName.delete(name))
+    return opening
+  }
+
+  async close(): Promise<void> {
+    const all = await Promise.allSettled(this.#byName.values())
+    this.#byName.clear()
+    for (const one of all) if (one.status === 'fulfilled') await one.value.close()
+  }
+}
+
+export class Services {
+  readonly location: string
+  readonly options: ServerOptions
+  readonly limits: CheckedLimits
+  readonly metrics: MetricsSink
+  readonly clock: () => number
+  readonly #stores: Opened<Store>
+  readonly #resolvers: Opened<Resolver>
+  #isClosed = false
+
+  constructor(location: string, options: ServerOptions, metrics: MetricsSink) {
+    this.location = location
+    this.options = options
+    this.limits = limitsOf(options.limits)
+    this.metrics = metrics
+    this.clock = options.clock ?? Date.now
+    const max = this.limits.namespaces
+    this.#stores = new Opened(
+      (namespace, create) => openStore(location, { ...options.store, namespace, create, metrics }),
+      max,
+    )
+    this.#resolvers = new Opened(
+      (namespace, create) =>
+        openResolver(location, { ...options.resolver, namespace, create, metrics }),
+      max,
+    )
+  }
+
+  /** `create`: of a request that puts something; to all others a missing store is an error. */
+  store(namespace: string | undefined, create: boolean): Promise<Store> {
+    this.#requireOpen()
+    return this.#stores.of(namespace, create)
+  }
+
+  resolver(namespace: string | undefined, create: boolean): Promise<Resolver> {
+    this.#requireOpen()
+    return this.#resolvers.of(namespace, create)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#stores.close()
+    await this.#resolvers.close()
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new PrestigeError('BACKEND_CLOSED', 'The server is shutting down.')
+  }
+}
