@@ -217,6 +217,47 @@ const tasks: Readonly<Record<string, Round>> = {
   orders: (seed) => orders(sampledCases(seed)),
 }
 
+/**
+ * What a part does, and about how long it takes. Times were measured on two cores shared with other work, or are set
+ * above; where there is none, none was measured. Every round prints its own.
+ */
+const descriptions: Readonly<Record<string, readonly [what: string, times?: string]>> = {
+  crash: ['writers, corpus jobs and their workers are killed; what is left is checked'],
+  race: ['processes that write the same values and near duplicates, and die'],
+  simulation: [
+    'schedules of transactions with conflicts, lost replies and crashes, 100 a round',
+    'a round 5 s, of the corpus job 2 min',
+  ],
+  soak: [
+    'changes checked against a Map; then a bounded store at full speed, with a plot',
+    'a round more than 1 min',
+  ],
+  opens: [
+    'processes that open, close, read, write and are killed',
+    'a round 20 s, every case 8 min',
+  ],
+  faults: ['one system call of 500 puts fails', 'a round 5 s; every case is a round for each call'],
+  damage: [
+    'files of stores with flipped bits, lost pages, or cut off: 5 a round, 1250 in every case',
+    'a round 20 s',
+  ],
+  tests: ['tests that do less where all tests run, in full, once'],
+  orders: [
+    'corpus jobs in 20 orders, with all numbers of workers and engines: 320 in every case',
+    'every case 25 min',
+  ],
+}
+
+function usage(): string {
+  const parts = Object.entries(descriptions).map(
+    ([name, lines]) => `  ${name.padEnd(12)}${lines.join(`\n${' '.repeat(14)}`)}`,
+  )
+  return `Usage: npm run long -- MINUTES | NAME [MINUTES] [--seed N]
+With MINUTES alone all parts share them; each has one round at least. NAME alone is every case
+of opens, faults, damage or orders, and a minute of the others. Parts:
+${parts.join('\n')}`
+}
+
 /** Every case instead of some by chance. */
 const whole: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   async opens(seed) {
@@ -296,6 +337,6 @@ else if (minutes >= 0 && second === undefined) {
     await runFor(name, one, seed, (end - performance.now()) / (names.length - at))
   }
 } else {
-  console.error(`Usage: npm run long -- MINUTES | NAME [MINUTES]. Names: ${Object.keys(tasks)}`)
+  console.error(usage())
   process.exitCode = 2
 }
