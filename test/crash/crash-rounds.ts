@@ -30,13 +30,16 @@ type Possible = Set<number | undefined>
 export async function crashRounds(
   directory: string,
   {
-    rounds,
+    rounds: roundsMin,
+    acknowledgedMin = 0,
     seed,
     dedup = 'exact',
     beside = 'nothing',
     location = join(directory, 'store'),
   }: {
     rounds: number
+    /** More rounds, until so many writes were acknowledged: on a busy machine a writer dies before it has written much. */
+    acknowledgedMin?: number
     seed: number
     dedup?: 'exact' | 'near'
     /** What goes on while it is killed. */
@@ -49,7 +52,8 @@ export async function crashRounds(
   let acknowledged = 0
   let underWay = 0
   let cutCopies = 0
-  for (let round = 0; round < rounds; round++) {
+  let round = 0
+  for (; round < roundsMin || acknowledged < acknowledgedMin; round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
     const args = [location, log, String(seed + round), durability, dedup, beside]
@@ -61,7 +65,7 @@ export async function crashRounds(
     await rm(log, { force: true })
     await check(location, possible)
   }
-  return { rounds, acknowledged, underWay, cutCopies }
+  return { rounds: round, acknowledged, underWay, cutCopies }
 }
 
 export async function writeAndKill(

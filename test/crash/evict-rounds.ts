@@ -25,14 +25,26 @@ export interface EvictReport {
 
 export async function evictRounds(
   directory: string,
-  { rounds, seed }: { readonly rounds: number; readonly seed: number },
+  {
+    rounds: roundsMin,
+    seed,
+    acknowledgedMin = 0,
+    goneMin = 0,
+  }: {
+    readonly rounds: number
+    readonly seed: number
+    /** More rounds until there were so many, as in crash-rounds.ts. */
+    readonly acknowledgedMin?: number
+    readonly goneMin?: number
+  },
 ): Promise<EvictReport> {
   const random = seededRandom(seed)
   const location = join(directory, 'store')
   const put = new Map<string, Set<string>>()
   let acknowledged = 0
   let gone = 0
-  for (let round = 0; round < rounds; round++) {
+  let round = 0
+  for (; round < roundsMin || acknowledged < acknowledgedMin || gone < goneMin; round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
     await writeAndKill(WRITER, [location, log, String(seed + round), durability], random() * 500)
@@ -41,7 +53,7 @@ export async function evictRounds(
     acknowledged += done
     gone = await check(location, put)
   }
-  return { rounds, acknowledged, gone }
+  return { rounds: round, acknowledged, gone }
 }
 
 /** Everything a key may ever have had; how many puts were acknowledged. */
