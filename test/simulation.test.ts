@@ -8,27 +8,29 @@ import { runSchedule } from './simulation/schedule.ts'
 describe('interleaved schedules of put, overwrite, delete, expire and collect', () => {
   it('keep every invariant after every commit (short form of npm run simulate)', async () => {
     let crashes = 0
-    for (let seed = 1; seed <= amount(400, 5000); seed++)
+    for (let seed = 1; seed <= amount(200, 5000); seed++)
       crashes += (await runSchedule(seed)).crashes
-    expect(crashes).toBeGreaterThan(12)
+    expect(crashes).toBeGreaterThan(amount(5, 12))
   }, 600_000)
 
   it('keep those of near duplicates as well', async () => {
     let crashes = 0
-    for (let seed = 1; seed <= amount(80, 1000); seed++)
+    for (let seed = 1; seed <= amount(40, 1000); seed++)
       crashes += (await runSchedule(seed, 'near')).crashes
     expect(crashes).toBeGreaterThan(3)
   }, 600_000)
 
   it('keep those of chunks as well', async () => {
     let crashes = 0
-    for (let seed = 1; seed <= 500; seed++) crashes += (await runSchedule(seed, 'chunks')).crashes
-    expect(crashes).toBeGreaterThan(15)
-  }, 120_000)
+    for (let seed = 1; seed <= amount(200, 1000); seed++)
+      crashes += (await runSchedule(seed, 'chunks')).crashes
+    expect(crashes).toBeGreaterThan(amount(5, 15))
+  }, 600_000)
+
   it('keep those of bounded stores, of which keys are evicted and pruned meanwhile', async () => {
     let crashes = 0
     let gone = 0
-    for (let seed = 1; seed <= amount(100, 3000); seed++) {
+    for (let seed = 1; seed <= amount(50, 3000); seed++) {
       const report = await runLifecycleSchedule(seed)
       crashes += report.crashes
       gone += report.gone
@@ -49,7 +51,7 @@ describe('interleaved conditions, updates and transactions', () => {
   it('have one winner each, lose no update, and are applied as a whole', async () => {
     let refused = 0
     let moved = 0
-    for (let seed = 1; seed <= 250; seed++) {
+    for (let seed = 1; seed <= amount(150, 1000); seed++) {
       const tally = await runConditions(seed)
       refused += tally.refused
       moved += tally.moved
