@@ -18,7 +18,7 @@ describe('a store whose writer is killed', () => {
     })
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 
   it('is sound if it was evicting, and goes on', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-evict-'))
@@ -31,7 +31,7 @@ describe('a store whose writer is killed', () => {
     expect(report.acknowledged).toBeGreaterThan(100)
     expect(report.gone).toBeGreaterThan(20)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 
   it('while it collects in the background has lost nothing', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-collect-'))
@@ -44,7 +44,7 @@ describe('a store whose writer is killed', () => {
     const report = await crashRounds(directory, options)
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 
   it('while it compacts has the old file or the new one', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-compact-'))
@@ -57,7 +57,7 @@ describe('a store whose writer is killed', () => {
     const report = await crashRounds(directory, options)
     expect(report.acknowledged).toBeGreaterThan(0)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 
   it('links near duplicates as if nothing had happened', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-near-'))
@@ -69,7 +69,7 @@ describe('a store whose writer is killed', () => {
     })
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('a backup or a restore that is killed', () => {
@@ -78,5 +78,5 @@ describe('a backup or a restore that is killed', () => {
     const report = await backupRounds(directory, { rounds: 3, seed: 20_261_118 })
     expect(report.killedBackups + report.killedRestores).toBeGreaterThan(0)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 })
