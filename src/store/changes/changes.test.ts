@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/index.ts'
-import { openStore, type Store, type StoreChange, type StoreOptions } from '../../index.ts'
+import { openStore, type StoreChange, type StoreOptions } from '../../index.ts'
 
 let base = ''
 beforeAll(async () => void (base = await mkdtemp(join(tmpdir(), 'prestige-changes-'))))

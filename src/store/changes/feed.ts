@@ -81,7 +81,8 @@ export class ChangeFeed {
   }
 
   #wake(): void {
-    for (const end of [...this.#waiting]) end()
+    // Each takes itself out, which a set allows meanwhile.
+    for (const end of this.#waiting) end()
   }
 }
 
