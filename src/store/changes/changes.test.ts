@@ -276,3 +276,31 @@ describe('which stores have a feed', () => {
     await expect(all(store.changes({ from: 1 }))).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 })
+
+describe('a damaged feed', () => {
+  it.each([
+    ['missing', undefined],
+    ['unreadable', Buffer.from('damaged')],
+  ])(
+    'with a change that is %s is an error, and after a repair an expired cursor',
+    async (_, bytes) => {
+      const engine = new MemoryEngine()
+      await using store = await openStore(new MemoryBackend({}, engine), { changes: true })
+      for (const key of ['a', 'b', 'c', 'd']) await store.put(key, key)
+      const before = await all(store.changes())
+      const journal = engine.space('changes.journal')
+      const second = journal.slice('', '\u00ff', 4)[1]?.[0] ?? ''
+      if (bytes) journal.set(second, bytes)
+      else journal.delete(second)
+      await expect(all(store.changes())).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' })
+      expect((await store.verify()).problems.map(({ kind }) => kind)).toEqual(['changes-missing'])
+      await store.verify({ repair: true })
+      expect((await store.verify()).problems).toEqual([])
+      const after = before[0]?.cursor
+      await expect(all(store.changes({ after }))).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+      expect(await all(store.changes())).toEqual(before.slice(2))
+      await store.put('e', 'e')
+      expect(await all(store.changes({ after: before[2]?.cursor }))).toHaveLength(2)
+    },
+  )
+})
