@@ -97,7 +97,12 @@ export async function beginAlone(
     )
   }
   await begin()
-  if (!(await file.isShared())) return
+  try {
+    if (!(await file.isShared())) return
+  } catch (error) {
+    await takeBack()
+    throw error
+  }
   await takeBack()
   throw new PrestigeError(
     'CONTENDED',
