@@ -54,6 +54,9 @@ const KIND_OF = {
   BACKUP_NOT_FOUND: 'missing',
   BACKUP_BROKEN: 'corrupt',
   RESTORE_UNFINISHED: 'invalid',
+  CHANGES_OFF: 'invalid',
+  CURSOR_EXPIRED: 'invalid',
+  CURSOR_UNKNOWN: 'invalid',
 } as const
 
 export type ErrorCode = keyof typeof KIND_OF

@@ -113,7 +113,7 @@ export class BackgroundCollector {
   async #pass(): Promise<void> {
     const { backend, isOld, preparation } = this.#subject
     // The first pass looks at everything, also at what a process that died has left without a note.
-    if (isOld || (this.#passes > 0 && !(await hasNotes(backend)))) return
+    if (isOld || (this.#passes > 0 && !(await hasNotes(backend, preparation.keeping)))) return
     const releasedBefore = backend.now() - this.#options.graceMs
     const atOnce = () => Math.round((AT_ONCE * this.#budgetMs) / this.#options.budgetMs)
     const how = {

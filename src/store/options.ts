@@ -15,6 +15,7 @@ import {
   share,
   type WithDefaults,
 } from '../platform/options.ts'
+import { type ChangeFeedOptions, changesOption } from './changes/settings.ts'
 import type { Compression } from './contents/compression.ts'
 import { type LifecycleOptions, lifecycleOptions } from './lifecycle/options.ts'
 import type { SemanticOptions } from './semantic/options.ts'
@@ -117,6 +118,11 @@ export interface StoreOptions extends LifecycleOptions {
    * can collect, up to 500 are used. Default: 100.
    */
   readonly gcBudgetMs?: number | undefined
+  /**
+   * Record every change of a key for `changes()`, and keep it for a week, up to 1,000,000 changes, or as long as this says.
+   * Remembered. Can be turned on for a store that exists only in a directory that nobody else has open. Default: `false`.
+   */
+  readonly changes?: boolean | ChangeFeedOptions | undefined
   /** Check every value against its SHA-256 before it is returned or relied on. Default: `true`. */
   readonly verifyReads?: boolean | undefined
   /**
@@ -235,6 +241,7 @@ export const storeOptions = v.strictObject({
     'immediate',
   ),
   ...lifecycleOptions,
+  changes: v.optional(changesOption),
   gcGraceMs: v.optional(
     milliseconds(
       0,

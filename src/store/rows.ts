@@ -12,6 +12,7 @@
 import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { FORMAT, RowWriter, unreadable } from '../platform/rows.ts'
 import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../backends/index.ts'
+import { changeSpaces } from './changes/rows.ts'
 import { chunkSpaces } from './contents/chunk-rows.ts'
 import { lifecycleSpaces } from './lifecycle/rows.ts'
 import { nearStoreSpaces } from './near/rows.ts'
@@ -337,6 +338,7 @@ export const storeSpaces: readonly Space<unknown>[] = [
   ...lifecycleSpaces,
   ...nearStoreSpaces,
   ...semanticStoreSpaces,
+  ...changeSpaces,
 ]
 
 export function refKey(id: Bytes, key: Bytes): Buffer {

@@ -120,10 +120,11 @@ async function settingsOf(backend: Backend): Promise<StoreSettings | string> {
   }
 }
 
-function inputOf({ dedup, fidelity, near, semantic }: StoreSettings): StoreOptions {
+function inputOf({ dedup, fidelity, near, semantic, changes }: StoreSettings): StoreOptions {
   return {
     dedup,
     fidelity,
+    changes,
     ...(near && {
       near: {
         threshold: near.similarityMin,

@@ -33,7 +33,8 @@ interface Tally {
 export async function runConditions(seed: number): Promise<Tally> {
   const world = new SimulatedWorld(seed)
   const stores = new Map<string, Store>()
-  for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker)))
+  for (const worker of WORKERS)
+    stores.set(worker, await openStore(world.open(worker), { changes: true }))
   const [first] = stores.values()
   await first?.putMany([
     { key: 'a', value: String(SUM) },

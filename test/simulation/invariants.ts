@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Bytes } from '../../src/platform/bytes.ts'
 import type { Space } from '../../src/backends/contract.ts'
 import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
+import { changeHeads, changeJournal } from '../../src/store/changes/rows.ts'
 import {
   type ChunkRow,
   chunks,
@@ -67,6 +68,29 @@ export function checkInvariants(world: SimulatedWorld, how: How): void {
   const tallies = table(world, storeTallies)
   checkTallies(tallies, entryOf, knownOf)
   chunked.checkTallies(tallies, knownOf, how.layout)
+  checkFeed(world, entryOf)
+}
+
+/** Of a store that records changes: all of them, replayed, give its keys. Numbers have no gap. */
+function checkFeed(world: SimulatedWorld, entryOf: Map<string, Entry>): void {
+  const head = table(world, changeHeads).get('journal')
+  if (!head) return
+  const replica = new Map<string, string>()
+  let last = 0
+  for (const [number, change] of table(world, changeJournal)) {
+    const sequence = Buffer.from(number, 'latin1').readUIntBE(0, 6)
+    if (sequence !== ++last) fail(`change ${last} is missing`)
+    const { kind, key, digest, transaction } = change
+    if (transaction > sequence) fail(`change ${sequence} is before its transaction`)
+    const isGone = ['delete', 'evict', 'expire'].includes(kind)
+    if (!isGone) replica.set(latin1(key), latin1(digest))
+    else if (!replica.delete(latin1(key))) fail(`change ${sequence} removes what is not there`)
+  }
+  if (head.sequence !== last) fail(`the head is at ${head.sequence}, the last change is ${last}`)
+  if (replica.size !== entryOf.size) fail('the feed has other keys than the store')
+  for (const [key, entry] of entryOf) {
+    if (replica.get(key) !== latin1(entry.exact ?? entry.digest)) fail(`the feed misses ${key}`)
+  }
 }
 
 function checkEntries(

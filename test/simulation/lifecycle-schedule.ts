@@ -52,6 +52,7 @@ class Schedule {
       gc: pick(world, ['immediate', 'manual'] as const),
       recencyMs: pick(world, [0, 100]),
       evictTo: 1,
+      changes: seed % 2 === 0,
       ...(world.random() < 0.7 && { maxKeys: pick(world, [1, 2, 3]) }),
     }
     world.onChange = () => {

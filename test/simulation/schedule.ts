@@ -85,7 +85,8 @@ async function begin(seed: number, kind: Kind) {
   const { canonical, fidelity } = options
   const sharesNear = kind === 'near' && fidelity === 'representative'
   const isChunked = world.random() < 0.75 || kind === 'chunks'
-  const first = await openStore(world.open('first'), { ...options, chunks: CHUNKS })
+  const recorded = { changes: seed % 2 === 0 }
+  const first = await openStore(world.open('first'), { ...options, ...recorded, chunks: CHUNKS })
   if (!isChunked) await withoutChunks(world)
   await first.close()
   const layout = new Layout(isChunked ? { chunks: CHUNKS } : { partBytes: PART_BYTES })

@@ -7,6 +7,7 @@
 import type { StoreOptions } from '../../index.ts'
 import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
+import { changesCommands, changesOptionForms } from './changes.ts'
 import { collectCommands, collectOptionForms } from './collect.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
@@ -93,6 +94,7 @@ export const optionForms = {
   ...backupOptionForms,
   ...tuneOptionForms,
   ...resolverOptionForms,
+  ...changesOptionForms,
   ...collectOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,
@@ -239,6 +241,7 @@ export const commands = {
     },
     examples: ['prestige similar --file letter.txt', 'prestige similar "hello, world" --limit 3'],
   },
+  ...changesCommands,
   ...collectCommands,
   ...lifecycleCommands,
   import: {

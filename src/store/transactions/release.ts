@@ -10,6 +10,7 @@
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { cell, first, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
+import type { ChangeFeed } from '../changes/feed.ts'
 import { COMPRESSED_BYTES_MIN } from '../contents/compression.ts'
 import type { Layout } from '../contents/layout.ts'
 import {
@@ -43,6 +44,8 @@ export interface Keeping {
   readonly semantic: StoreSemantic | undefined
   /** Which rows there are about the use of keys. */
   readonly tracking?: Tracking | undefined
+  /** Where changes are recorded. */
+  readonly changes?: ChangeFeed | undefined
 }
 
 /** What a sweep did, for those who asked for it. */

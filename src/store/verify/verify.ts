@@ -14,6 +14,7 @@
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Counts, readCounts } from '../tallies.ts'
+import { checkChanges } from './changes.ts'
 import { walkChunks } from './chunks.ts'
 import { walkContents } from './contents.ts'
 import { DigestSums } from './digest-sums.ts'
@@ -68,6 +69,7 @@ export async function verify(
     await walk.step('semantic', () => checkSemantic(walk, semantic))
   }
   if (near ?? semantic) await walk.step('refs', () => walkSimilarities(walk))
+  if (how.changes) await walk.step('changes', () => checkChanges(walk))
   const tallies = before
   if (tallies) await walk.step('tallies', () => compareTallies(walk, tallies))
   if (how.layout.chunks) await walk.step('tallies', () => compareStored(walk))
