@@ -101,7 +101,7 @@ const NO_FUNCTION =
 function anyLayout({ limits }: Backend): Layout[] {
   const averageBytes = 0
   return [
-    new Layout({ chunks: { fromBytes: Infinity, averageBytes } }),
+    new Layout({ chunks: { fromBytes: Infinity, averageBytes }, deltas: true }),
     new Layout({ chunks: { fromBytes: 0, averageBytes } }),
     new Layout({ partBytes: limits.valueBytesMax }),
   ]
@@ -120,11 +120,12 @@ async function settingsOf(backend: Backend): Promise<StoreSettings | string> {
   }
 }
 
-function inputOf({ dedup, fidelity, near, semantic }: StoreSettings): StoreOptions {
+function inputOf({ dedup, fidelity, near, semantic, deltas }: StoreSettings): StoreOptions {
   return {
     dedup,
     fidelity,
     ...(near && {
+      deltas: deltas === true,
       near: {
         threshold: near.similarityMin,
         profile: near.profile,

@@ -19,30 +19,29 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
-import {
-  CONTAINMENT_MIN,
-  judgeName,
-  requireJournal,
-  textNearSettings,
-  type TextNearSettings,
-} from '../match/index.ts'
+import { judgeName, requireJournal, type TextNearSettings } from '../match/index.ts'
 import {
   type ChunkSettings,
   fittingChunks,
   requireChunks,
+  requireDeltas,
   wantedChunks,
+  wantsDeltas,
 } from './contents/settings.ts'
 import type { CheckedStoreOptions } from './options.ts'
+import { wantedNear } from './near/settings.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'
 
 /**
  * 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised to it by their first write.
  * 3: contents are compressed, and long ones cut into chunks. Stores of formats 1 and 2 stay as they are in that.
+ * 4: contents may be deltas of others. Only stores that have them; all others are of format 3, as before.
  */
 const FORMAT_VERSION = 3
 const FORMAT_WITH_SUMS = 2
-const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION]
+const FORMAT_WITH_DELTAS = 4
+const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION, FORMAT_WITH_DELTAS]
 const REMEDY = 'Leave them out to open it as it is, or put its values into a new store.'
 const SETTINGS = cell(settings, Buffer.from('store'))
 
@@ -81,6 +80,8 @@ export interface StoreSettings {
   readonly partBytes?: number | undefined
   /** From format 3 on: longer values are cut into chunks. */
   readonly chunks?: ChunkSettings | undefined
+  /** What is linked to another content is kept as a delta of it, where that pays. Absent: it is not. */
+  readonly deltas?: boolean | undefined
   /** Where near duplicates are linked. */
   readonly near?: NearSettings | undefined
   /** Where texts of like meaning are linked. */
@@ -130,10 +131,7 @@ export interface OpenedSettings {
 
 export async function openSettings(
   backend: Backend,
-  options: Pick<
-    CheckedStoreOptions,
-    'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic' | 'chunks' | 'compression'
-  >,
+  options: CheckedStoreOptions,
 ): Promise<OpenedSettings> {
   const profile = canonicalProfile(options.canonical ?? 'none')
   const near = wantedNear(options, profile)
@@ -141,13 +139,16 @@ export async function openSettings(
   if (there ? there.near?.containment : near?.containment) requireJournal(backend.serial)
   // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
   refuseMisplaced(there?.dedup ?? options.dedup ?? 'exact', options)
+  const deltas = wantsDeltas(options)
+  requireDeltas(there ?? { ...options, deltas }, options.deltas)
   const semantic = await openSemantic(there, options)
   const wanted: StoreSettings = {
-    format: FORMAT_VERSION,
+    format: formatOf(deltas),
     dedup: options.dedup ?? 'exact',
     canonical: { name: profile.name, version: profile.version },
     fidelity: options.fidelity ?? 'own',
     chunks: there?.chunks ?? wantedChunks(backend.limits, options.chunks),
+    ...(deltas && { deltas }),
     ...(near && { near }),
     ...(semantic?.wanted && { semantic: semantic.wanted }),
   }
@@ -165,6 +166,10 @@ export async function openSettings(
     await semantic?.embedder.close()
     throw error
   }
+}
+
+function formatOf(deltas: boolean | undefined): number {
+  return deltas ? FORMAT_WITH_DELTAS : FORMAT_VERSION
 }
 
 /** Loaded only for stores that compare meanings. */
@@ -197,34 +202,6 @@ function refuseMisplaced(
 
 function refusal(message: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', message)
-}
-
-/** Texts are compared in canonical form; without a profile of the store's own, that which reads the same is the same. */
-function wantedNear(
-  { dedup, near }: Pick<CheckedStoreOptions, 'dedup' | 'near'>,
-  profile: CanonicalProfile,
-): NearSettings | undefined {
-  if (dedup !== 'near' && dedup !== 'hybrid') return undefined
-  const {
-    threshold: similarityMin,
-    candidatesMax: _candidates,
-    bucketMax: _bucket,
-    containment,
-    ...wanted
-  } = near ?? {}
-  const { evidence: _evidence, ...settings } = textNearSettings({
-    ...wanted,
-    similarityMin,
-    evidence: 'text',
-  })
-  const { name, version } = profile.name === 'none' ? canonicalProfile('unicode') : profile
-  return {
-    ...settings,
-    canonical: { name, version },
-    ...(containment && {
-      containment: { min: containment.min ?? CONTAINMENT_MIN, version: WINNOWING_VERSION },
-    }),
-  }
 }
 
 function nearProfileOf(
@@ -287,7 +264,11 @@ export async function restoreSettings(backend: Backend, other: StoreSettings): P
   const { isMigrating: _isMigrating, ...meaning } = semantic ?? {}
   if (other.near?.containment) requireJournal(backend.serial)
   const asked = { ...rest, ...(semantic && { semantic: meaning }) }
-  const wanted = { format: FORMAT_VERSION, ...asked, chunks: fittingChunks(backend.limits, chunks) }
+  const wanted = {
+    format: formatOf(other.deltas),
+    ...asked,
+    chunks: fittingChunks(backend.limits, chunks),
+  }
   // safe: these are all fields of settings, with their values
   const found = await backend.run(keepSettings, wanted as StoreSettings)
   requireSame('store', differencesOf({ ...found }, asked), REMEDY)
@@ -336,7 +317,7 @@ function readSettings(text: string): StoreSettings {
 
 /** What no version of ours can have written is of another format, whatever is in it. */
 function hasSum(format: unknown): boolean {
-  return format === FORMAT_WITH_SUMS || format === FORMAT_VERSION
+  return format !== 1 && FORMATS.some((one) => one === format)
 }
 
 function damagedSettings(cause?: unknown): PrestigeError {
