@@ -88,7 +88,8 @@ async function begin(seed: number, kind: Kind) {
   const first = await openStore(world.open('first'), { ...options, chunks: CHUNKS })
   if (!isChunked) await withoutChunks(world)
   await first.close()
-  const layout = new Layout(isChunked ? { chunks: CHUNKS } : { partBytes: PART_BYTES })
+  const deltas = kind === 'near' && !sharesNear
+  const layout = new Layout(isChunked ? { chunks: CHUNKS, deltas } : { partBytes: PART_BYTES })
   const near = kind === 'near' ? new NearInvariants(sharesNear, layout) : undefined
   const stores = new Map<string, Store>()
   for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
@@ -142,7 +143,7 @@ async function withoutChunks(world: SimulatedWorld): Promise<void> {
   const backend = world.open('settings')
   const found = await backend.read(findSettings)
   if (!found) throw new Error('there is no store')
-  const { chunks: _, ...others } = found
+  const { chunks: _chunks, deltas: _deltas, ...others } = found
   await backend.run(replaceSettings, found, { ...others, format: 2, partBytes: PART_BYTES })
 }
 
