@@ -100,6 +100,11 @@ export interface StoreOptions extends LifecycleOptions {
    * 256), each kept once in a namespace. `false`: only what does not fit into a row of the engine. Remembered.
    */
   readonly chunks?: ChunkOptions | false | undefined
+  /**
+   * Values that are linked to a similar one are kept as what differs from it, where that takes less than half. Every key
+   * still gets its own bytes. Remembered. Default: `true` with `dedup: 'near'` or `'hybrid'` and `fidelity: 'own'`.
+   */
+  readonly deltas?: boolean | undefined
   /** How contents of 4 KiB and more are compressed; may differ each time a store is opened. Default: `fast`. */
   readonly compression?: Compression | undefined
   /**
@@ -226,6 +231,9 @@ export const storeOptions = v.strictObject({
       ],
       'must be false or { fromBytes, averageBytes }',
     ),
+  ),
+  deltas: v.optional(
+    flag('Keep values that are linked to a similar one as what differs from it (true).'),
   ),
   compression: v.optional(
     oneOf(

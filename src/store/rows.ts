@@ -14,6 +14,7 @@ import { FORMAT, RowWriter, unreadable } from '../platform/rows.ts'
 import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../backends/index.ts'
 import { changeSpaces } from './changes/rows.ts'
 import { chunkSpaces } from './contents/chunk-rows.ts'
+import { deltaSpaces } from './contents/delta-rows.ts'
 import { lifecycleSpaces } from './lifecycle/rows.ts'
 import { nearStoreSpaces } from './near/rows.ts'
 import { semanticStoreSpaces } from './semantic/rows.ts'
@@ -335,6 +336,7 @@ export const storeSpaces: readonly Space<unknown>[] = [
   settings,
   storeTallies,
   ...chunkSpaces,
+  ...deltaSpaces,
   ...lifecycleSpaces,
   ...nearStoreSpaces,
   ...semanticStoreSpaces,

@@ -101,7 +101,7 @@ const NO_FUNCTION =
 function anyLayout({ limits }: Backend): Layout[] {
   const averageBytes = 0
   return [
-    new Layout({ chunks: { fromBytes: Infinity, averageBytes } }),
+    new Layout({ chunks: { fromBytes: Infinity, averageBytes }, deltas: true }),
     new Layout({ chunks: { fromBytes: 0, averageBytes } }),
     new Layout({ partBytes: limits.valueBytesMax }),
   ]
@@ -120,12 +120,14 @@ async function settingsOf(backend: Backend): Promise<StoreSettings | string> {
   }
 }
 
-function inputOf({ dedup, fidelity, near, semantic, changes }: StoreSettings): StoreOptions {
+function inputOf(settings: StoreSettings): StoreOptions {
+  const { dedup, fidelity, near, semantic, changes, deltas } = settings
   return {
     dedup,
     fidelity,
     changes,
     ...(near && {
+      deltas: deltas === true,
       near: {
         threshold: near.similarityMin,
         profile: near.profile,

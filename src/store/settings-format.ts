@@ -10,12 +10,13 @@ import type { ChunkSettings } from './contents/settings.ts'
 /**
  * 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised to it by their first write.
  * 3: contents are compressed, and long ones cut into chunks. Stores of formats 1 and 2 stay as they are in that.
- * 4: changes are recorded, which versions that know nothing of it would not do. Everything else is as it was.
+ * 4: changes are recorded, or contents may be deltas of others: versions that know nothing of it must not write there.
+ *    Only stores that have one of the two; all others are of format 3, as before.
  */
 const FORMAT_VERSION = 3
 const FORMAT_WITH_SUMS = 2
-const FORMAT_WITH_CHANGES = 4
-const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION, FORMAT_WITH_CHANGES]
+const FORMAT_EXTENDED = 4
+const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION, FORMAT_EXTENDED]
 
 /** How near duplicates are found. */
 export interface NearSettings extends Omit<TextNearSettings, 'evidence'> {
@@ -52,22 +53,25 @@ export interface StoreSettings {
   readonly partBytes?: number | undefined
   /** From format 3 on: longer values are cut into chunks. */
   readonly chunks?: ChunkSettings | undefined
+  /** What is linked to another content is kept as a delta of it, where that pays. Absent: it is not. */
+  readonly deltas?: boolean | undefined
   /** Where near duplicates are linked. */
   readonly near?: NearSettings | undefined
   /** Where texts of like meaning are linked. */
   readonly semantic?: SemanticSettings | undefined
-  /** Where changes are recorded, how long they are kept. Such a store has format 4. */
+  /** Where changes are recorded, how long they are kept. */
   readonly changes?: ChangeSettings | undefined
 }
 
-/** The same settings with another feed of changes, or none. */
+/** The same settings with another feed of changes, or none, in the format that they need. */
 export function withChanges(
   { changes: _changes, format, ...others }: StoreSettings,
   changes: ChangeSettings | undefined,
 ): StoreSettings {
-  if (changes) return { format: FORMAT_WITH_CHANGES, ...others, changes }
+  if (changes) return { format: FORMAT_EXTENDED, ...others, changes }
+  if (others.deltas) return { format: FORMAT_EXTENDED, ...others }
   const plain = others.chunks ? FORMAT_VERSION : FORMAT_WITH_SUMS
-  return { format: format === FORMAT_WITH_CHANGES ? plain : format, ...others }
+  return { format: format === FORMAT_EXTENDED ? plain : format, ...others }
 }
 
 /** Settings of a new store, in the format that they need. */

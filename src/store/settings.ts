@@ -18,11 +18,18 @@ import {
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
-import { CONTAINMENT_MIN, judgeName, requireJournal, textNearSettings } from '../match/index.ts'
+import { judgeName, requireJournal } from '../match/index.ts'
 import { beginAlone, beginFeed, endFeed, isSameFeed, wantedChanges } from './changes/settings.ts'
 import { removeChanges } from './changes/trim.ts'
-import { fittingChunks, requireChunks, wantedChunks } from './contents/settings.ts'
+import {
+  fittingChunks,
+  requireChunks,
+  requireDeltas,
+  wantedChunks,
+  wantsDeltas,
+} from './contents/settings.ts'
 import type { CheckedStoreOptions } from './options.ts'
+import { wantedNear } from './near/settings.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'
 import {
@@ -85,18 +92,7 @@ export interface OpenedSettings {
 
 export async function openSettings(
   backend: Backend,
-  options: Pick<
-    CheckedStoreOptions,
-    | 'dedup'
-    | 'canonical'
-    | 'fidelity'
-    | 'create'
-    | 'near'
-    | 'semantic'
-    | 'chunks'
-    | 'compression'
-    | 'changes'
-  >,
+  options: CheckedStoreOptions,
 ): Promise<OpenedSettings> {
   const profile = canonicalProfile(options.canonical ?? 'none')
   const near = wantedNear(options, profile)
@@ -104,12 +100,15 @@ export async function openSettings(
   if (there ? there.near?.containment : near?.containment) requireJournal(backend.serial)
   // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
   refuseMisplaced(there?.dedup ?? options.dedup ?? 'exact', options)
+  const deltas = wantsDeltas(options)
+  requireDeltas(there ?? { ...options, deltas }, options.deltas)
   const semantic = await openSemantic(there, options)
   const wanted = newSettings({
     dedup: options.dedup ?? 'exact',
     canonical: { name: profile.name, version: profile.version },
     fidelity: options.fidelity ?? 'own',
     chunks: there?.chunks ?? wantedChunks(backend.limits, options.chunks),
+    ...(deltas && { deltas }),
     ...(near && { near }),
     ...(semantic?.wanted && { semantic: semantic.wanted }),
     changes: wantedChanges(undefined, options.changes),
@@ -186,34 +185,6 @@ function refuseMisplaced(
 
 function refusal(message: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', message)
-}
-
-/** Texts are compared in canonical form; without a profile of the store's own, that which reads the same is the same. */
-function wantedNear(
-  { dedup, near }: Pick<CheckedStoreOptions, 'dedup' | 'near'>,
-  profile: CanonicalProfile,
-): NearSettings | undefined {
-  if (dedup !== 'near' && dedup !== 'hybrid') return undefined
-  const {
-    threshold: similarityMin,
-    candidatesMax: _candidates,
-    bucketMax: _bucket,
-    containment,
-    ...wanted
-  } = near ?? {}
-  const { evidence: _evidence, ...settings } = textNearSettings({
-    ...wanted,
-    similarityMin,
-    evidence: 'text',
-  })
-  const { name, version } = profile.name === 'none' ? canonicalProfile('unicode') : profile
-  return {
-    ...settings,
-    canonical: { name, version },
-    ...(containment && {
-      containment: { min: containment.min ?? CONTAINMENT_MIN, version: WINNOWING_VERSION },
-    }),
-  }
 }
 
 function nearProfileOf(

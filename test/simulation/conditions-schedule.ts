@@ -60,6 +60,7 @@ export async function runConditions(seed: number): Promise<Tally> {
     }),
   )
   if (broken) throw broken
+  world.faults = { conflict: 0, lostReply: 0, failure: 0 }
   const last = await openStore(world.open('last'))
   await check(last, tally)
   await last.collect()

@@ -17,6 +17,13 @@ import {
   type RecipePart,
   recipes,
 } from '../../src/store/contents/chunk-rows.ts'
+import {
+  deltaBases,
+  deltaIn,
+  deltas,
+  heldBases,
+  valueOf,
+} from '../../src/store/contents/delta-rows.ts'
 import type { Layout } from '../../src/store/contents/layout.ts'
 import {
   contents,
@@ -63,7 +70,8 @@ export function checkInvariants(world: SimulatedWorld, how: How): void {
   const stagedOf = table(world, staged)
   checkEntries(entryOf, knownOf, references, table(world, expiries))
   const chunked = new Chunked(world)
-  checkContents(knownOf, contentsOf(world, chunked, how.layout), stagedOf, how)
+  const hidden = new Map<string, unknown>([...stagedOf, ...table(world, heldBases)])
+  checkContents(knownOf, contentsOf(world, chunked, how.layout), hidden, how)
   checkForms(knownOf, table(world, forms), table(world, members))
   const tallies = table(world, storeTallies)
   checkTallies(tallies, entryOf, knownOf)
@@ -129,7 +137,23 @@ export function contentsOf(
     const id = name.slice(0, 16)
     byId.set(id, [...(byId.get(id) ?? []), Buffer.from(layout.valueIn(bytes))])
   }
+  addDeltas(world, byId)
   return byId
+}
+
+/** Each is of a content that is no delta, and has the row by which that is kept for it. */
+function addDeltas(world: SimulatedWorld, byId: Map<string, Buffer[]>): void {
+  const reverse = table(world, deltaBases)
+  const rows = table(world, deltas)
+  for (const [id, row] of rows) {
+    const delta = deltaIn(row) ?? fail('a delta cannot be read')
+    const base = latin1(delta.base)
+    if (rows.has(base)) fail('a delta is of a delta')
+    if (byId.has(id)) fail('a content is a delta and a row of its own')
+    if (!reverse.has(base + id)) fail('nothing keeps the base of a delta')
+    byId.set(id, [valueOf(delta, Buffer.concat(byId.get(base) ?? fail('a base is gone')))])
+  }
+  if (reverse.size !== rows.size) fail('a base is kept for a delta that is none')
 }
 
 function checkContents(
@@ -272,5 +296,6 @@ export function checkNothingLeft(world: SimulatedWorld): void {
   }
   if (table(world, released).size > 0) fail('a released note was left behind')
   if (table(world, staged).size > 0) fail('staged parts were left behind')
+  if (table(world, heldBases).size > 0) fail('a base that no delta needs was left behind')
   if (new Chunked(world).garbage() > 0) fail('chunks were left behind')
 }

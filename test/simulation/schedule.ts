@@ -86,10 +86,13 @@ async function begin(seed: number, kind: Kind) {
   const sharesNear = kind === 'near' && fidelity === 'representative'
   const isChunked = world.random() < 0.75 || kind === 'chunks'
   const recorded = { changes: seed % 2 === 0 }
-  const first = await openStore(world.open('first'), { ...options, ...recorded, chunks: CHUNKS })
+  // Near texts are in one row, so that they may be deltas, but for one.
+  const chunks = kind === 'near' ? { ...CHUNKS, fromBytes: 512 } : CHUNKS
+  const first = await openStore(world.open('first'), { ...options, ...recorded, chunks })
   if (!isChunked) await withoutChunks(world)
   await first.close()
-  const layout = new Layout(isChunked ? { chunks: CHUNKS } : { partBytes: PART_BYTES })
+  const deltas = kind === 'near' && !sharesNear
+  const layout = new Layout(isChunked ? { chunks, deltas } : { partBytes: PART_BYTES })
   const near = kind === 'near' ? new NearInvariants(sharesNear, layout) : undefined
   const stores = new Map<string, Store>()
   for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
@@ -143,7 +146,7 @@ async function withoutChunks(world: SimulatedWorld): Promise<void> {
   const backend = world.open('settings')
   const found = await backend.read(findSettings)
   if (!found) throw new Error('there is no store')
-  const { chunks: _, ...others } = found
+  const { chunks: _chunks, deltas: _deltas, ...others } = found
   await backend.run(replaceSettings, found, { ...others, format: 2, partBytes: PART_BYTES })
 }
 

@@ -4,20 +4,11 @@
  * is part of. No row counts who refers to a chunk: the collector finds that out (collect-chunks.ts).
  */
 
-import * as zlib from 'node:zlib'
-
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
 import { RowReader, RowWriter, unreadable } from '../../platform/rows.ts'
-import {
-  checksumOf,
-  type Codec,
-  hasFormat,
-  rows,
-  sealed,
-  type Space,
-} from '../../backends/index.ts'
+import { type Codec, hasFormat, rows, sealed, type Space } from '../../backends/index.ts'
 import { digestOf } from '../../fingerprint/index.ts'
-import { type Compressed, decompress, PLAIN } from './compression.ts'
+import { type Compressed, crc32, decompress, PLAIN } from './compression.ts'
 
 const ID = 16
 const DIGEST = 32
@@ -124,11 +115,6 @@ export function packOf(chunks: readonly Bytes[], raw: Bytes, made: Compressed | 
   row.writeUInt32BE(sumOf(row), 1)
   return row
 }
-
-type Crc32 = (bytes: Bytes) => number
-const native: unknown = Reflect.get(zlib, 'crc32')
-// safe: zlib's function takes bytes; older versions of Node do not have it
-const crc32: Crc32 = typeof native === 'function' ? (native as Crc32) : checksumOf
 
 function sumOf(row: Buffer): number {
   return crc32(row.subarray(5))

@@ -3,10 +3,10 @@
  * (`readContent`, `readChunks`).
  *
  * Contents never change under an id, and neither do chunks under their digest: so nothing that is read here need be
- * relied on. A chunk may move to another pack between two looks; what is missing is looked for again.
+ * relied on, but for deltas, which may be written otherwise. A chunk may move to another pack between two looks; what is missing is looked for again.
  */
 
-import { asBuffer, type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
+import { type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
@@ -29,6 +29,7 @@ import {
   type RecipePart,
   recipes,
 } from './chunk-rows.ts'
+import { shortBytes } from './deltas.ts'
 import type { Layout } from './layout.ts'
 
 export interface ContentPlace {
@@ -51,13 +52,12 @@ export function* bytesOf(
   { id, bytes }: ContentPlace,
   layout: Layout,
 ): Transaction<Buffer | undefined> {
-  if (layout.chunks && layout.isLong(bytes)) return yield* chunkedBytes(id, bytes)
-  const count = layout.chunks ? 1 : partCount(bytes, layout.rowBytes)
+  if (!layout.isLong(bytes)) return yield* shortBytes({ id, bytes }, layout)
+  if (layout.chunks) return yield* chunkedBytes(id, bytes)
+  const count = partCount(bytes, layout.rowBytes)
   const cells = Array.from({ length: count }, (_, part) => cell(contents, partKey(id, part)))
   const parts = yield* glance(...cells)
-  const values = parts.map((part) => layout.readable(part) ?? EMPTY)
-  const [only] = values
-  const value = count === 1 && only ? asBuffer(only) : Buffer.concat(values)
+  const value = Buffer.concat(parts.map((part) => part ?? EMPTY))
   return value.byteLength === bytes ? value : undefined
 }
 

@@ -8,6 +8,8 @@ import { cell, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import type { ChangeFeed } from '../changes/feed.ts'
 import { type Condition, digestOfEntry } from './condition.ts'
+import type { DeltaCoding } from '../contents/delta-rows.ts'
+import { keepDelta } from '../contents/deltas.ts'
 import { type Layout, type PackedValue, rowOf } from '../contents/layout.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
 import { trackPut } from '../lifecycle/tracking.ts'
@@ -48,6 +50,8 @@ export interface Prepared {
   readonly bytes: number
   /** How it is kept, where compressing may pay. */
   readonly packed: PackedValue | undefined
+  /** How it is kept, where it may be a delta of what it is like. */
+  readonly coding: DeltaCoding | undefined
   /** What identifies the content: the digest of its bytes or, with shared representatives, of its form. */
   readonly digest: Buffer
   /** The digest of the canonical form, where links are wanted. */
@@ -223,7 +227,8 @@ function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene)
   if (prepared.staged) {
     scope.remove(cell(staged, id))
     countStaged(scope, prepared)
-  } else keepRow(scope, id, prepared)
+  } else if (near?.delta) keepDelta(scope, { id, bytes }, near.delta)
+  else keepRow(scope, id, prepared)
   const storedAt = scope.now()
   const known = Known.of({
     id,

@@ -58,6 +58,8 @@ export type ProblemKind =
   | 'pack-damaged'
   /** A chunk of a content without a row that says where it is. Written, where a pack has it. */
   | 'chunk-lost'
+  /** A content that is kept as a delta, without the row by which its base is kept for it. Written. */
+  | 'delta-unlisted'
   /** A digest's row with a wrong length or canonical form. Corrected. */
   | 'digest-wrong'
   /** A digest that names the content of another digest. Removed. */

@@ -17,6 +17,7 @@ import { type Counts, readCounts } from '../tallies.ts'
 import { checkChanges } from './changes.ts'
 import { walkChunks } from './chunks.ts'
 import { walkContents } from './contents.ts'
+import { walkDeltas } from './deltas.ts'
 import { DigestSums } from './digest-sums.ts'
 import { walkDigests } from './digests.ts'
 import { walkEntries } from './entries.ts'
@@ -53,6 +54,7 @@ export async function verify(
   await walk.step('entries', () => walkEntries(walk))
   await walk.step('refs', () => walkReferences(walk))
   await walk.step('chunks', () => walkChunks(walk))
+  await walk.step('deltas', () => walkDeltas(walk))
   await walk.step('contents', () => walkContents(walk, confirmed, unlisted))
   await walk.step('digests', () => walkDigests(walk, confirmed, unlisted.claim))
   await walk.step('contents', () => unlisted.settle(walk))
