@@ -17,11 +17,10 @@ import {
   type Space,
 } from '../../backends/index.ts'
 import { digestOf } from '../../fingerprint/index.ts'
-import { type Compressed, decompress, PLAIN } from './compression.ts'
+import { type Compressed, decompress, HINT, PLAIN } from './compression.ts'
 
 const ID = 16
 const DIGEST = 32
-const HINT = 'Run prestige verify --repair on this store.'
 const MARKED = 1
 const FORMAT_MASK = 0xf0
 

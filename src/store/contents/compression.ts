@@ -99,7 +99,7 @@ export function decompress(codec: number, body: Bytes, bytes: number): Bytes {
   return whole
 }
 
-const HINT = 'Run prestige verify --repair on this store.'
+export const HINT = 'Run prestige verify --repair on this store.'
 
 function decompressed(codec: number, body: Bytes, bytes: number): Bytes | undefined {
   try {
