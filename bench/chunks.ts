@@ -190,22 +190,25 @@ async function stream(bytes: number, kind: 'random' | 'repeated', print: Print):
     const store = await openStore(directory, { durability: 'os' })
     await store.put('warm', noise(1_000_000, 9))
     globalThis.gc?.()
-    const before = process.memoryUsage()
+    const before = anonymousBytes()
     let peakBytes = 0
     let blocks = 0
     const watched = async function* () {
       for await (const block of blocksOf(bytes, kind)) {
-        if (blocks++ % 8 === 0) {
-          const { heapUsed, external } = process.memoryUsage()
-          peakBytes = Math.max(peakBytes, heapUsed + external - before.heapUsed - before.external)
+        if (blocks++ % 64 === 0) {
+          peakBytes = Math.max(peakBytes, anonymousBytes() - before)
         }
         yield block
       }
     }
     const put = await timed(() => store.put('a', watched()))
     const { storedBytes } = await store.stats()
+    const putPeakBytes = peakBytes
+    peakBytes = 0
     const get = await timed(async () => {
-      for await (const _piece of (await store.getStream('a')) ?? []);
+      for await (const _piece of (await store.getStream('a')) ?? []) {
+        if (blocks++ % 64 === 0) peakBytes = Math.max(peakBytes, anonymousBytes() - before)
+      }
     })
     await store.close()
     const perSecond = (ms: number) => Math.round(bytes / 1e6 / (ms / 1000))
@@ -221,11 +224,18 @@ async function stream(bytes: number, kind: 'random' | 'repeated', print: Print):
       getMBPerSecond: perSecond(get.wallMs),
       speed,
       cpuRatio,
-      addedMemoryBytes: peakBytes,
+      addedMemoryBytes: putPeakBytes,
+      addedMemoryOfGetBytes: peakBytes,
       storedBytes,
-      isWithin: speed >= 0.5 && peakBytes <= 64 * 2 ** 20,
+      isWithin: speed >= 0.5 && Math.max(putPeakBytes, peakBytes) <= 64 * 2 ** 20,
     })
   })
+}
+
+/** Memory of the process that is in no file: pages of LMDB's map are in memory as long as nobody else needs it. */
+function anonymousBytes(): number {
+  const found = /^Anonymous: +(\d+) kB$/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'))
+  return Number(found?.[1]) * 1024
 }
 
 async function timed(work: () => Promise<unknown>): Promise<{ wallMs: number; cpuMs: number }> {

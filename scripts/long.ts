@@ -22,6 +22,7 @@ import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
 import { evictRounds } from '../test/crash/evict-rounds.ts'
 import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
+import { streamRounds } from '../test/crash/stream-rounds.ts'
 import { runCorpusRound } from '../test/crash/worker-rounds.ts'
 import { damageRounds, damages, makeStore } from '../test/damage/damage-rounds.ts'
 import { faultRound, faults } from '../test/native/fault-rounds.ts'
@@ -99,7 +100,17 @@ async function damage(seed: number, kind = pick(damages, seed), rounds = 5): Pro
 /** A writer, a corpus job, or workers that share one are killed. */
 async function crash(seed: number): Promise<unknown> {
   const kind = pick(
-    ['exact', 'near', 'eviction', 'corpus', 'workers', 'second-run', 'collect', 'compact'] as const,
+    [
+      'exact',
+      'near',
+      'eviction',
+      'corpus',
+      'workers',
+      'second-run',
+      'collect',
+      'compact',
+      'streams',
+    ] as const,
     seed,
   )
   const orderIndependent = pick([false, true], seed >> 2)
@@ -116,6 +127,8 @@ async function crash(seed: number): Promise<unknown> {
     if (kind === 'eviction') {
       return { kind, ...(await evictRounds(directory, { rounds: 10, seed })) }
     }
+    if (kind === 'streams')
+      return { kind, ...(await streamRounds(directory, { rounds: 20, seed })) }
     if (kind === 'collect' || kind === 'compact') {
       return { kind, ...(await crashRounds(directory, { rounds: 20, seed, beside: kind })) }
     }

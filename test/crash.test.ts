@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { backupRounds } from './crash/backup-rounds.ts'
 import { crashRounds } from './crash/crash-rounds.ts'
 import { evictRounds } from './crash/evict-rounds.ts'
+import { streamRounds } from './crash/stream-rounds.ts'
 
 describe('a store whose writer is killed', () => {
   it('has every acknowledged write and nothing half-written (short form of npm run crash)', async () => {
@@ -32,6 +33,13 @@ describe('a store whose writer is killed', () => {
     expect(report.gone).toBeGreaterThan(20)
     await rm(directory, { recursive: true })
   }, 300_000)
+
+  it('shows and keeps nothing of the streams that it was putting', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-streams-'))
+    const report = await streamRounds(directory, { rounds: 2, seed: 20_261_118 })
+    expect(report.leftBytes).toBeGreaterThan(0)
+    await rm(directory, { recursive: true })
+  }, 120_000)
 
   it('while it collects in the background has lost nothing', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-collect-'))

@@ -23,7 +23,8 @@ import { PrestigeError } from '../platform/errors.ts'
 import { ContentCheck, type Named } from './content-check.ts'
 import type { StoreOptions } from './options.ts'
 import { Layout } from './contents/layout.ts'
-import { readContent } from './contents/read-content.ts'
+import { isStreamed, readChecked, readContent } from './contents/read-content.ts'
+import type { Entry } from './rows.ts'
 import { findSettings, sharesFormsOf, type StoreSettings } from './settings.ts'
 import type { PutItem } from './prepare.ts'
 import type { Store } from './store.ts'
@@ -202,10 +203,29 @@ class Salvage {
       return undefined
     }
     if (!entry.isLive(this.#source.backend.now())) return undefined
+    if (await this.#copied(key, entry)) return undefined
     const bytes = await this.#contentOf(entry, entry)
     if (bytes) return this.#item(key, bytes, entry.expiresAt)
     this.#failed.set(latin1(key), 'Its content is damaged or missing.')
     return undefined
+  }
+
+  /** Copies a long content as it is read, if it is right. */
+  async #copied(key: Buffer, entry: Entry): Promise<boolean> {
+    const { backend, layouts } = this.#source
+    if (!layouts.some((layout) => isStreamed(layout, entry.bytes))) return false
+    const { digest, exact, expiresAt } = entry
+    const ttlMs = expiresAt === undefined ? undefined : expiresAt - backend.now()
+    try {
+      const { signal } = this.#hooks
+      const value = readChecked(backend, entry, exact ?? digest)
+      const { bytes } = await this.#store.put(key, value, { ttlMs, signal })
+      this.#hooks.onKey?.(bytes)
+      return true
+    } catch (error) {
+      if (isCorrupt(error)) return false
+      throw error
+    }
   }
 
   /** The bytes of a content, if they are readable and right. */

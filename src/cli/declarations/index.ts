@@ -156,6 +156,7 @@ export const commands = {
       ttl: 'The key expires after this time: 500ms, 10s, 5m, 2h, 7d.',
       ...lifecycleOfPut,
       escaped: ESCAPED,
+      progress: PROGRESS,
       quiet: QUIET,
     },
     examples: [
@@ -171,7 +172,7 @@ export const commands = {
     operandsMax: 1,
     summary: 'Print the bytes under a key, and nothing else.',
     shared: READS_STORE,
-    options: { escaped: ESCAPED },
+    options: { escaped: ESCAPED, progress: PROGRESS },
     examples: ['prestige get photo > photo.jpg', "prestige get -e 'caf\\xe9'"],
   },
   ...keyCommands,

@@ -29,7 +29,7 @@ const ZSTD_LEVEL = { none: 0, fast: 3, small: 15 } as const
 /** What saves less than an eighth is kept as it is. */
 const SAVED_SHARE = 8
 const SAMPLE_RUNS = 64
-const SAMPLE_RUN_BYTES = 64
+const SAMPLE_RUN_BYTES = 32
 /** Bits a byte: what is compressed or encrypted has nearly 8, everything worth compressing far less. */
 const ENTROPY_MAX = 7.6
 
@@ -105,7 +105,7 @@ export function decompress(codec: number, body: Bytes, bytes: number): Bytes {
   return whole
 }
 
-const HINT = 'Run prestige verify --repair on this store.'
+export const HINT = 'Run prestige verify --repair on this store.'
 
 function decompressed(codec: number, body: Bytes, bytes: number): Bytes | undefined {
   try {

@@ -6,7 +6,9 @@
  * relied on, but for deltas, which may be written otherwise. A chunk may move to another pack between two looks; what is missing is looked for again.
  */
 
-import { type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
+import { createHash } from 'node:crypto'
+
+import { asBuffer, type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
@@ -15,6 +17,7 @@ import {
   type Space,
   type Transaction,
 } from '../../backends/index.ts'
+import { unreadable } from '../../platform/rows.ts'
 import { digestOf } from '../../fingerprint/index.ts'
 import { contents, partCount, partKey } from '../rows.ts'
 import {
@@ -30,6 +33,7 @@ import {
   recipes,
 } from './chunk-rows.ts'
 import { shortBytes } from './deltas.ts'
+import { HINT } from './compression.ts'
 import type { Layout } from './layout.ts'
 
 export interface ContentPlace {
@@ -162,6 +166,30 @@ export async function* readChunks(
     }
     if (recipe.chunks.length === 0) return
   }
+}
+
+/** Longer contents are copied as streams where that can be: nobody has to hold them whole. */
+export const WHOLE_BYTES_MAX = 8 * 1024 * 1024
+
+export function isStreamed({ chunks }: Layout, bytes: number): boolean {
+  return chunks !== undefined && bytes > WHOLE_BYTES_MAX
+}
+
+/**
+ * All bytes of a content that is cut into chunks. Ends with an error where they are not all there, or have another
+ * SHA-256: whoever copies them must not have shown anything to anybody by then.
+ */
+export async function* readChecked(
+  backend: Backend,
+  place: ContentPlace,
+  digest: Bytes,
+): AsyncGenerator<Bytes> {
+  const sha256 = createHash('sha256')
+  for await (const piece of readChunks(backend, place)) {
+    sha256.update(piece)
+    yield piece
+  }
+  if (!equalBytes(sha256.digest(), digest)) throw unreadable('contents', HINT)
 }
 
 function areRight(refs: readonly ChunkRef[], found: readonly Bytes[]): boolean {
