@@ -27,9 +27,9 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
   }, 120_000)
 
   it.each([
-    ['an optimistic engine', 'optimistic', amount(60, 3000)],
-    ['memory', 'memory', amount(60, 3000)],
-    ['a directory, which is compacted meanwhile', 'lmdb', amount(40, 1000)],
+    ['an optimistic engine', 'optimistic', amount(40, 3000)],
+    ['memory', 'memory', amount(40, 3000)],
+    ['a directory, which is compacted meanwhile', 'lmdb', amount(20, 1000)],
   ] as const)(
     'keep those of bounded stores on %s, which evict, back up and collect in the background',
     async (_name, engine, schedules) => {
@@ -41,10 +41,10 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
         sum.backups += report.backups
         sum.collectorPasses += report.collectorPasses
       }
-      expect(sum.crashes).toBeGreaterThan(10)
-      expect(sum.gone).toBeGreaterThan(20)
-      expect(sum.backups).toBeGreaterThan(20)
-      expect(sum.collectorPasses).toBeGreaterThan(40)
+      expect(sum.crashes).toBeGreaterThan(4)
+      expect(sum.gone).toBeGreaterThan(8)
+      expect(sum.backups).toBeGreaterThan(8)
+      expect(sum.collectorPasses).toBeGreaterThan(15)
     },
     1_200_000,
   )

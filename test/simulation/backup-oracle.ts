@@ -1,6 +1,5 @@
 /**
- * What a backup may hold: where the engine holds a moment, exactly the keys of one moment between its beginning and its
- * end; elsewhere, every key as it was at some moment in between, and none is missing that was there all the time.
+ * What a backup may hold: where the engine holds a moment, exactly the keys of the moment that it says; elsewhere, every key as it was at some moment in between, and none is missing that was there all the time.
  */
 
 import { MemoryBackend } from '../../src/backends/memory/backend.ts'
@@ -14,9 +13,15 @@ type Entries = ReadonlyMap<string, Entry>
 /** Key to digest and expiry. */
 type Listing = Map<string, string>
 
+interface State {
+  readonly entries: Entries
+  /** Every commit has a time of its own: a moment from this one on sees it. */
+  readonly from: number
+}
+
 export class BackupOracle {
   readonly #target: string
-  readonly #states: Entries[] = []
+  readonly #states: State[] = []
   readonly #time: () => number
   taken = 0
 
@@ -26,8 +31,8 @@ export class BackupOracle {
   }
 
   /** After every commit. */
-  note(state: Entries): void {
-    this.#states.push(state)
+  note(state: Entries, from: number): void {
+    this.#states.push({ entries: state, from })
   }
 
   async take(store: Store): Promise<void> {
@@ -35,8 +40,13 @@ export class BackupOracle {
     const { id, at, isOneMoment } = await store.backup(this.#target)
     const states = this.#states.slice(first)
     const found = await this.#listing(id, at)
-    if (isOneMoment) requireOneMoment(found, states, at)
-    else requireSeen(found, states, this.#time())
+    if (isOneMoment) requireMoment(found, states, at)
+    else
+      requireSeen(
+        found,
+        states.map((state) => state.entries),
+        this.#time(),
+      )
     this.taken++
   }
 
@@ -60,12 +70,12 @@ function shown({ digest, expiresAt }: Entry): string {
   return `${digest.toString('hex')} ${expiresAt ?? 'never'}`
 }
 
-function requireOneMoment(found: Listing, states: readonly Entries[], at: number): void {
-  const isThis = (state: Entries) => {
-    const live = [...state].filter(([, entry]) => entry.isLive(at))
-    return live.length === found.size && live.every(([key, one]) => found.get(key) === shown(one))
-  }
-  if (!states.some(isThis)) fail('a backup is of no moment of the store')
+function requireMoment(found: Listing, states: readonly State[], at: number): void {
+  const state = states.findLast(({ from }) => from <= at)
+  const live = [...(state?.entries ?? [])].filter(([, entry]) => entry.isLive(at))
+  const isThis =
+    live.length === found.size && live.every(([key, one]) => found.get(key) === shown(one))
+  if (!isThis) fail('a backup is not of the moment that it says')
 }
 
 function requireSeen(found: Listing, states: readonly Entries[], end: number): void {

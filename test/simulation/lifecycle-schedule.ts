@@ -138,7 +138,8 @@ export class Schedule {
     if (p !== q && this.isPaired) fail('a transaction of two keys was applied in part')
     this.#before = entryOf
     this.#pinned = pinned
-    this.backups?.note(entryOf)
+    this.world.time++
+    this.backups?.note(entryOf, this.world.time)
   }
 }
 

@@ -23,14 +23,14 @@ const STEPS: readonly (readonly [number, Step])[] = [
   [8, putBoth],
   [14, look],
   [8, remove],
-  [5, (run, store) => store.pin(pick(run.world, KEYS))],
+  [8, (run, store) => store.pin(pick(run.world, KEYS))],
   [5, (run, store) => store.unpin(pick(run.world, KEYS))],
   [4, (run, store) => store.touch(pick(run.world, KEYS))],
   [4, (run, store) => store.expire(pick(run.world, KEYS), 1 + below(run, 200))],
-  [5, evict],
-  [6, prune],
+  [7, evict],
+  [7, prune],
   [5, (_run, store) => store.collect()],
-  [6, (run, store) => run.backups?.take(store) ?? Promise.resolve()],
+  [9, (run, store) => run.backups?.take(store) ?? Promise.resolve()],
   [4, (run, store) => (run.canCompact ? store.compact() : Promise.resolve())],
 ]
 const SHARES = STEPS.reduce((sum, [share]) => sum + share, 0)
