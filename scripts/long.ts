@@ -37,9 +37,7 @@ import {
 import { sharedEngine } from '../test/race/engines.ts'
 import { race } from '../test/race/race.ts'
 import { WHOLE } from '../test/race/work.ts'
-import { runCorpusSchedule } from '../test/simulation/corpus-schedule.ts'
-import { runResolverSchedule } from '../test/simulation/resolver-schedule.ts'
-import { runSchedule } from '../test/simulation/schedule.ts'
+import { allKinds } from '../test/simulation/kinds.ts'
 import { boundedSoak, soakPlot } from '../test/soak/bounded-soak.ts'
 import { soakRound } from '../test/soak/soak-round.ts'
 
@@ -157,11 +155,10 @@ async function raceRound(seed: number): Promise<unknown> {
 const SCHEDULES = 100
 
 async function simulation(seed: number): Promise<unknown> {
-  const kind = pick(['exact', 'near', 'resolver', 'corpus'] as const, seed)
+  const [kind, run] = pick(Object.entries(allKinds), seed)
   for (let one = seed; one < seed + SCHEDULES; one++) {
     try {
-      if (kind === 'corpus') await runCorpusSchedule(one)
-      else await (kind === 'resolver' ? runResolverSchedule(one) : runSchedule(one, kind))
+      await run(one)
     } catch (error) {
       const again = `npm run simulate -- --seed ${one} --schedules 1 --kind ${kind}`
       throw new Error(`Repeat it with: ${again}`, { cause: error })
@@ -187,7 +184,7 @@ async function tests(): Promise<unknown> {
   return { files: files.length }
 }
 
-const BOUNDED_SOAK_SECONDS = 60
+const BOUNDED_SOAK_SECONDS = 180
 
 /** Many small changes checked against a Map; then a bounded set of values at full speed, whose plot is written. */
 const soak: Round = (seed) =>

@@ -27,22 +27,36 @@ describe('interleaved schedules of put, overwrite, delete, expire and collect', 
     expect(crashes).toBeGreaterThan(amount(5, 15))
   }, 600_000)
 
-  it('keep those of bounded stores, of which keys are evicted and pruned meanwhile', async () => {
-    let crashes = 0
-    let gone = 0
-    for (let seed = 1; seed <= amount(50, 3000); seed++) {
-      const report = await runLifecycleSchedule(seed)
-      crashes += report.crashes
-      gone += report.gone
-    }
-    expect(crashes).toBeGreaterThan(3)
-    expect(gone).toBeGreaterThan(30)
-  }, 600_000)
+  it.each([
+    ['an optimistic engine', 'optimistic', amount(40, 3000)],
+    ['memory', 'memory', amount(40, 3000)],
+    ['a directory, which is compacted meanwhile', 'lmdb', amount(20, 1000)],
+  ] as const)(
+    'keep those of bounded stores on %s, which evict, back up and collect in the background',
+    async (_name, engine, schedules) => {
+      const sum = { crashes: 0, gone: 0, backups: 0, collectorPasses: 0 }
+      for (let seed = 1; seed <= schedules; seed++) {
+        const report = await runLifecycleSchedule(seed, engine)
+        sum.crashes += report.crashes
+        sum.gone += report.gone
+        sum.backups += report.backups
+        sum.collectorPasses += report.collectorPasses
+      }
+      expect(sum.crashes).toBeGreaterThan(4)
+      expect(sum.gone).toBeGreaterThan(8)
+      expect(sum.backups).toBeGreaterThan(8)
+      expect(sum.collectorPasses).toBeGreaterThan(15)
+    },
+    1_200_000,
+  )
 
   it('are decided by the seed alone', async () => {
     for (const seed of [7, 77, 777]) {
       expect(await runSchedule(seed)).toEqual(await runSchedule(seed))
       expect(await runSchedule(seed, 'near')).toEqual(await runSchedule(seed, 'near'))
+      expect(await runLifecycleSchedule(seed)).toEqual(await runLifecycleSchedule(seed))
+      const inMemory = await runLifecycleSchedule(seed, 'memory')
+      expect(await runLifecycleSchedule(seed, 'memory')).toEqual(inMemory)
     }
   })
 })

@@ -57,8 +57,10 @@ export async function crashRounds(
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
     const args = [location, log, String(seed + round), durability, dedup, beside]
-    await writeAndKill(WRITER, args, random() * 700)
-    if (existsSync(join(location, 'prestige-compact'))) cutCopies++
+    const copy = join(location, 'prestige-compact')
+    const isCut = beside === 'compact' && random() < 0.8
+    await writeAndKill(WRITER, args, random() * 700, () => !isCut || existsSync(copy))
+    if (existsSync(copy)) cutCopies++
     const told = replay(await readFile(log, 'utf8').catch(() => ''), possible)
     acknowledged += told.acknowledged
     underWay += told.underWay
@@ -68,16 +70,21 @@ export async function crashRounds(
   return { rounds: round, acknowledged, underWay, cutCopies }
 }
 
+const MOMENTS_MAX = 2000
+
+/** Kills it after a while, as soon as `isMoment`; or then if that is never so. */
 export async function writeAndKill(
   writer: string,
   args: readonly string[],
   ms: number,
+  isMoment: () => boolean = () => true,
 ): Promise<void> {
   const child = spawn(process.execPath, [writer, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(child.stdout, 'data')
   await sleep(ms)
+  for (let looks = 0; looks < MOMENTS_MAX && !isMoment(); looks++) await sleep(1)
   const exited = once(child, 'exit')
   child.kill('SIGKILL')
   await exited

@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto'
 
 import type { Bytes } from '../../src/platform/bytes.ts'
 import type { Space } from '../../src/backends/contract.ts'
-import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
 import { changeHeads, changeJournal } from '../../src/store/changes/rows.ts'
 import {
   type ChunkRow,
@@ -43,11 +42,16 @@ import {
 
 const NAMESPACE_BYTES = 1
 
+/** All rows of one moment. A key begins with its namespace. */
+export interface RowSource {
+  rows(space: Space<unknown>): readonly { readonly key: Buffer; readonly bytes: Bytes }[]
+}
+
 export function fail(message: string): never {
   throw new Error(`Invariant broken: ${message}`)
 }
 
-export function table<V>(world: SimulatedWorld, space: Space<V>): Map<string, V> {
+export function table<V>(world: RowSource, space: Space<V>): Map<string, V> {
   const found = new Map<string, V>()
   for (const { key, bytes } of world.rows(space)) {
     found.set(key.subarray(NAMESPACE_BYTES).toString('latin1'), space.codec.decode(bytes))
@@ -63,7 +67,7 @@ interface How {
   readonly sharesForms: boolean
 }
 
-export function checkInvariants(world: SimulatedWorld, how: How): void {
+export function checkInvariants(world: RowSource, how: How): void {
   const entryOf = table(world, entries)
   const knownOf = table(world, digests)
   const references = table(world, refs)
@@ -80,7 +84,7 @@ export function checkInvariants(world: SimulatedWorld, how: How): void {
 }
 
 /** Of a store that records changes: all of them, replayed, give its keys. Numbers have no gap. */
-function checkFeed(world: SimulatedWorld, entryOf: Map<string, Entry>): void {
+function checkFeed(world: RowSource, entryOf: Map<string, Entry>): void {
   const head = table(world, changeHeads).get('journal')
   if (!head) return
   const replica = new Map<string, string>()
@@ -128,7 +132,7 @@ function checkEntries(
 
 /** The bytes of every content, however it is kept. */
 export function contentsOf(
-  world: SimulatedWorld,
+  world: RowSource,
   chunked: Chunked,
   layout: Layout,
 ): Map<string, Buffer[]> {
@@ -142,7 +146,7 @@ export function contentsOf(
 }
 
 /** Each is of a content that is no delta, and has the row by which that is kept for it. */
-function addDeltas(world: SimulatedWorld, byId: Map<string, Buffer[]>): void {
+function addDeltas(world: RowSource, byId: Map<string, Buffer[]>): void {
   const reverse = table(world, deltaBases)
   const rows = table(world, deltas)
   for (const [id, row] of rows) {
@@ -187,7 +191,7 @@ export class Chunked {
   readonly #chunks: Map<string, ChunkRow>
   readonly #packs: Map<string, Bytes>
 
-  constructor(world: SimulatedWorld) {
+  constructor(world: RowSource) {
     this.#recipes = table(world, recipes)
     this.#chunks = table(world, chunks)
     this.#packs = table(world, packs)
@@ -289,7 +293,7 @@ function checkTallies(
 }
 
 /** After everything has ended and a collector has run, nothing unneeded may be left. */
-export function checkNothingLeft(world: SimulatedWorld): void {
+export function checkNothingLeft(world: RowSource): void {
   const referenced = new Set([...table(world, refs).keys()].map((name) => name.slice(0, 16)))
   for (const known of table(world, digests).values()) {
     if (!referenced.has(latin1(known.id))) fail('a content nobody refers to was not collected')

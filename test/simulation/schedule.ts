@@ -27,7 +27,7 @@ const LONGER = `${LONG} and an end of its own`
 /** The same and not the same after canonicalisation, empty, Unicode, and longer than a row. */
 const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase(), LONGER]
 /** Long ones that share chunks in every way. */
-const CHUNKED_VALUES = [
+export const CHUNKED_VALUES = [
   LONG,
   LONGER,
   LONG.slice(300),
@@ -35,7 +35,7 @@ const CHUNKED_VALUES = [
   'a',
 ]
 /** As small as chunks can be, and as they were before there were chunks. */
-const CHUNKS = { fromBytes: 64, averageBytes: 256 }
+export const CHUNKS = { fromBytes: 64, averageBytes: 256 }
 const PART_BYTES = 1024
 export const WORKERS = ['w0', 'w1', 'w2']
 const OPERATIONS = 5

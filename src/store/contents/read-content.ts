@@ -8,7 +8,7 @@
 
 import { createHash } from 'node:crypto'
 
-import { asBuffer, type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
+import { type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
