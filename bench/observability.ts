@@ -1,6 +1,6 @@
 /**
- * What do metrics and spans cost a put, when whoever receives them does nothing; and metrics for Prometheus? Against
- * none being set.
+ * What do metrics and spans cost a put, when whoever receives them does nothing; metrics for Prometheus; and a feed of
+ * changes? Against none being set.
  */
 
 import type { MetricsSink, StoreOptions, Tracer } from 'prestige-dedup'
@@ -29,10 +29,11 @@ function caseOf(name: string, options: StoreOptions, limits?: Limits): Case {
 
 export const bench: Bench = {
   name: 'observability',
-  question: 'What do metrics and spans cost a put, against none being set?',
+  question: 'What do metrics, spans and a feed of changes cost a put, against none being set?',
   cases: [
     caseOf('metrics', { metrics }, { ratioMax: 1.05 }),
     caseOf('metrics and tracer', { metrics, tracer }),
     caseOf('metrics for Prometheus', { metrics: prometheusSink() }),
+    caseOf('a feed of changes', { changes: true }),
   ],
 }

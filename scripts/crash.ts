@@ -3,7 +3,7 @@
  * is left; with `--kind collect` or `--kind compact`, while it collects in the background or compacts. With
  * `--kind eviction` it writes to a bounded store, of which keys are evicted all the time. With
  * `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
- * `--kind backup`, backups and restores; with `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
+ * `--kind backup`, backups and restores; with `--kind streams`, puts of streams; with `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -16,6 +16,7 @@ import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
 import { evictRounds } from '../test/crash/evict-rounds.ts'
 import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
+import { streamRounds } from '../test/crash/stream-rounds.ts'
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +32,7 @@ console.log(`seed ${seed}`)
 if (values.kind === 'backup') await killBackups(Number(values.rounds ?? 20))
 else if (values.kind === 'second-run') await killSecondRuns(Number(values.rounds ?? 20))
 else if (values.kind === 'eviction') await killEvictors(Number(values.rounds ?? 50))
+else if (values.kind === 'streams') await killStreams(Number(values.rounds ?? 20))
 else if (values.kind === 'corpus') await killCorpusJobs(Number(values.rounds ?? 20))
 else await killWriters(Number(values.rounds ?? 50), values.kind)
 
@@ -47,6 +49,12 @@ async function killEvictors(rounds: number): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-evict-'))
   const report = await evictRounds(directory, { rounds, seed })
   console.log(JSON.stringify({ ...report, unsound: 0 }))
+  await rm(directory, { recursive: true })
+}
+
+async function killStreams(rounds: number): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-streams-'))
+  console.log(JSON.stringify({ ...(await streamRounds(directory, { rounds, seed })), unsound: 0 }))
   await rm(directory, { recursive: true })
 }
 

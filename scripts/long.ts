@@ -22,6 +22,7 @@ import { corpusFormats, corpusRounds } from '../test/crash/corpus-rounds.ts'
 import { crashRounds } from '../test/crash/crash-rounds.ts'
 import { evictRounds } from '../test/crash/evict-rounds.ts'
 import { secondRunRounds } from '../test/crash/second-run-rounds.ts'
+import { streamRounds } from '../test/crash/stream-rounds.ts'
 import { runCorpusRound } from '../test/crash/worker-rounds.ts'
 import { damageRounds, damages, makeStore } from '../test/damage/damage-rounds.ts'
 import { faultRound, faults } from '../test/native/fault-rounds.ts'
@@ -36,9 +37,7 @@ import {
 import { sharedEngine } from '../test/race/engines.ts'
 import { race } from '../test/race/race.ts'
 import { WHOLE } from '../test/race/work.ts'
-import { runCorpusSchedule } from '../test/simulation/corpus-schedule.ts'
-import { runResolverSchedule } from '../test/simulation/resolver-schedule.ts'
-import { runSchedule } from '../test/simulation/schedule.ts'
+import { allKinds } from '../test/simulation/kinds.ts'
 import { boundedSoak, soakPlot } from '../test/soak/bounded-soak.ts'
 import { soakRound } from '../test/soak/soak-round.ts'
 
@@ -99,7 +98,17 @@ async function damage(seed: number, kind = pick(damages, seed), rounds = 5): Pro
 /** A writer, a corpus job, or workers that share one are killed. */
 async function crash(seed: number): Promise<unknown> {
   const kind = pick(
-    ['exact', 'near', 'eviction', 'corpus', 'workers', 'second-run', 'collect', 'compact'] as const,
+    [
+      'exact',
+      'near',
+      'eviction',
+      'corpus',
+      'workers',
+      'second-run',
+      'collect',
+      'compact',
+      'streams',
+    ] as const,
     seed,
   )
   const orderIndependent = pick([false, true], seed >> 2)
@@ -116,6 +125,8 @@ async function crash(seed: number): Promise<unknown> {
     if (kind === 'eviction') {
       return { kind, ...(await evictRounds(directory, { rounds: 10, seed })) }
     }
+    if (kind === 'streams')
+      return { kind, ...(await streamRounds(directory, { rounds: 20, seed })) }
     if (kind === 'collect' || kind === 'compact') {
       return { kind, ...(await crashRounds(directory, { rounds: 20, seed, beside: kind })) }
     }
@@ -144,11 +155,10 @@ async function raceRound(seed: number): Promise<unknown> {
 const SCHEDULES = 100
 
 async function simulation(seed: number): Promise<unknown> {
-  const kind = pick(['exact', 'near', 'resolver', 'corpus'] as const, seed)
+  const [kind, run] = pick(Object.entries(allKinds), seed)
   for (let one = seed; one < seed + SCHEDULES; one++) {
     try {
-      if (kind === 'corpus') await runCorpusSchedule(one)
-      else await (kind === 'resolver' ? runResolverSchedule(one) : runSchedule(one, kind))
+      await run(one)
     } catch (error) {
       const again = `npm run simulate -- --seed ${one} --schedules 1 --kind ${kind}`
       throw new Error(`Repeat it with: ${again}`, { cause: error })
@@ -174,7 +184,7 @@ async function tests(): Promise<unknown> {
   return { files: files.length }
 }
 
-const BOUNDED_SOAK_SECONDS = 60
+const BOUNDED_SOAK_SECONDS = 180
 
 /** Many small changes checked against a Map; then a bounded set of values at full speed, whose plot is written. */
 const soak: Round = (seed) =>
@@ -215,6 +225,47 @@ const tasks: Readonly<Record<string, Round>> = {
   damage: (seed) => damage(seed),
   tests,
   orders: (seed) => orders(sampledCases(seed)),
+}
+
+/**
+ * What a part does, and about how long it takes. Times were measured on two cores shared with other work, or are set
+ * above; where there is none, none was measured. Every round prints its own.
+ */
+const descriptions: Readonly<Record<string, readonly [what: string, times?: string]>> = {
+  crash: ['writers, corpus jobs and their workers are killed; what is left is checked'],
+  race: ['processes that write the same values and near duplicates, and die'],
+  simulation: [
+    'schedules of transactions with conflicts, lost replies and crashes, 100 a round',
+    'a round 5 s, of the corpus job 2 min',
+  ],
+  soak: [
+    'changes checked against a Map; then a bounded store at full speed, with a plot',
+    'a round more than 1 min',
+  ],
+  opens: [
+    'processes that open, close, read, write and are killed',
+    'a round 20 s, every case 8 min',
+  ],
+  faults: ['one system call of 500 puts fails', 'a round 5 s; every case is a round for each call'],
+  damage: [
+    'files of stores with flipped bits, lost pages, or cut off: 5 a round, 1250 in every case',
+    'a round 20 s',
+  ],
+  tests: ['tests that do less where all tests run, in full, once'],
+  orders: [
+    'corpus jobs in 20 orders, with all numbers of workers and engines: 320 in every case',
+    'every case 25 min',
+  ],
+}
+
+function usage(): string {
+  const parts = Object.entries(descriptions).map(
+    ([name, lines]) => `  ${name.padEnd(12)}${lines.join(`\n${' '.repeat(14)}`)}`,
+  )
+  return `Usage: npm run long -- MINUTES | NAME [MINUTES] [--seed N]
+With MINUTES alone all parts share them; each has one round at least. NAME alone is every case
+of opens, faults, damage or orders, and a minute of the others. Parts:
+${parts.join('\n')}`
 }
 
 /** Every case instead of some by chance. */
@@ -296,6 +347,6 @@ else if (minutes >= 0 && second === undefined) {
     await runFor(name, one, seed, (end - performance.now()) / (names.length - at))
   }
 } else {
-  console.error(`Usage: npm run long -- MINUTES | NAME [MINUTES]. Names: ${Object.keys(tasks)}`)
+  console.error(usage())
   process.exitCode = 2
 }

@@ -1,14 +1,12 @@
 /**
- * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind exact|near|chunks|resolver|corpus]`, of
- * all kinds of store if not told otherwise. With one schedule it prints the trace of that seed, so that any failure can
- * be replayed.
+ * Repeats simulated schedules: `npm run simulate -- --seed 1 --schedules 100000 [--kind KIND]` (a name in
+ * test/simulation/kinds.ts), of all kinds of store by default. With one schedule it prints the trace of that seed, so
+ * that any failure can be replayed.
  */
 
 import { parseArgs } from 'node:util'
 
-import { runCorpusSchedule } from '../test/simulation/corpus-schedule.ts'
-import { runResolverSchedule } from '../test/simulation/resolver-schedule.ts'
-import { runSchedule } from '../test/simulation/schedule.ts'
+import { allKinds, storeKinds } from '../test/simulation/kinds.ts'
 
 const { values } = parseArgs({
   options: {
@@ -22,19 +20,14 @@ const schedules = Number(values.schedules)
 const started = performance.now()
 const sum = { schedules: 0, steps: 0, crashes: 0 }
 
-const all = ['exact', 'near', 'chunks', 'resolver', 'corpus'] as const
-const stores = ['exact', 'near', 'chunks'] as const
-const kinds = values.kind === 'both' ? stores : all.filter((kind) => kind === values.kind)
-
-function run(kind: (typeof all)[number], seed: number) {
-  if (kind === 'corpus') return runCorpusSchedule(seed)
-  return kind === 'resolver' ? runResolverSchedule(seed) : runSchedule(seed, kind)
-}
+const kinds = Object.entries(values.kind === 'both' ? storeKinds : allKinds).filter(
+  ([kind]) => values.kind === 'both' || kind === values.kind,
+)
 
 for (let seed = first; seed < first + schedules; seed++) {
-  for (const kind of kinds) {
+  for (const [kind, run] of kinds) {
     try {
-      const report = await run(kind, seed)
+      const report = await run(seed)
       sum.schedules++
       sum.steps += report.steps
       sum.crashes += report.crashes

@@ -21,6 +21,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { openStore, type Store } from '../src/index.ts'
 import { checkBackup, forgetBackups, listBackups, restoreBackup } from '../src/exports/backup.ts'
 import { MemoryBackend, SimulatedWorld } from '../src/exports/backend.ts'
+import { flipByte } from './damaged-directory.ts'
 
 const made: string[] = []
 afterAll(() => {
@@ -95,6 +96,33 @@ describe('a backup', () => {
       isSound: true,
       keys: 305,
     })
+  })
+
+  it('has values that are too long to be held, part by part', async () => {
+    const directory = temporaryDirectory()
+    const target = place()
+    const store = await openStore(directory, OS)
+    const long = randomBytes(9_000_000)
+    const pieces = async function* () {
+      for (let at = 0; at < long.length; at += 1_000_000) yield long.subarray(at, at + 1_000_000)
+    }
+    await store.put('a', pieces())
+    await store.put('b', pieces(), { ttlMs: 3_600_000 })
+    const report = await store.backup(target)
+    expect(report).toMatchObject({ keys: 2, newBytes: expect.any(Number) })
+    expect(report.storedBytes).toBeLessThan(9_200_000)
+    const wanted = await allOf(store)
+    await store.close()
+    expect(await checkBackup(target, { readData: true })).toMatchObject({ isSound: true })
+    const location = temporaryDirectory()
+    await restoreBackup(target, location)
+    await using copy = await openStore(location)
+    expect(await allOf(copy)).toEqual(wanted)
+    expect(await copy.head('b')).toMatchObject({ expiresAt: expect.any(Number) })
+    expect((await copy.verify()).problems).toEqual([])
+    await flipByte(directory, long.subarray(5_000_000, 5_000_020), 3)
+    await using damaged = await openStore(directory)
+    await expect(damaged.backup(place())).rejects.toThrow(/"a" is damaged/)
   })
 
   it('writes only what earlier ones do not have', async () => {

@@ -5,8 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
+import { type Job, type JobEvents, type JobResult, openDedupe } from '../src/index.ts'
 import { inProcess as prestige } from './children/cli.ts'
 import { corpus, jsonl, linesOf, published, textMaker, writeFiles } from './corpus-kit.ts'
 
@@ -376,6 +377,39 @@ describe('a run that is cut off', () => {
     expect(on.json).toMatchObject({ run: id, summary: { documents: 12_000 } })
   })
 })
+
+describe('a run that is refused', () => {
+  it('leaves a new state alone in which another has begun a run', async () => {
+    writeFiles(at('in'), { 'a.jsonl': jsonl(corpus(20)) })
+    const job = { inputs: [at('in')], out: at('out'), run: 'first' }
+    const refused = await prestige(['dedupe', '-', '-o', at('out')], {
+      meanwhile: async (child) => {
+        // It has seen that there is no state, has made one, and waits for its input.
+        await vi.waitFor(() => expect(existsSync(at('out/state/data.mdb'))).toBe(true), 30_000)
+        // The other decides about nothing yet.
+        await expect(runOf(job, stopAtOnce)).rejects.toThrow('stopped')
+        child.stdin.end(jsonl(corpus(5)))
+      },
+    })
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('Run first was')])
+    expect(await runOf(job)).toMatchObject({ run: 'first', summary: { documents: 20 } })
+  })
+})
+
+const stopAtOnce: JobEvents = {
+  onPhase: () => {
+    throw new Error('stopped')
+  },
+}
+
+async function runOf(job: Job, watcher: JobEvents = {}): Promise<JobResult> {
+  const deduper = await openDedupe(at('out/state'), { durability: 'os', create: false })
+  try {
+    return await deduper.run({ ...job, watcher })
+  } finally {
+    await deduper.close()
+  }
+}
 
 describe('--against', () => {
   it('drops what a state knows, tells passages it knows, and leaves the state alone', async () => {

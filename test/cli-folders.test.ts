@@ -149,6 +149,16 @@ describe('import and export', () => {
       /^#{24} 100 % {2}\d+ files {2}4\.8 MiB {2}.*\/s {2}0\.0 s left\n$/m,
     )
     expect((await run('same', ['verify', '--progress'])).err).toMatch(/\d rows? {2}.*\/s/)
+    writeFileSync(at('one file'), Buffer.alloc(3 * 1024 * 1024, 'a line\n'))
+    const put = await run('same', ['put', 'one', '--file', at('one file'), '--progress'])
+    expect([put.code, put.err]).toEqual([
+      0,
+      expect.stringMatching(/^1 value {2}3\.0 MiB {2}.*\/s\n$/),
+    ])
+    const got = await run('same', ['get', 'one', '--progress'])
+    expect(got.out.byteLength).toBe(3 * 1024 * 1024)
+    expect(got.err).toMatch(/^#{24} 100 % {2}1 value {2}3\.0 MiB/)
+    expect((await run('same', ['get', 'one'])).err).toBe('')
   })
 })
 

@@ -1,5 +1,6 @@
 /** prune, evict, pin and unpin on the command line. */
 
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +28,22 @@ async function putAll(at: ReturnType<typeof storeAt>, ...keys: readonly string[]
     await sleep(2)
   }
 }
+
+describe('put with a condition', () => {
+  it('writes only if the key is not there, or has the value that is named', async () => {
+    const at = storeAt('conditions')
+    const digest = createHash('sha256').update('first').digest('hex')
+    expect((await at('put', 'a', 'first', '--if-absent')).code).toBe(0)
+    const again = await at('put', 'a', 'second', '--if-absent')
+    expect(again.code).not.toBe(0)
+    expect(again.err).toContain(digest)
+    expect((await at('put', 'a', 'second', '--if-match', '0'.repeat(64))).code).toBe(again.code)
+    expect((await at('get', 'a')).text).toBe('first')
+    expect((await at('put', 'a', 'second', '--if-match', digest)).code).toBe(0)
+    expect((await at('get', 'a')).text).toBe('second')
+    expect((await at('put', 'a', 'third', '--if-match', 'abc')).code).toBe(2)
+  })
+})
 
 describe('evict', () => {
   it('lists what would go and what that frees, then does it', async () => {

@@ -7,45 +7,77 @@ import { describe, expect, it } from 'vitest'
 import { backupRounds } from './crash/backup-rounds.ts'
 import { crashRounds } from './crash/crash-rounds.ts'
 import { evictRounds } from './crash/evict-rounds.ts'
+import { streamRounds } from './crash/stream-rounds.ts'
 
 describe('a store whose writer is killed', () => {
   it('has every acknowledged write and nothing half-written (short form of npm run crash)', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
-    const report = await crashRounds(directory, { rounds: 4, seed: 20_261_115 })
+    const report = await crashRounds(directory, {
+      rounds: 4,
+      seed: 20_261_115,
+      acknowledgedMin: 101,
+    })
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 
   it('is sound if it was evicting, and goes on', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-evict-'))
-    const report = await evictRounds(directory, { rounds: 4, seed: 20_261_118 })
+    const report = await evictRounds(directory, {
+      rounds: 4,
+      seed: 20_261_118,
+      acknowledgedMin: 101,
+      goneMin: 21,
+    })
     expect(report.acknowledged).toBeGreaterThan(100)
     expect(report.gone).toBeGreaterThan(20)
+    await rm(directory, { recursive: true })
+  }, 300_000)
+
+  it('shows and keeps nothing of the streams that it was putting', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-streams-'))
+    const report = await streamRounds(directory, { rounds: 2, seed: 20_261_118 })
+    expect(report.leftBytes).toBeGreaterThan(0)
     await rm(directory, { recursive: true })
   }, 120_000)
 
   it('while it collects in the background has lost nothing', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-collect-'))
-    const options = { rounds: 3, seed: 20_261_117, beside: 'collect' as const }
+    const options = {
+      rounds: 3,
+      seed: 20_261_117,
+      beside: 'collect' as const,
+      acknowledgedMin: 101,
+    }
     const report = await crashRounds(directory, options)
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 
   it('while it compacts has the old file or the new one', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-compact-'))
-    const options = { rounds: 3, seed: 20_261_118, beside: 'compact' as const }
+    const options = {
+      rounds: 3,
+      seed: 20_261_118,
+      beside: 'compact' as const,
+      acknowledgedMin: 1,
+    }
     const report = await crashRounds(directory, options)
     expect(report.acknowledged).toBeGreaterThan(0)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 
   it('links near duplicates as if nothing had happened', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-near-'))
-    const report = await crashRounds(directory, { rounds: 4, seed: 20_261_116, dedup: 'near' })
+    const report = await crashRounds(directory, {
+      rounds: 4,
+      seed: 20_261_116,
+      dedup: 'near',
+      acknowledgedMin: 101,
+    })
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('a backup or a restore that is killed', () => {
@@ -54,5 +86,5 @@ describe('a backup or a restore that is killed', () => {
     const report = await backupRounds(directory, { rounds: 3, seed: 20_261_118 })
     expect(report.killedBackups + report.killedRestores).toBeGreaterThan(0)
     await rm(directory, { recursive: true })
-  }, 120_000)
+  }, 300_000)
 })

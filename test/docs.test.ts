@@ -3,7 +3,8 @@
  * relative link leads somewhere. Only a block marked `no-run` is left alone.
  *
  * `// → text` (in a shell, `# → text`) stands for a line of output. A block that has any must print exactly
- * these lines. Blocks run in a directory of their own against the built package, as a user's program would.
+ * these lines. Blocks run in a directory of their own against the built package, as a user's program would; programs
+ * share a process, and those that are tests, which report when it ends, have one of their own.
  */
 
 import { spawn } from 'node:child_process'
@@ -25,7 +26,9 @@ import { infoOf } from '../src/telemetry/catalogue.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
-const TIMEOUT_MS = 30_000
+const PROGRAMS = join(ROOT, 'test/children/programs.mjs')
+/** Of what hangs. */
+const TIMEOUT_MS = 150_000
 
 const namesIn = (folder: string) =>
   readdirSync(join(ROOT, folder)).filter((name) => !name.startsWith('.'))
@@ -63,6 +66,7 @@ function blocksOf(path: string): Block[] {
 
 const blocks = guides.flatMap(blocksOf)
 const programs = blocks.filter(({ language }) => language === 'ts' || language === 'js')
+const isTest = ({ code }: Block) => code.includes("'node:test'")
 const scripts = blocks.filter(
   ({ language, code }) => language === 'sh' && /^npx prestige/m.test(code) && !/npm ci/.test(code),
 )
@@ -70,6 +74,8 @@ const scripts = blocks.filter(
 let place: string
 /** What the compiler had to say about all the blocks. */
 let compiled: Ended
+/** All programs that share a process, and what it printed about each. */
+let together: Promise<Ended>
 
 beforeAll(async () => {
   expect(existsSync(join(ROOT, 'dist/index.js')), 'run `npm run build` first').toBe(true)
@@ -86,8 +92,23 @@ beforeAll(async () => {
   const main = join(ROOT, 'dist/cli/main.js')
   const npx = `#!/bin/sh\nshift\nexec '${process.execPath}' '${main}' "$@"\n`
   await writeFile(join(place, 'bin/npx'), npx, { mode: 0o755 })
+  const paths = programs.filter((block) => !isTest(block)).map(builtPath)
+  together = end(place, process.execPath, [PROGRAMS, ...paths])
 })
 afterAll(() => rm(place, { recursive: true }))
+
+const builtPath = ({ file }: Block) => join(place, file, `${file}.mjs`)
+
+async function printedBy(block: Block): Promise<string> {
+  if (isTest(block)) return run(join(place, block.file), process.execPath, [builtPath(block)])
+  const { out: lines, errors } = await together
+  const path = builtPath(block)
+  const line = lines.split('\n').find((one) => one.startsWith(`{"path":${JSON.stringify(path)}`))
+  expect(line, `It did not run to its end.\n${errors}`).toBeDefined()
+  const { out, error } = JSON.parse(line ?? '')
+  expect(error, `${errors}\n${out}`).toBeUndefined()
+  return out
+}
 
 /** Compiles all blocks at once, strictly, against the types of the built package. */
 async function compile(): Promise<Ended> {
@@ -139,8 +160,13 @@ function expectPrinted(printed: string, code: string): void {
 }
 
 describe('the code in the documents', () => {
-  it.concurrent.each(programs)('runs: $name', async ({ file, code }) => {
-    expectPrinted(await run(join(place, file), process.execPath, [`${file}.mjs`]), code)
+  it.concurrent.each(programs)('runs: $name', async (block) => {
+    expectPrinted(await printedBy(block), block.code)
+  })
+
+  it.concurrent('ends: no program leaves anything open', async () => {
+    const { code, errors } = await together
+    expect(code, errors).toBe(0)
   })
 
   it.concurrent.each(scripts)('runs: $name', async ({ file, code }) => {

@@ -80,7 +80,7 @@ describe('processes that share a directory', () => {
       // Slow openers on a file system in memory: where the engine by itself loses the most.
       const base = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'prestige-'))
       const report = await openRounds(base, {
-        seconds: amount(4, 20),
+        seconds: amount(2, 20),
         atLeast: { opens: 6, puts: 101 },
         seed: 1,
         durability,

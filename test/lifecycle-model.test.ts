@@ -11,6 +11,7 @@ import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
 import { openStore, type Store, type StoreOptions } from '../src/index.ts'
 import { amount } from './amount.ts'
+import { catchUp, type Replica, requireReplay } from './changes-kit.ts'
 import { newTable } from './dynamodb/kit.ts'
 import { LifecycleModel } from './lifecycle/model.ts'
 import { dynamoIsHere, type DynamoServer, startDynamo } from './servers/dynamodb.ts'
@@ -149,6 +150,8 @@ class Comparison {
   readonly clock = { time: 1000 }
   readonly #options: StoreOptions
   readonly #model: LifecycleModel
+  readonly #replica: Replica = new Map()
+  #cursor: string | undefined
 
   constructor(options: StoreOptions & { readonly recencyMs: number }) {
     this.#options = options
@@ -157,10 +160,11 @@ class Comparison {
 
   async run(subject: Subject, operations: readonly Operation[]): Promise<void> {
     const place = await subject.setUp(this.clock)
-    let store = await place.open(this.#options)
+    let store = await place.open({ ...this.#options, changes: true })
     try {
       for (const one of operations) {
         if (one.op === 'reopen') {
+          this.#cursor = await catchUp(store, this.#replica, this.#cursor)
           await store.close()
           store = await place.open(this.#options)
         } else await this.#step(store, one)
@@ -186,6 +190,11 @@ class Comparison {
       timed.length,
     ])
     expect((await store.verify()).problems).toEqual([])
+    await catchUp(store, this.#replica, this.#cursor)
+    await requireReplay(store, this.#replica)
+    const whole: Replica = new Map()
+    await catchUp(store, whole)
+    expect(whole).toEqual(this.#replica)
   }
 
   async #step(store: Store, one: Exclude<Operation, { op: 'reopen' }>): Promise<void> {

@@ -12,6 +12,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { openLmdb } from '../src/backends/lmdb/backend.ts'
 import { openResolver } from '../src/index.ts'
 import { resolverSpaces } from '../src/resolve/index.ts'
+import { amount } from './amount.ts'
 import { Audit } from './resolver/audit.ts'
 import { rowsInBackend } from './resolver/tables.ts'
 import { clusteredTexts, RECALL_ONE, textsOf } from './resolver/texts.ts'
@@ -95,7 +96,7 @@ describe('processes that resolve the same texts in one directory', () => {
   it('lose nothing and repeat nothing when they are killed at random moments', async () => {
     const all = await shared(21)
     const { below } = textsOf(99)
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < amount(3, 6); round++) {
       const children = [0, 1].map((at) => writer(all, round * 10 + at, 1 + 15 * at))
       await Promise.all(children.map((child) => once(child.stdout, 'data')))
       await sleep(below(250))

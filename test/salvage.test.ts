@@ -1,11 +1,11 @@
 /** What verify says of a damaged store, and what salvage saves of it. */
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import {
   type Backend,
@@ -17,7 +17,8 @@ import {
   type Space,
 } from '../src/backends/contract.ts'
 import { MemoryBackend } from '../src/backends/memory/backend.ts'
-import { openStore, PrestigeError, type Store } from '../src/index.ts'
+import { openStore, PrestigeError } from '../src/index.ts'
+import { Store } from '../src/store/store.ts'
 import { salvage, targetInput } from '../src/store/salvage.ts'
 import { tolerantScan } from '../src/store/tolerant-scan.ts'
 import { raw } from '../src/store/verify/raw.ts'
@@ -56,6 +57,28 @@ async function flipEntry(value: string): Promise<void> {
   time.writeBigUInt64BE(BigInt(Date.now()))
   await flipByte(store(), Buffer.concat([digest, time.subarray(2, 4)]), 3)
 }
+
+describe('a value that is too long to be held', () => {
+  it('is copied as it is read, and only if it is right', async () => {
+    const values = [randomBytes(9_000_000), randomBytes(9_000_000)] as const
+    const open = await openStore(store(), { durability: 'os' })
+    await open.put('whole', values[0])
+    await open.put('damaged', values[1])
+    await open.close()
+    await flipByte(store(), values[1].subarray(5_000_000, 5_000_020), 3)
+    const lost: string[] = []
+    const put = vi.spyOn(Store.prototype, 'put')
+    await salvageStore(store(), copy, {}, { onLost: ({ key }) => void lost.push(String(key)) })
+    // Otherwise they were held, and put together with others.
+    expect(put).toHaveBeenCalledTimes(2)
+    put.mockRestore()
+    expect(lost).toEqual(['damaged'])
+    await using copied = await openStore(copy)
+    expect((await copied.get('whole'))?.equals(values[0])).toBe(true)
+    expect(await copied.keys().next()).toMatchObject({ value: Buffer.from('whole') })
+    expect((await copied.stats()).keys).toBe(1)
+  })
+})
 
 describe('after a byte of a value was changed', () => {
   beforeEach(async () => {

@@ -26,9 +26,9 @@ describe.each(HERE)('workers that share a corpus job on %s, and are killed', (na
       try {
         const report = await runCorpusRound({
           seed: 3,
-          workers: 3,
+          workers: amount(2, 3),
           documents,
-          killsMax: 2,
+          killsMax: amount(1, 2),
           betweenMs: 2500,
           orderIndependent,
           state: engine.location,

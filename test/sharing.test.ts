@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { openStore } from '../src/index.ts'
+import { amount } from './amount.ts'
 
 const WRITER = fileURLToPath(new URL('./children/sharing-writer.mjs', import.meta.url))
 let directory: string
@@ -18,9 +19,16 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-async function process_(seed: number, place = directory, dedup = 'exact') {
-  const operations = dedup === 'exact' ? '3000' : dedup === 'near' ? '1000' : '600'
-  const child = spawn(process.execPath, [WRITER, place, String(seed), operations, dedup], {
+/** Operations of a writer. */
+const EXACT = amount(1500, 3000)
+
+async function process_(
+  seed: number,
+  place = directory,
+  dedup: 'exact' | 'near' | 'semantic' = 'exact',
+) {
+  const operations = { exact: EXACT, near: amount(500, 1000), semantic: amount(300, 600) }[dedup]
+  const child = spawn(process.execPath, [WRITER, place, String(seed), String(operations), dedup], {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   const [code] = await once(child, 'exit')
@@ -28,7 +36,7 @@ async function process_(seed: number, place = directory, dedup = 'exact') {
 }
 
 async function thread(seed: number): Promise<void> {
-  const worker = new Worker(WRITER, { workerData: [directory, seed, 3000] })
+  const worker = new Worker(WRITER, { workerData: [directory, seed, EXACT] })
   const [code] = await once(worker, 'exit')
   expect(code).toBe(0)
 }

@@ -140,6 +140,8 @@ export interface EngineFile {
    * on. CONTENDED where others have it open.
    */
   compact(): Promise<void>
+  /** Somebody else has it open, or it cannot be determined whether that is so. */
+  isShared(): Promise<boolean>
 }
 
 export interface Backend {

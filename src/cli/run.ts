@@ -21,6 +21,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   has: () => import('./commands/has.ts'),
   keys: () => import('./commands/keys.ts'),
   count: () => import('./commands/count.ts'),
+  changes: () => import('./commands/changes.ts'),
   stats: () => import('./commands/stats.ts'),
   health: () => import('./commands/health.ts'),
   explain: () => import('./commands/explain.ts'),

@@ -82,4 +82,4 @@ export {
   textNearSettings,
 } from './settings.ts'
 export { fingerprintVersion } from './version.ts'
-export { HEAD_KEY } from './journal.ts'
+export { HEAD_KEY, nextPlace } from './journal.ts'

@@ -7,10 +7,11 @@
  */
 
 import { type Bytes, EMPTY, equalBytes } from '../platform/bytes.ts'
-import { cell, read, rowsOf, type Scope, type Transaction } from '../backends/index.ts'
+import { cell, read, rowsOf, type Scope, type Space, type Transaction } from '../backends/index.ts'
 import {
   BLOCK_PARTITIONS_MAX,
   blockRoom,
+  type Head,
   type Insert,
   JournalBlock,
   type JournalChange,
@@ -99,6 +100,19 @@ interface Open {
   readonly inserts: Insert[]
 }
 
+/** The place of the next change of a journal, which its head names from now on. Who writes it relies on the head. */
+export function* nextPlace(scope: Scope, heads: Space<Head>): Transaction<Place> {
+  const nonce = scope.id()
+  const { sequence, before } = yield* placeAfter(heads)
+  scope.write(cell(heads, HEAD_KEY), { sequence, nonce })
+  return { sequence, nonce, before }
+}
+
+function* placeAfter(heads: Space<Head>): Transaction<Omit<Place, 'nonce'>> {
+  const [last] = yield* read(cell(heads, HEAD_KEY))
+  return { sequence: (last?.sequence ?? 0) + 1, before: last?.nonce ?? EMPTY }
+}
+
 export class Journal {
   readonly #spaces: NearSpaces
   /** The transaction that gathers. */
@@ -136,7 +150,7 @@ export class Journal {
     }
     this.#write(scope)
     const nonce = scope.id()
-    const { sequence, before } = yield* this.#next()
+    const { sequence, before } = yield* placeAfter(this.#spaces.heads)
     this.#open = { nonce, first: sequence, partitions: new Set([name]), inserts: [insert] }
     return { sequence, nonce, before }
   }
@@ -144,20 +158,12 @@ export class Journal {
   /** The place of a change that is not gathered; what was gathered before comes before it. */
   *append(scope: Scope): Transaction<Place> {
     this.#write(scope)
-    const nonce = scope.id()
-    const { sequence, before } = yield* this.#next()
-    scope.write(cell(this.#spaces.heads, HEAD_KEY), { sequence, nonce })
-    return { sequence, nonce, before }
+    return yield* nextPlace(scope, this.#spaces.heads)
   }
 
   /** Writes what was gathered in this transaction. More may be gathered. */
   flush(scope: Scope): void {
     this.#write(scope)
-  }
-
-  *#next(): Transaction<{ readonly sequence: number; readonly before: Bytes }> {
-    const [last] = yield* read(cell(this.#spaces.heads, HEAD_KEY))
-    return { sequence: (last?.sequence ?? 0) + 1, before: last?.nonce ?? EMPTY }
   }
 
   #write(scope: Scope): void {

@@ -47,27 +47,51 @@ const WINDOW_MS = 500
 /** Fewer contents say nothing about a trend. */
 const GROWTH_CONTENTS_MIN = 100
 
+/** How it waits, and by which clock it measures its work. */
+export interface Timing {
+  now(): number
+  /** Calls back once, unless it is cancelled before. Returns what cancels it. */
+  after(ms: number, callback: () => void): () => void
+}
+
+const TIMERS: Timing = {
+  now: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms)
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+}
+
 export class BackgroundCollector {
   readonly #subject: Subject
   readonly #options: BackgroundOptions
   readonly #steps: readonly CollectingStep[]
   readonly #lease: GcLease
+  readonly #timing: Timing
   #budgetMs: number
   #passes = 0
   /** Of the window that began then. */
   #released = 0
   #collected = 0
-  #windowAt = performance.now()
+  #windowAt: number
   #isStopped = false
   #hasWarned = false
   #running: Promise<void> | undefined
   /** Ends the rest that is under way. */
   #wake: () => void = () => {}
 
-  constructor(subject: Subject, options: BackgroundOptions, steps = collectingSteps) {
+  constructor(
+    subject: Subject,
+    options: BackgroundOptions,
+    steps = collectingSteps,
+    timing: Timing = TIMERS,
+  ) {
     this.#subject = subject
     this.#options = options
     this.#steps = steps
+    this.#timing = timing
+    this.#windowAt = timing.now()
     this.#lease = new GcLease(subject.backend)
     this.#budgetMs = options.budgetMs
   }
@@ -113,7 +137,7 @@ export class BackgroundCollector {
   async #pass(): Promise<void> {
     const { backend, isOld, preparation } = this.#subject
     // The first pass looks at everything, also at what a process that died has left without a note.
-    if (isOld || (this.#passes > 0 && !(await hasNotes(backend)))) return
+    if (isOld || (this.#passes > 0 && !(await hasNotes(backend, preparation.keeping)))) return
     const releasedBefore = backend.now() - this.#options.graceMs
     const atOnce = () => Math.round((AT_ONCE * this.#budgetMs) / this.#options.budgetMs)
     const how = {
@@ -138,12 +162,12 @@ export class BackgroundCollector {
         await slices.return(undefined)
         return false
       }
-      const started = performance.now()
+      const started = this.#timing.now()
       const { done, value } = await slices.next()
       if (done) return true
       this.#note(value)
       this.#adjust()
-      const workMs = performance.now() - started
+      const workMs = this.#timing.now() - started
       await this.#rest((workMs * (1000 - this.#budgetMs)) / this.#budgetMs)
     }
   }
@@ -155,7 +179,7 @@ export class BackgroundCollector {
 
   /** While more is released than collected, slices become longer and rests shorter. */
   #adjust(): void {
-    const now = performance.now()
+    const now = this.#timing.now()
     if (now - this.#windowAt < WINDOW_MS) return
     const { budgetMs } = this.#options
     const isGrowing = this.#released > this.#collected + GROWTH_CONTENTS_MIN
@@ -170,8 +194,8 @@ export class BackgroundCollector {
 
   async #letOthersGoFirst(): Promise<void> {
     const share = this.#options.budgetMs / this.#budgetMs
-    const end = performance.now() + BUSY_MS_MAX * share
-    while (this.#subject.gate.isBusy && !this.#isStopped && performance.now() < end) {
+    const end = this.#timing.now() + BUSY_MS_MAX * share
+    while (this.#subject.gate.isBusy && !this.#isStopped && this.#timing.now() < end) {
       await this.#rest(BUSY_LOOK_MS)
     }
   }
@@ -179,10 +203,9 @@ export class BackgroundCollector {
   #rest(ms: number): Promise<void> {
     if (this.#isStopped) return Promise.resolve()
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      timer.unref()
+      const cancel = this.#timing.after(ms, resolve)
       this.#wake = () => {
-        clearTimeout(timer)
+        cancel()
         resolve()
       }
     })

@@ -6,6 +6,7 @@
 import { type Backend, idTime, ID_BYTES } from '../backends/index.ts'
 import type { Bytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { isTrimDue, trimChanges } from './changes/trim.ts'
 import { collectContent, removeParts, STAGING_LEASE_MS } from './collect.ts'
 import { collectChunks } from './contents/collect-chunks.ts'
 import { adoptOrphans } from './near/adopt.ts'
@@ -22,6 +23,8 @@ export interface Collected {
   /** Chunks of long values that no value has any more, and their bytes. */
   readonly chunks: number
   readonly chunkBytes: number
+  /** Changes that are not kept any longer. */
+  readonly changes: number
 }
 
 export interface CollectingHow {
@@ -47,6 +50,7 @@ export const collectingSteps: readonly CollectingStep[] = [
   abandonedParts,
   unreachableChunks,
   orphans,
+  oldChanges,
 ]
 
 /** Everything that nobody can reach any more. */
@@ -66,6 +70,7 @@ const NOTHING: Collected = {
   abandonedParts: 0,
   chunks: 0,
   chunkBytes: 0,
+  changes: 0,
 }
 
 export function sumOf(one: Collected, other: Partial<Collected>): Collected {
@@ -76,17 +81,18 @@ export function sumOf(one: Collected, other: Partial<Collected>): Collected {
     abandonedParts: one.abandonedParts + (other.abandonedParts ?? 0),
     chunks: one.chunks + (other.chunks ?? 0),
     chunkBytes: one.chunkBytes + (other.chunkBytes ?? 0),
+    changes: one.changes + (other.changes ?? 0),
   }
 }
 
 /** Only to know whether to begin: there may be nothing to collect in what it has seen. */
-export async function hasNotes(backend: Backend): Promise<boolean> {
+export async function hasNotes(backend: Backend, { changes }: Keeping): Promise<boolean> {
   for await (const _row of backend.scan(released, { limit: 1 })) return true
   for await (const _row of backend.scan(staged, { limit: 1 })) return true
   for await (const _row of backend.scan(expiries, { end: expiredUntil(backend), limit: 1 })) {
     return true
   }
-  return false
+  return changes ? backend.read(isTrimDue, changes.settings) : false
 }
 
 async function* expiredKeys({ backend, keeping }: CollectingHow): ReturnType<CollectingStep> {
@@ -157,6 +163,12 @@ async function* orphans({ backend, keeping }: CollectingHow): ReturnType<Collect
   await keeping.near?.trim(backend)
   await keeping.semantic?.view.trim()
   yield {}
+}
+
+/** After all that adds to them. */
+async function* oldChanges({ backend, keeping }: CollectingHow): ReturnType<CollectingStep> {
+  if (!keeping.changes) return
+  for await (const changes of trimChanges(backend, keeping.changes)) yield { changes }
 }
 
 async function* slicesOf<T>(rows: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {

@@ -8,6 +8,7 @@ import { type Backend, Gate } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { adoptOrphans } from './near/adopt.ts'
 import { BackgroundCollector } from './background-collector.ts'
+import { ChangeFeed, WakingBackend } from './changes/feed.ts'
 import { collectContent, removeParts } from './collect.ts'
 import { collectChunks, hasMuchGarbage } from './contents/collect-chunks.ts'
 import { ContentCheck } from './content-check.ts'
@@ -59,7 +60,8 @@ export class StoreCore {
     this.settings = settings
     this.namespace = options.namespace ?? ''
     this.#isOld = isOldFormat(settings)
-    this.backend = backend
+    const changes = settings.changes && new ChangeFeed(settings.changes)
+    this.backend = changes ? new WakingBackend(backend, changes) : backend
     this.observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
     const tracking = new Tracking()
     this.lifecycle = new Lifecycle(this, tracking, options)
@@ -73,7 +75,7 @@ export class StoreCore {
       sharesForms,
       check,
       layout,
-      keeping: { layout, near, semantic, tracking },
+      keeping: { layout, near, semantic, tracking, changes },
       defaultTtlMs: options.defaultTtlMs,
       slides: options.expiry === 'sliding',
       sharesNear: (near ?? semantic) !== undefined && settings.fidelity === 'representative',

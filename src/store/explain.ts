@@ -1,8 +1,9 @@
 /** Why a key points where it points: the receipt's answer, given again later. */
 
 import { type Bytes, endOfPrefix, equalBytes } from '../platform/bytes.ts'
-import type { Backend } from '../backends/index.ts'
+import { type Backend, cell, read, type ReadScope, type Transaction } from '../backends/index.ts'
 import { recipes } from './contents/chunk-rows.ts'
+import { deltaIn, deltas } from './contents/delta-rows.ts'
 import type { Layout } from './contents/layout.ts'
 import { bytesOf } from './contents/read-content.ts'
 import { findStory, type Story } from './transactions/get.ts'
@@ -35,6 +36,8 @@ export type Explanation = ContentStory & {
   readonly bytes: number
   /** Of a value that is cut into chunks: bytes whose chunks were there when its content was stored. */
   readonly sharedBytes?: number
+  /** Of a value that is kept as what differs from another content: the id of that, and the bytes that it takes. */
+  readonly delta?: { readonly of: string; readonly bytes: number }
   /** Milliseconds since 1970. */
   readonly putAt: number
   /** Milliseconds since 1970. */
@@ -65,6 +68,7 @@ export async function explain(
   const refused = why.content === 'new' ? await refusedBy(backend, known, how) : undefined
   const { expiresAt } = entry
   const containment = near?.containment && (await containmentsOf(backend, near, known))
+  const delta = how.layout.deltas && (await backend.read(findDelta, entry.id))
   return {
     key: readableKey(Buffer.from(key)),
     ...why,
@@ -75,6 +79,7 @@ export async function explain(
     bytes: entry.bytes,
     ...(how.layout.chunks &&
       how.layout.isLong(entry.bytes) && { sharedBytes: await sharedBytesOf(backend, entry.id) }),
+    ...(delta && { delta }),
     putAt: entry.putAt,
     ...(expiresAt !== undefined && { expiresAt }),
     sharedWith: await otherKeys(backend, entry.id, key, sharedWithMax),
@@ -132,6 +137,12 @@ function cause(story: Story, { sharesForms, near, semantic }: ExplainHow): Conte
     return { content: outcome, of, ...meaning, similarity: semanticLink.to.similarity }
   }
   return { content: 'new' }
+}
+
+function* findDelta(_scope: ReadScope, id: Bytes): Transaction<Explanation['delta']> {
+  const [row] = yield* read(cell(deltas, id))
+  const delta = deltaIn(row)
+  return row && delta && { of: hex(delta.base), bytes: row.byteLength }
 }
 
 async function sharedBytesOf(backend: Backend, id: Bytes): Promise<number> {

@@ -16,6 +16,8 @@ export {
 } from './backup/list-backups.ts'
 export { type RestoredBackup, type RestoreOptions, restoreBackup } from './backup/restore-backup.ts'
 export type { BackupOptions, BackupProgress, BackupReport } from './backup/write-backup.ts'
+export type { ChangesOptions, StoreChange } from './changes/read.ts'
+export type { ChangeFeedOptions } from './changes/settings.ts'
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
 export type { Head } from './operations/get.ts'

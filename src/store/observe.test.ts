@@ -94,6 +94,26 @@ describe('metrics', () => {
     expect(metrics.histograms.get('prestige.put.value_bytes')).toEqual([5, 5, 5, 5])
   })
 
+  it('are the same of a stream, whether it ends or fails', async () => {
+    const metrics = new Recorder()
+    await using store = await openStore('memory:', { metrics })
+    const stream = async function* (fails: boolean) {
+      for (let at = 0; at < 3; at++) yield Buffer.alloc(100_000, `${at} `)
+      if (fails) throw new Error('cut off')
+    }
+    await store.put('a', stream(false))
+    await store.put('b', stream(false))
+    await expect(store.put('c', stream(true))).rejects.toThrow('cut off')
+    expect(Object.fromEntries(metrics.counters)).toMatchObject({
+      'prestige.put.ok_total': 2,
+      'prestige.put.error_total': 1,
+      'prestige.put.dedup_hit_total': 1,
+      'prestige.put.dedup_miss_total': 1,
+    })
+    expect(metrics.histograms.get('prestige.put.value_bytes')).toEqual([300_000, 300_000])
+    expect(metrics.histograms.has('prestige.put.sha256_us')).toBe(false)
+  })
+
   it('count expired keys, and what collect and close have done', async () => {
     const metrics = new Recorder()
     let now = 1000

@@ -15,6 +15,7 @@ import {
   share,
   type WithDefaults,
 } from '../platform/options.ts'
+import { type ChangeFeedOptions, changesOption } from './changes/settings.ts'
 import type { Compression } from './contents/compression.ts'
 import { type LifecycleOptions, lifecycleOptions } from './lifecycle/options.ts'
 import type { SemanticOptions } from './semantic/options.ts'
@@ -99,6 +100,11 @@ export interface StoreOptions extends LifecycleOptions {
    * 256), each kept once in a namespace. `false`: only what does not fit into a row of the engine. Remembered.
    */
   readonly chunks?: ChunkOptions | false | undefined
+  /**
+   * Values that are linked to a similar one are kept as what differs from it, where that takes less than half. Every key
+   * still gets its own bytes. Remembered. Default: `true` with `dedup: 'near'` or `'hybrid'` and `fidelity: 'own'`.
+   */
+  readonly deltas?: boolean | undefined
   /** How contents of 4 KiB and more are compressed; may differ each time a store is opened. Default: `fast`. */
   readonly compression?: Compression | undefined
   /**
@@ -117,6 +123,11 @@ export interface StoreOptions extends LifecycleOptions {
    * can collect, up to 500 are used. Default: 100.
    */
   readonly gcBudgetMs?: number | undefined
+  /**
+   * Record every change of a key for `changes()`, and keep it for a week, up to 1,000,000 changes, or as long as this says.
+   * Remembered. Can be turned on for a store that exists only in a directory that nobody else has open. Default: `false`.
+   */
+  readonly changes?: boolean | ChangeFeedOptions | undefined
   /** Check every value against its SHA-256 before it is returned or relied on. Default: `true`. */
   readonly verifyReads?: boolean | undefined
   /**
@@ -221,6 +232,9 @@ export const storeOptions = v.strictObject({
       'must be false or { fromBytes, averageBytes }',
     ),
   ),
+  deltas: v.optional(
+    flag('Keep values that are linked to a similar one as what differs from it (true).'),
+  ),
   compression: v.optional(
     oneOf(
       ['none', 'fast', 'small'],
@@ -235,6 +249,7 @@ export const storeOptions = v.strictObject({
     'immediate',
   ),
   ...lifecycleOptions,
+  changes: v.optional(changesOption),
   gcGraceMs: v.optional(
     milliseconds(
       0,

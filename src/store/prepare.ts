@@ -12,7 +12,8 @@ import { PrestigeError } from '../platform/errors.ts'
 import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import { CALL_OPTIONS, type CallOptions } from './call-options.ts'
 import type { ContentCheck } from './content-check.ts'
-import { type Layout, PackedValue, roomFor } from './contents/layout.ts'
+import { DeltaCoding } from './contents/delta-rows.ts'
+import { type Layout, PackedValue, roomFor, rowOf } from './contents/layout.ts'
 import { NEAR_BYTES_MAX, NearInput } from './near/store-near.ts'
 import { conditionOf, type ConditionOptions } from './transactions/condition.ts'
 import type { Prepared } from './transactions/put.ts'
@@ -244,11 +245,15 @@ function finish(
   const form = isPlain ? undefined : formOf(profile, how.onUnreadable, value, exact, notes)
   if (notes && started !== undefined) notes.normalizeUs = (performance.now() - started) * 1000
   const { sharesForms } = how
+  const packed = layout.compresses(value.byteLength) ? new PackedValue(layout, value) : undefined
   return {
     key,
     value,
     bytes: value.byteLength,
-    packed: layout.compresses(value.byteLength) ? new PackedValue(layout, value) : undefined,
+    packed,
+    coding: layout.mayBeDelta(value.byteLength)
+      ? new DeltaCoding(value, () => rowOf({ value, layout, packed }))
+      : undefined,
     digest: sharesForms && form ? form : exact,
     form: sharesForms ? undefined : form,
     exact: sharesForms && form ? exact : undefined,

@@ -12,7 +12,8 @@ export function notePut(notes: Notes, prepared: Prepared, { receipt, swept }: Pu
   notes.count(isHit ? 'dedup_hit_total' : 'dedup_miss_total')
   if (!isHit) notes.count('object_created_total')
   if (isUnchanged) notes.count('noop_overwrite_total')
-  notes.measure('sha256_us', notes.sha256Us)
+  // A stream is hashed while it comes: how long that took by itself is not known.
+  if (notes.sha256Us > 0) notes.measure('sha256_us', notes.sha256Us)
   if (prepared.form || prepared.sharesForms) notes.measure('normalize_us', notes.normalizeUs)
   notes.measure('commit_us', commitMs * 1000)
   notes.measure('value_bytes', prepared.bytes)

@@ -12,7 +12,9 @@
 import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { FORMAT, RowWriter, unreadable } from '../platform/rows.ts'
 import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../backends/index.ts'
+import { changeSpaces } from './changes/rows.ts'
 import { chunkSpaces } from './contents/chunk-rows.ts'
+import { deltaSpaces } from './contents/delta-rows.ts'
 import { lifecycleSpaces } from './lifecycle/rows.ts'
 import { nearStoreSpaces } from './near/rows.ts'
 import { semanticStoreSpaces } from './semantic/rows.ts'
@@ -334,9 +336,11 @@ export const storeSpaces: readonly Space<unknown>[] = [
   settings,
   storeTallies,
   ...chunkSpaces,
+  ...deltaSpaces,
   ...lifecycleSpaces,
   ...nearStoreSpaces,
   ...semanticStoreSpaces,
+  ...changeSpaces,
 ]
 
 export function refKey(id: Bytes, key: Bytes): Buffer {

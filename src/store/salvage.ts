@@ -23,7 +23,8 @@ import { PrestigeError } from '../platform/errors.ts'
 import { ContentCheck, type Named } from './content-check.ts'
 import type { StoreOptions } from './options.ts'
 import { Layout } from './contents/layout.ts'
-import { readContent } from './contents/read-content.ts'
+import { isStreamed, readChecked, readContent } from './contents/read-content.ts'
+import type { Entry } from './rows.ts'
 import { findSettings, sharesFormsOf, type StoreSettings } from './settings.ts'
 import type { PutItem } from './prepare.ts'
 import type { Store } from './store.ts'
@@ -101,7 +102,7 @@ const NO_FUNCTION =
 function anyLayout({ limits }: Backend): Layout[] {
   const averageBytes = 0
   return [
-    new Layout({ chunks: { fromBytes: Infinity, averageBytes } }),
+    new Layout({ chunks: { fromBytes: Infinity, averageBytes }, deltas: true }),
     new Layout({ chunks: { fromBytes: 0, averageBytes } }),
     new Layout({ partBytes: limits.valueBytesMax }),
   ]
@@ -120,11 +121,14 @@ async function settingsOf(backend: Backend): Promise<StoreSettings | string> {
   }
 }
 
-function inputOf({ dedup, fidelity, near, semantic }: StoreSettings): StoreOptions {
+function inputOf(settings: StoreSettings): StoreOptions {
+  const { dedup, fidelity, near, semantic, changes, deltas } = settings
   return {
     dedup,
     fidelity,
+    changes,
     ...(near && {
+      deltas: deltas === true,
       near: {
         threshold: near.similarityMin,
         profile: near.profile,
@@ -199,10 +203,29 @@ class Salvage {
       return undefined
     }
     if (!entry.isLive(this.#source.backend.now())) return undefined
+    if (await this.#copied(key, entry)) return undefined
     const bytes = await this.#contentOf(entry, entry)
     if (bytes) return this.#item(key, bytes, entry.expiresAt)
     this.#failed.set(latin1(key), 'Its content is damaged or missing.')
     return undefined
+  }
+
+  /** Copies a long content as it is read, if it is right. */
+  async #copied(key: Buffer, entry: Entry): Promise<boolean> {
+    const { backend, layouts } = this.#source
+    if (!layouts.some((layout) => isStreamed(layout, entry.bytes))) return false
+    const { digest, exact, expiresAt } = entry
+    const ttlMs = expiresAt === undefined ? undefined : expiresAt - backend.now()
+    try {
+      const { signal } = this.#hooks
+      const value = readChecked(backend, entry, exact ?? digest)
+      const { bytes } = await this.#store.put(key, value, { ttlMs, signal })
+      this.#hooks.onKey?.(bytes)
+      return true
+    } catch (error) {
+      if (isCorrupt(error)) return false
+      throw error
+    }
   }
 
   /** The bytes of a content, if they are readable and right. */

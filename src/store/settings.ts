@@ -7,85 +7,47 @@
 
 import { type CanonicalProfile, canonicalProfile } from '../canonical/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
-import { differencesOf, requireFormat, requireSame, versioned } from '../platform/settings.ts'
+import { differencesOf, requireSame, versioned } from '../platform/settings.ts'
 import { readGuards, readJudge } from '../compare/index.ts'
 import { hashVersion, WINNOWING_VERSION } from '../fingerprint/index.ts'
 import {
   type Backend,
   cell,
-  checksumOf,
   read,
   type ReadScope,
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
+import { judgeName, requireJournal } from '../match/index.ts'
+import { beginAlone, beginFeed, endFeed, isSameFeed, wantedChanges } from './changes/settings.ts'
+import { removeChanges } from './changes/trim.ts'
 import {
-  CONTAINMENT_MIN,
-  judgeName,
-  requireJournal,
-  textNearSettings,
-  type TextNearSettings,
-} from '../match/index.ts'
-import {
-  type ChunkSettings,
   fittingChunks,
   requireChunks,
+  requireDeltas,
   wantedChunks,
+  wantsDeltas,
 } from './contents/settings.ts'
 import type { CheckedStoreOptions } from './options.ts'
+import { wantedNear } from './near/settings.ts'
 import { settings } from './rows.ts'
 import type { SemanticOpening } from './semantic/settings.ts'
+import {
+  isOldFormat,
+  type NearSettings,
+  newSettings,
+  readSettings,
+  type SemanticSettings,
+  type StoreSettings,
+  textOf,
+  withChanges,
+  withSums,
+} from './settings-format.ts'
 
-/**
- * 2: rows have checksums, and so have the settings. Stores of format 1 are read, and raised to it by their first write.
- * 3: contents are compressed, and long ones cut into chunks. Stores of formats 1 and 2 stay as they are in that.
- */
-const FORMAT_VERSION = 3
-const FORMAT_WITH_SUMS = 2
-const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION]
+export { isOldFormat, type NearSettings, type SemanticSettings, type StoreSettings }
+
 const REMEDY = 'Leave them out to open it as it is, or put its values into a new store.'
 const SETTINGS = cell(settings, Buffer.from('store'))
-
-/** How near duplicates are found. */
-export interface NearSettings extends Omit<TextNearSettings, 'evidence'> {
-  /** The form in which texts are compared. */
-  readonly canonical: { readonly name: string; readonly version: number | string }
-  /** Where containment is looked for: the least share, and what fingerprints are made by. */
-  readonly containment?: { readonly min: number; readonly version: string } | undefined
-}
-
-/** How texts of like meaning are found. */
-export interface SemanticSettings {
-  /** The id of the embedder of all vectors. */
-  readonly embedder: string
-  readonly dimensions: number
-  /** Its name, where it is a model that can be opened by one. */
-  readonly model?: string | undefined
-  readonly similarityMin: number
-  readonly guards: Readonly<Record<string, boolean>>
-  readonly textBytesMax: number
-  /** The embedder was changed, and not everything is re-evaluated yet. */
-  readonly isMigrating?: boolean | undefined
-}
-
-/**
- * `{"format":3,"dedup":"exact","canonical":{"name":"none","version":1},"fidelity":"own","chunks":{"fromBytes":65536,
- * "averageBytes":8192}}`, with `"sum"`, the checksum of all before it, as its last field from format 2 on.
- */
-export interface StoreSettings {
-  readonly format: number
-  readonly dedup: 'exact' | 'near' | 'semantic' | 'hybrid'
-  readonly canonical: { readonly name: string; readonly version: number | string }
-  readonly fidelity: 'own' | 'representative'
-  /** Of formats 1 and 2: values longer than this are kept in parts. */
-  readonly partBytes?: number | undefined
-  /** From format 3 on: longer values are cut into chunks. */
-  readonly chunks?: ChunkSettings | undefined
-  /** Where near duplicates are linked. */
-  readonly near?: NearSettings | undefined
-  /** Where texts of like meaning are linked. */
-  readonly semantic?: SemanticSettings | undefined
-}
 
 /** The settings as they are shown: what is kept as `similarityMin` is the option `threshold`. */
 export interface ShownSettings extends Omit<StoreSettings, 'near' | 'semantic'> {
@@ -130,10 +92,7 @@ export interface OpenedSettings {
 
 export async function openSettings(
   backend: Backend,
-  options: Pick<
-    CheckedStoreOptions,
-    'dedup' | 'canonical' | 'fidelity' | 'create' | 'near' | 'semantic' | 'chunks' | 'compression'
-  >,
+  options: CheckedStoreOptions,
 ): Promise<OpenedSettings> {
   const profile = canonicalProfile(options.canonical ?? 'none')
   const near = wantedNear(options, profile)
@@ -141,16 +100,19 @@ export async function openSettings(
   if (there ? there.near?.containment : near?.containment) requireJournal(backend.serial)
   // Before a store is made: one that finds identical bytes only would be in the way of the one that is meant.
   refuseMisplaced(there?.dedup ?? options.dedup ?? 'exact', options)
+  const deltas = wantsDeltas(options)
+  requireDeltas(there ?? { ...options, deltas }, options.deltas)
   const semantic = await openSemantic(there, options)
-  const wanted: StoreSettings = {
-    format: FORMAT_VERSION,
+  const wanted = newSettings({
     dedup: options.dedup ?? 'exact',
     canonical: { name: profile.name, version: profile.version },
     fidelity: options.fidelity ?? 'own',
     chunks: there?.chunks ?? wantedChunks(backend.limits, options.chunks),
+    ...(deltas && { deltas }),
     ...(near && { near }),
     ...(semantic?.wanted && { semantic: semantic.wanted }),
-  }
+    changes: wantedChanges(undefined, options.changes),
+  })
   try {
     const found = there ?? (await make(backend, wanted, options.create))
     // A name means the version that the store has.
@@ -160,11 +122,37 @@ export async function openSettings(
     if (found.semantic) requireSame('store', semantic?.differences(found.semantic) ?? [], REMEDY)
     const opened = given ?? profileOf(found)
     const nearProfile = nearProfileOf(found, opened)
-    return { settings: found, profile: opened, nearProfile, semantic }
+    const settings = await settleChanges(backend, found, options.changes)
+    return { settings, profile: opened, nearProfile, semantic }
   } catch (error) {
     await semantic?.embedder.close()
     throw error
   }
+}
+
+/** Begins, ends or changes the feed of a store, as it is asked for. */
+async function settleChanges(
+  backend: Backend,
+  found: StoreSettings,
+  asked: CheckedStoreOptions['changes'],
+): Promise<StoreSettings> {
+  const wanted = wantedChanges(found.changes, asked)
+  if (isSameFeed(found.changes, wanted)) return found
+  const settled = withChanges(found, wanted)
+  if (found.changes && wanted) await backend.run(replaceSettings, found, settled)
+  else if (wanted) {
+    const begin = () => backend.run(switchFeed, found, settled)
+    await beginAlone(backend, begin, () => backend.run(switchFeed, settled, found))
+  } else {
+    await backend.run(switchFeed, found, settled)
+    await removeChanges(backend)
+  }
+  return settled
+}
+
+function* switchFeed(scope: Scope, found: StoreSettings, wanted: StoreSettings): Transaction<void> {
+  yield* replaceSettings(scope, found, wanted)
+  yield* wanted.changes ? beginFeed(scope) : endFeed(scope)
 }
 
 /** Loaded only for stores that compare meanings. */
@@ -197,34 +185,6 @@ function refuseMisplaced(
 
 function refusal(message: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', message)
-}
-
-/** Texts are compared in canonical form; without a profile of the store's own, that which reads the same is the same. */
-function wantedNear(
-  { dedup, near }: Pick<CheckedStoreOptions, 'dedup' | 'near'>,
-  profile: CanonicalProfile,
-): NearSettings | undefined {
-  if (dedup !== 'near' && dedup !== 'hybrid') return undefined
-  const {
-    threshold: similarityMin,
-    candidatesMax: _candidates,
-    bucketMax: _bucket,
-    containment,
-    ...wanted
-  } = near ?? {}
-  const { evidence: _evidence, ...settings } = textNearSettings({
-    ...wanted,
-    similarityMin,
-    evidence: 'text',
-  })
-  const { name, version } = profile.name === 'none' ? canonicalProfile('unicode') : profile
-  return {
-    ...settings,
-    canonical: { name, version },
-    ...(containment && {
-      containment: { min: containment.min ?? CONTAINMENT_MIN, version: WINNOWING_VERSION },
-    }),
-  }
 }
 
 function nearProfileOf(
@@ -278,18 +238,19 @@ function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSe
   const sharesNothing = wanted.canonical.name === 'none' && wanted.dedup === 'exact'
   if (wanted.fidelity === 'representative' && sharesNothing) throw pointless()
   scope.write(SETTINGS, Buffer.from(textOf(wanted)))
+  if (wanted.changes) yield* beginFeed(scope)
   return wanted
 }
 
 /** Makes a store with the settings of another one, as far as this engine allows; one that is there must have the same. */
 export async function restoreSettings(backend: Backend, other: StoreSettings): Promise<void> {
-  const { format: _format, partBytes: _partBytes, chunks, semantic, ...rest } = other
+  const { format: _format, partBytes: _partBytes, chunks, changes, semantic, ...rest } = other
   const { isMigrating: _isMigrating, ...meaning } = semantic ?? {}
   if (other.near?.containment) requireJournal(backend.serial)
   const asked = { ...rest, ...(semantic && { semantic: meaning }) }
-  const wanted = { format: FORMAT_VERSION, ...asked, chunks: fittingChunks(backend.limits, chunks) }
+  const wanted = { ...asked, chunks: fittingChunks(backend.limits, chunks), changes }
   // safe: these are all fields of settings, with their values
-  const found = await backend.run(keepSettings, wanted as StoreSettings)
+  const found = await backend.run(keepSettings, newSettings(wanted as StoreSettings))
   requireSame('store', differencesOf({ ...found }, asked), REMEDY)
 }
 
@@ -302,47 +263,6 @@ function* raise(scope: Scope): Transaction<void> {
   const found = yield* findSettings(scope)
   if (!found || !isOldFormat(found)) return
   scope.write(SETTINGS, Buffer.from(textOf(withSums(found))))
-}
-
-function withSums(settings: StoreSettings): StoreSettings {
-  return isOldFormat(settings) ? { ...settings, format: FORMAT_WITH_SUMS } : settings
-}
-
-export function isOldFormat({ format }: StoreSettings): boolean {
-  return format < FORMAT_WITH_SUMS
-}
-
-function textOf(wanted: StoreSettings): string {
-  const text = JSON.stringify(wanted)
-  if (isOldFormat(wanted)) return text
-  return `${text.slice(0, -1)},"sum":"${checksumOf(Buffer.from(text)).toString(16)}"}`
-}
-
-function readSettings(text: string): StoreSettings {
-  let read: Partial<StoreSettings> & { readonly sum?: unknown }
-  try {
-    read = JSON.parse(text)
-  } catch (error) {
-    throw damagedSettings(error)
-  }
-  const { sum, ...found } = read
-  // safe: whatever it is, it is only written as text again
-  const isWhole =
-    sum === undefined ? !hasSum(found.format) : textOf(found as StoreSettings) === text
-  if (!isWhole) throw damagedSettings()
-  requireFormat('store', found.format, FORMATS)
-  return found as StoreSettings // safe: these formats have exactly these fields, and only we write them
-}
-
-/** What no version of ours can have written is of another format, whatever is in it. */
-function hasSum(format: unknown): boolean {
-  return format === FORMAT_WITH_SUMS || format === FORMAT_VERSION
-}
-
-function damagedSettings(cause?: unknown): PrestigeError {
-  const message =
-    "The store's settings are damaged. Copy what can be read with prestige verify --salvage DIRECTORY."
-  return new PrestigeError('CONTENT_CORRUPT', message, { cause })
 }
 
 function requireAsked(

@@ -91,6 +91,7 @@ describe('collecting', () => {
       contents: 0,
       contentBytes: 0,
       abandonedParts: 0,
+      changes: 0,
       chunks: 0,
       chunkBytes: 0,
     })

@@ -10,6 +10,7 @@ import type { AtOnce, ItemOutcome, Items, ManyOptions } from '../platform/many.t
 import { many } from '../platform/many.ts'
 import type { BackupOptions, BackupReport } from './backup/write-backup.ts'
 import type { CallOptions } from './call-options.ts'
+import { changesOf, type ChangesOptions, lastCursor, type StoreChange } from './changes/read.ts'
 import type { Collected } from './collecting-steps.ts'
 import { compact, type Compacted } from './compact.ts'
 import { StoreCore } from './core.ts'
@@ -237,6 +238,19 @@ export class Store {
     return this.entries()
   }
 
+  /**
+   * Changes of keys in the order in which they were committed, from the oldest that is kept or behind a cursor. Of a store
+   * with `changes` (`CHANGES_OFF`). A cursor older than what is kept is refused (`CURSOR_EXPIRED`): no change is ever left out.
+   */
+  changes(options: ChangesOptions = {}): AsyncGenerator<StoreChange> {
+    return changesOf(this.#core, options)
+  }
+
+  /** The cursor of the last change: what is changed from now on comes after it. */
+  changesCursor(): Promise<string> {
+    return lastCursor(this.#core)
+  }
+
   /** What the receipt said, and which other keys share the content; `undefined` for a missing key. */
   async explain(key: StoreKey, options: ExplainOptions = {}): Promise<Explanation | undefined> {
     const bytes = keyBytes(key)
@@ -344,6 +358,7 @@ export class Store {
 
   /** Waits for everything under way; every later call is refused. */
   close(): Promise<void> {
+    this.#core.preparation.keeping.changes?.end()
     return this.#core.gate.close(async () => {
       const { semantic } = this.#core.preparation.keeping
       try {

@@ -13,7 +13,8 @@ const random = seededRandom(Number(seed))
 const log = openSync(logFile, 'a')
 const LANES = 8
 
-const store = await openStore(directory, { durability, maxKeys: 200, evictTo: 0.5, recencyMs: 0 })
+const bounds = { maxKeys: 200, evictTo: 0.5, recencyMs: 0 }
+const store = await openStore(directory, { durability, ...bounds, changes: true })
 process.stdout.write('ready\n')
 
 async function runLane(lane) {

@@ -30,13 +30,16 @@ type Possible = Set<number | undefined>
 export async function crashRounds(
   directory: string,
   {
-    rounds,
+    rounds: roundsMin,
+    acknowledgedMin = 0,
     seed,
     dedup = 'exact',
     beside = 'nothing',
     location = join(directory, 'store'),
   }: {
     rounds: number
+    /** More rounds, until so many writes were acknowledged: on a busy machine a writer dies before it has written much. */
+    acknowledgedMin?: number
     seed: number
     dedup?: 'exact' | 'near'
     /** What goes on while it is killed. */
@@ -49,31 +52,39 @@ export async function crashRounds(
   let acknowledged = 0
   let underWay = 0
   let cutCopies = 0
-  for (let round = 0; round < rounds; round++) {
+  let round = 0
+  for (; round < roundsMin || acknowledged < acknowledgedMin; round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
     const args = [location, log, String(seed + round), durability, dedup, beside]
-    await writeAndKill(WRITER, args, random() * 700)
-    if (existsSync(join(location, 'prestige-compact'))) cutCopies++
+    const copy = join(location, 'prestige-compact')
+    const isCut = beside === 'compact' && random() < 0.8
+    await writeAndKill(WRITER, args, random() * 700, () => !isCut || existsSync(copy))
+    if (existsSync(copy)) cutCopies++
     const told = replay(await readFile(log, 'utf8').catch(() => ''), possible)
     acknowledged += told.acknowledged
     underWay += told.underWay
     await rm(log, { force: true })
     await check(location, possible)
   }
-  return { rounds, acknowledged, underWay, cutCopies }
+  return { rounds: round, acknowledged, underWay, cutCopies }
 }
 
+const MOMENTS_MAX = 2000
+
+/** Kills it after a while, as soon as `isMoment`; or then if that is never so. */
 export async function writeAndKill(
   writer: string,
   args: readonly string[],
   ms: number,
+  isMoment: () => boolean = () => true,
 ): Promise<void> {
   const child = spawn(process.execPath, [writer, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(child.stdout, 'data')
   await sleep(ms)
+  for (let looks = 0; looks < MOMENTS_MAX && !isMoment(); looks++) await sleep(1)
   const exited = once(child, 'exit')
   child.kill('SIGKILL')
   await exited

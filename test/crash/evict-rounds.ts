@@ -1,7 +1,7 @@
 /**
  * Kills a process that evicts all the time with SIGKILL at random moments, again and again on one store, and checks
  * after every death: every value is one that its key had, rows about uses belong to keys, verify is clean, the bound
- * holds, and eviction goes on.
+ * holds, eviction goes on, and a reader of the feed of changes knows what the store has.
  */
 
 import { readFile, rm } from 'node:fs/promises'
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 import { openStore, type Store } from '../../src/index.ts'
 import { seededRandom } from '../../src/backends/simulated/backend.ts'
+import { catchUp, type Replica, requireReplay } from '../changes-kit.ts'
 import { writeAndKill } from './crash-rounds.ts'
 
 const WRITER = fileURLToPath(new URL('../children/evict-writer.mjs', import.meta.url))
@@ -25,14 +26,28 @@ export interface EvictReport {
 
 export async function evictRounds(
   directory: string,
-  { rounds, seed }: { readonly rounds: number; readonly seed: number },
+  {
+    rounds: roundsMin,
+    seed,
+    acknowledgedMin = 0,
+    goneMin = 0,
+  }: {
+    readonly rounds: number
+    readonly seed: number
+    /** More rounds until there were so many, as in crash-rounds.ts. */
+    readonly acknowledgedMin?: number
+    readonly goneMin?: number
+  },
 ): Promise<EvictReport> {
   const random = seededRandom(seed)
   const location = join(directory, 'store')
   const put = new Map<string, Set<string>>()
+  const replica: Replica = new Map()
+  let cursor: string | undefined
   let acknowledged = 0
   let gone = 0
-  for (let round = 0; round < rounds; round++) {
+  let round = 0
+  for (; round < roundsMin || acknowledged < acknowledgedMin || gone < goneMin; round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
     await writeAndKill(WRITER, [location, log, String(seed + round), durability], random() * 500)
@@ -40,8 +55,21 @@ export async function evictRounds(
     await rm(log, { force: true })
     acknowledged += done
     gone = await check(location, put)
+    cursor = await checkFeed(location, replica, cursor)
   }
-  return { rounds, acknowledged, gone }
+  return { rounds: round, acknowledged, gone }
+}
+
+/** A reader that goes on behind what it saw before the death misses nothing, and sees nothing that was not committed. */
+async function checkFeed(
+  location: string,
+  replica: Replica,
+  after: string | undefined,
+): Promise<string | undefined> {
+  await using store = await openStore(location, { readOnly: true })
+  const cursor = await catchUp(store, replica, after)
+  await requireReplay(store, replica)
+  return cursor
 }
 
 /** Everything a key may ever have had; how many puts were acknowledged. */

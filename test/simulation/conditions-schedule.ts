@@ -33,7 +33,8 @@ interface Tally {
 export async function runConditions(seed: number): Promise<Tally> {
   const world = new SimulatedWorld(seed)
   const stores = new Map<string, Store>()
-  for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker)))
+  for (const worker of WORKERS)
+    stores.set(worker, await openStore(world.open(worker), { changes: true }))
   const [first] = stores.values()
   await first?.putMany([
     { key: 'a', value: String(SUM) },
@@ -59,6 +60,7 @@ export async function runConditions(seed: number): Promise<Tally> {
     }),
   )
   if (broken) throw broken
+  world.faults = { conflict: 0, lostReply: 0, failure: 0 }
   const last = await openStore(world.open('last'))
   await check(last, tally)
   await last.collect()

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 
 import type { Bytes } from '../../src/platform/bytes.ts'
 import type { Space } from '../../src/backends/contract.ts'
-import type { SimulatedWorld } from '../../src/backends/simulated/backend.ts'
+import { changeHeads, changeJournal } from '../../src/store/changes/rows.ts'
 import {
   type ChunkRow,
   chunks,
@@ -16,6 +16,13 @@ import {
   type RecipePart,
   recipes,
 } from '../../src/store/contents/chunk-rows.ts'
+import {
+  deltaBases,
+  deltaIn,
+  deltas,
+  heldBases,
+  valueOf,
+} from '../../src/store/contents/delta-rows.ts'
 import type { Layout } from '../../src/store/contents/layout.ts'
 import {
   contents,
@@ -35,11 +42,16 @@ import {
 
 const NAMESPACE_BYTES = 1
 
+/** All rows of one moment. A key begins with its namespace. */
+export interface RowSource {
+  rows(space: Space<unknown>): readonly { readonly key: Buffer; readonly bytes: Bytes }[]
+}
+
 export function fail(message: string): never {
   throw new Error(`Invariant broken: ${message}`)
 }
 
-export function table<V>(world: SimulatedWorld, space: Space<V>): Map<string, V> {
+export function table<V>(world: RowSource, space: Space<V>): Map<string, V> {
   const found = new Map<string, V>()
   for (const { key, bytes } of world.rows(space)) {
     found.set(key.subarray(NAMESPACE_BYTES).toString('latin1'), space.codec.decode(bytes))
@@ -55,18 +67,42 @@ interface How {
   readonly sharesForms: boolean
 }
 
-export function checkInvariants(world: SimulatedWorld, how: How): void {
+export function checkInvariants(world: RowSource, how: How): void {
   const entryOf = table(world, entries)
   const knownOf = table(world, digests)
   const references = table(world, refs)
   const stagedOf = table(world, staged)
   checkEntries(entryOf, knownOf, references, table(world, expiries))
   const chunked = new Chunked(world)
-  checkContents(knownOf, contentsOf(world, chunked, how.layout), stagedOf, how)
+  const hidden = new Map<string, unknown>([...stagedOf, ...table(world, heldBases)])
+  checkContents(knownOf, contentsOf(world, chunked, how.layout), hidden, how)
   checkForms(knownOf, table(world, forms), table(world, members))
   const tallies = table(world, storeTallies)
   checkTallies(tallies, entryOf, knownOf)
   chunked.checkTallies(tallies, knownOf, how.layout)
+  checkFeed(world, entryOf)
+}
+
+/** Of a store that records changes: all of them, replayed, give its keys. Numbers have no gap. */
+function checkFeed(world: RowSource, entryOf: Map<string, Entry>): void {
+  const head = table(world, changeHeads).get('journal')
+  if (!head) return
+  const replica = new Map<string, string>()
+  let last = 0
+  for (const [number, change] of table(world, changeJournal)) {
+    const sequence = Buffer.from(number, 'latin1').readUIntBE(0, 6)
+    if (sequence !== ++last) fail(`change ${last} is missing`)
+    const { kind, key, digest, transaction } = change
+    if (transaction > sequence) fail(`change ${sequence} is before its transaction`)
+    const isGone = ['delete', 'evict', 'expire'].includes(kind)
+    if (!isGone) replica.set(latin1(key), latin1(digest))
+    else if (!replica.delete(latin1(key))) fail(`change ${sequence} removes what is not there`)
+  }
+  if (head.sequence !== last) fail(`the head is at ${head.sequence}, the last change is ${last}`)
+  if (replica.size !== entryOf.size) fail('the feed has other keys than the store')
+  for (const [key, entry] of entryOf) {
+    if (replica.get(key) !== latin1(entry.exact ?? entry.digest)) fail(`the feed misses ${key}`)
+  }
 }
 
 function checkEntries(
@@ -96,7 +132,7 @@ function checkEntries(
 
 /** The bytes of every content, however it is kept. */
 export function contentsOf(
-  world: SimulatedWorld,
+  world: RowSource,
   chunked: Chunked,
   layout: Layout,
 ): Map<string, Buffer[]> {
@@ -105,7 +141,23 @@ export function contentsOf(
     const id = name.slice(0, 16)
     byId.set(id, [...(byId.get(id) ?? []), Buffer.from(layout.valueIn(bytes))])
   }
+  addDeltas(world, byId)
   return byId
+}
+
+/** Each is of a content that is no delta, and has the row by which that is kept for it. */
+function addDeltas(world: RowSource, byId: Map<string, Buffer[]>): void {
+  const reverse = table(world, deltaBases)
+  const rows = table(world, deltas)
+  for (const [id, row] of rows) {
+    const delta = deltaIn(row) ?? fail('a delta cannot be read')
+    const base = latin1(delta.base)
+    if (rows.has(base)) fail('a delta is of a delta')
+    if (byId.has(id)) fail('a content is a delta and a row of its own')
+    if (!reverse.has(base + id)) fail('nothing keeps the base of a delta')
+    byId.set(id, [valueOf(delta, Buffer.concat(byId.get(base) ?? fail('a base is gone')))])
+  }
+  if (reverse.size !== rows.size) fail('a base is kept for a delta that is none')
 }
 
 function checkContents(
@@ -139,7 +191,7 @@ export class Chunked {
   readonly #chunks: Map<string, ChunkRow>
   readonly #packs: Map<string, Bytes>
 
-  constructor(world: SimulatedWorld) {
+  constructor(world: RowSource) {
     this.#recipes = table(world, recipes)
     this.#chunks = table(world, chunks)
     this.#packs = table(world, packs)
@@ -241,12 +293,13 @@ function checkTallies(
 }
 
 /** After everything has ended and a collector has run, nothing unneeded may be left. */
-export function checkNothingLeft(world: SimulatedWorld): void {
+export function checkNothingLeft(world: RowSource): void {
   const referenced = new Set([...table(world, refs).keys()].map((name) => name.slice(0, 16)))
   for (const known of table(world, digests).values()) {
     if (!referenced.has(latin1(known.id))) fail('a content nobody refers to was not collected')
   }
   if (table(world, released).size > 0) fail('a released note was left behind')
   if (table(world, staged).size > 0) fail('staged parts were left behind')
+  if (table(world, heldBases).size > 0) fail('a base that no delta needs was left behind')
   if (new Chunked(world).garbage() > 0) fail('chunks were left behind')
 }

@@ -18,7 +18,9 @@ const SLOTS = 64
 const BANDS = 16
 const ROWS = 1
 
-const words = (letter: string) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)
+/** Long enough for a text to be kept as a delta. */
+const words = (letter: string) =>
+  Array.from({ length: 20 }, (_, at) => `${letter}${at}`.repeat(6).padEnd(15, letter))
 function text(letter: string, ...replaced: readonly number[]): string {
   return words(letter)
     .map((word, at) => (replaced.includes(at) ? `x${word}` : word))

@@ -27,7 +27,7 @@ const LONGER = `${LONG} and an end of its own`
 /** The same and not the same after canonicalisation, empty, Unicode, and longer than a row. */
 const VALUES = ['a', 'A', ' a ', 'b', '', 'नमस्ते 你好', LONG, LONG.toUpperCase(), LONGER]
 /** Long ones that share chunks in every way. */
-const CHUNKED_VALUES = [
+export const CHUNKED_VALUES = [
   LONG,
   LONGER,
   LONG.slice(300),
@@ -35,7 +35,7 @@ const CHUNKED_VALUES = [
   'a',
 ]
 /** As small as chunks can be, and as they were before there were chunks. */
-const CHUNKS = { fromBytes: 64, averageBytes: 256 }
+export const CHUNKS = { fromBytes: 64, averageBytes: 256 }
 const PART_BYTES = 1024
 export const WORKERS = ['w0', 'w1', 'w2']
 const OPERATIONS = 5
@@ -85,10 +85,14 @@ async function begin(seed: number, kind: Kind) {
   const { canonical, fidelity } = options
   const sharesNear = kind === 'near' && fidelity === 'representative'
   const isChunked = world.random() < 0.75 || kind === 'chunks'
-  const first = await openStore(world.open('first'), { ...options, chunks: CHUNKS })
+  const recorded = { changes: seed % 2 === 0 }
+  // Near texts are in one row, so that they may be deltas, but for one.
+  const chunks = kind === 'near' ? { ...CHUNKS, fromBytes: 512 } : CHUNKS
+  const first = await openStore(world.open('first'), { ...options, ...recorded, chunks })
   if (!isChunked) await withoutChunks(world)
   await first.close()
-  const layout = new Layout(isChunked ? { chunks: CHUNKS } : { partBytes: PART_BYTES })
+  const deltas = kind === 'near' && !sharesNear
+  const layout = new Layout(isChunked ? { chunks, deltas } : { partBytes: PART_BYTES })
   const near = kind === 'near' ? new NearInvariants(sharesNear, layout) : undefined
   const stores = new Map<string, Store>()
   for (const worker of WORKERS) stores.set(worker, await openStore(world.open(worker), options))
@@ -142,7 +146,7 @@ async function withoutChunks(world: SimulatedWorld): Promise<void> {
   const backend = world.open('settings')
   const found = await backend.read(findSettings)
   if (!found) throw new Error('there is no store')
-  const { chunks: _, ...others } = found
+  const { chunks: _chunks, deltas: _deltas, ...others } = found
   await backend.run(replaceSettings, found, { ...others, format: 2, partBytes: PART_BYTES })
 }
 

@@ -89,8 +89,14 @@ class Work {
     else if (dice < 0.3) await this.#store.delete(key)
     else {
       const bytes = Math.floor(this.#random() * 2 * VALUE_BYTES)
-      await this.#store.put(key, Buffer.alloc(bytes, `${this.#random()} `))
+      await this.#store.put(key, this.#incompressible(bytes))
     }
+  }
+
+  /** What is stored takes the bytes that the bound is about. */
+  #incompressible(bytes: number): Buffer {
+    const words = Uint32Array.from({ length: Math.ceil(bytes / 4) }, () => this.#random() * 2 ** 32)
+    return Buffer.from(words.buffer, 0, bytes)
   }
 
   takeP99(): number {

@@ -147,6 +147,7 @@ export class LmdbBackend extends SerialBackend {
     return {
       bytes: () => environment.fileBytes,
       compact: () => environment.compact(this.#timeoutMs),
+      isShared: () => environment.isShared(this.#timeoutMs),
     }
   }
 

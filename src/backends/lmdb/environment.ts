@@ -41,6 +41,7 @@ const READS_A_TURN_MAX = 1000
 /** Readers that died without closing keep pages from being used again until they are looked for. */
 const READER_CHECK_MS = 100
 const REMOVAL_CHECK_MS = 20
+type AloneWork<T> = (isUsedElsewhere: () => Promise<boolean>) => Promise<T>
 
 const environments = new Map<string, Promise<LmdbEnvironment>>()
 
@@ -157,6 +158,21 @@ export class LmdbEnvironment {
 
   /** Gives free pages back to the file system. Commits wait until it has ended; reads go on. */
   async compact(timeoutMs: number): Promise<void> {
+    await this.#quietly(timeoutMs, async (isUsedElsewhere) => {
+      if (await isUsedElsewhere()) throw openElsewhere(this.#directory)
+      await this.#database.makeCopy()
+      await this.#whileReadsWait(() => this.#database.useCopy())
+    })
+  }
+
+  /** Another process, another thread, or another backend of this one has the directory open. */
+  async isShared(timeoutMs: number): Promise<boolean> {
+    if (this.#users > 1) return true
+    return this.#quietly(timeoutMs, (isUsedElsewhere) => isUsedElsewhere())
+  }
+
+  /** Runs work during which nobody commits. */
+  async #quietly<T>(timeoutMs: number, work: AloneWork<T>): Promise<T> {
     const end = performance.now() + timeoutMs
     if (!(await this.#lock.acquire(() => performance.now() >= end))) {
       throw contended(this.#directory, timeoutMs)
@@ -166,11 +182,7 @@ export class LmdbEnvironment {
       this.#refuseRemoved()
       if (this.#database.holdsMoments) throw momentHeld(this.#directory)
       await this.#sync()
-      if (await this.#whileReadsWait(() => this.#database.isUsedElsewhere())) {
-        throw openElsewhere(this.#directory)
-      }
-      await this.#database.makeCopy()
-      await this.#whileReadsWait(() => this.#database.useCopy())
+      return await work(() => this.#whileReadsWait(() => this.#database.isUsedElsewhere()))
     } catch (error) {
       throw await this.#explained(error)
     } finally {

@@ -15,6 +15,8 @@ export interface Access {
   readonly durability?: 'fsync' | 'os'
   /** A directory is only read, so that it may be on media that cannot be written, and damage cannot end the process. */
   readonly readOnly?: true
+  /** What the command itself decides. */
+  readonly more?: Pick<StoreOptions, 'changes'>
 }
 
 /** How commands that change nothing open a store. */
@@ -22,7 +24,7 @@ export const READING: Access = { create: false, readOnly: true }
 
 export async function withStore<T>(
   invocation: Invocation,
-  { create, durability, readOnly }: Access,
+  { create, durability, readOnly, more }: Access,
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const location = create ? locationOf(invocation) : existingLocationOf(invocation)
@@ -31,7 +33,8 @@ export async function withStore<T>(
     readOnly && isDirectory(location)
       ? { readOnly }
       : { durability: choice(invocation, 'durability') ?? unsaidDurability(location, durability) }
-  const store = await openStore(location, { ...(await storeInput(invocation)), ...how, create })
+  const input = { ...(await storeInput(invocation)), ...how, ...more, create }
+  const store = await openStore(location, input)
   try {
     return await use(store)
   } finally {

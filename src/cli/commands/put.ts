@@ -4,6 +4,7 @@ import type { Receipt } from '../../index.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { notationOf } from '../print/key-notation.ts'
 import { paint, print, printJson } from '../print/output.ts'
+import { Progress } from '../print/progress.ts'
 import { refusal } from '../print/refusal.ts'
 import { sameness } from '../print/sameness.ts'
 import { readDuration, size, time } from '../print/units.ts'
@@ -17,16 +18,30 @@ export async function run(invocation: Invocation): Promise<number> {
   locationOf(invocation)
   const value = await valueStreamOf(invocation, 1)
   const { signal } = invocation
+  const progress = typeof value === 'string' ? undefined : Progress.of(invocation, 'value')
   const receipt = await withStore(invocation, { create: true }, (store) =>
-    store.put(key, value, {
+    store.put(key, typeof value === 'string' ? value : counted(value, progress), {
       ttlMs,
       signal,
+      ifAbsent: invocation.flag('if-absent'),
+      ifMatch: invocation.text('if-match'),
       ...(invocation.flag('sliding') && { sliding: true }),
     }),
-  )
+  ).finally(() => progress?.end())
   if (invocation.flag('json')) await printJson(receipt)
   else if (!invocation.flag('quiet')) await print(sentence(Buffer.from(key), receipt))
   return 0
+}
+
+async function* counted(
+  value: AsyncIterable<Buffer>,
+  progress: Progress | undefined,
+): AsyncGenerator<Buffer> {
+  for await (const piece of value) {
+    yield piece
+    progress?.advanceBytes(piece.byteLength)
+  }
+  progress?.advance(0)
 }
 
 function sentence(key: Buffer, receipt: Receipt): string {

@@ -7,6 +7,7 @@
 import type { StoreOptions } from '../../index.ts'
 import type { KindName } from '../../location/index.ts'
 import { resolverCommands, resolverOptionForms } from './resolver.ts'
+import { changesCommands, changesOptionForms } from './changes.ts'
 import { collectCommands, collectOptionForms } from './collect.ts'
 import { corpusCommands, corpusOptionForms } from './corpus.ts'
 import { semanticCommands } from './semantic.ts'
@@ -94,6 +95,7 @@ export const optionForms = {
   ...backupOptionForms,
   ...tuneOptionForms,
   ...resolverOptionForms,
+  ...changesOptionForms,
   ...collectOptionForms,
   ...corpusOptionForms,
   ...dynamoOptionForms,
@@ -156,6 +158,7 @@ export const commands = {
       ttl: 'The key expires after this time: 500ms, 10s, 5m, 2h, 7d.',
       ...lifecycleOfPut,
       escaped: ESCAPED,
+      progress: PROGRESS,
       quiet: QUIET,
     },
     examples: [
@@ -171,7 +174,7 @@ export const commands = {
     operandsMax: 1,
     summary: 'Print the bytes under a key, and nothing else.',
     shared: READS_STORE,
-    options: { escaped: ESCAPED },
+    options: { escaped: ESCAPED, progress: PROGRESS },
     examples: ['prestige get photo > photo.jpg', "prestige get -e 'caf\\xe9'"],
   },
   ...keyCommands,
@@ -241,6 +244,7 @@ export const commands = {
     },
     examples: ['prestige similar --file letter.txt', 'prestige similar "hello, world" --limit 3'],
   },
+  ...changesCommands,
   ...collectCommands,
   ...lifecycleCommands,
   import: {

@@ -10,6 +10,8 @@ export const lifecycleOptionForms = {
   'max-bytes': { type: 'string', value: 'SIZE' },
   'max-keys': { type: 'string', value: 'N' },
   sliding: { type: 'boolean' },
+  'if-absent': { type: 'boolean' },
+  'if-match': { type: 'string', value: 'DIGEST' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
@@ -18,6 +20,8 @@ const DRY_RUN = 'Delete nothing; list keys that would go and the bytes each free
 /** What `put` takes. */
 export const lifecycleOfPut = {
   sliding: 'With --ttl: after its last read, not after it was put.',
+  'if-absent': 'Only if the key is not there.',
+  'if-match': 'Only if the key has the value of this SHA-256, in hex, as sha256sum prints it.',
   'max-bytes': 'Then evict the least recently used keys above this size: 500MiB, 2GiB.',
   'max-keys': 'Then evict the least recently used keys above this number.',
 } as const satisfies OptionHelp

@@ -1,8 +1,11 @@
 /** Reads objects by their SHA-256, and checks them by it. A few packs are kept, because what was written together is
  * mostly read together. */
 
+import { createHash } from 'node:crypto'
+
 import { digestOfLarge } from '../../fingerprint/index.ts'
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
+import type { PrestigeError } from '../../platform/errors.ts'
 import { brokenBackup, decoded, LIST, type ObjectIndex, type Place, partsOf } from './objects.ts'
 import type { BackupTarget } from './target.ts'
 
@@ -31,7 +34,23 @@ export class ObjectReader {
       at += bytes.copy(value, at)
     }
     if (at === place.bytes && equalBytes(await digestOfLarge(value), digest)) return value
-    throw brokenBackup(`list ${hex(digest)} in packs/${id}.pack is of another value`)
+    throw otherValue(digest, id)
+  }
+
+  /** The same a part at a time. Ends with BACKUP_BROKEN, behind the last part, where they are of another value. */
+  async *readParts(digest: Bytes): AsyncGenerator<Bytes> {
+    const { id, place, body } = await this.#find(digest)
+    if (place.codec !== LIST) {
+      yield await this.#plain(digest)
+      return
+    }
+    const sha256 = createHash('sha256')
+    for (const part of partsOf(body)) {
+      const bytes = await this.#plain(part)
+      sha256.update(bytes)
+      yield bytes
+    }
+    if (!equalBytes(sha256.digest(), digest)) throw otherValue(digest, id)
   }
 
   async #plain(digest: Bytes): Promise<Buffer> {
@@ -69,6 +88,10 @@ export class ObjectReader {
     if (this.#packs.size > PACKS_KEPT && oldest !== undefined) this.#packs.delete(oldest)
     return pack
   }
+}
+
+function otherValue(digest: Bytes, id: string): PrestigeError {
+  return brokenBackup(`list ${hex(digest)} in packs/${id}.pack is of another value`)
 }
 
 function hex(digest: Bytes): string {

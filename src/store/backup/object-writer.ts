@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 
-import { chunkEnds, digestOf, digestOfLarge } from '../../fingerprint/index.ts'
-import type { Bytes } from '../../platform/bytes.ts'
+import { chunkEnds, ContentChunker, digestOf, digestOfLarge } from '../../fingerprint/index.ts'
+import { type Bytes, copyOf } from '../../platform/bytes.ts'
 import {
   encoded,
   indexFile,
@@ -63,6 +63,24 @@ export class ObjectWriter {
     }
     await this.#put({ digest, codec: LIST, bytes: bytes.byteLength }, Buffer.concat(parts))
     return digest
+  }
+
+  /** Keeps bytes that are too many to hold. They must be those of the digest: whoever gives them checks that. */
+  async addStream(pieces: AsyncIterable<Bytes>, digest: Buffer): Promise<void> {
+    if (this.has(digest)) return
+    const chunker = new ContentChunker({ averageBytes: CHUNK_BYTES })
+    const parts: Buffer[] = []
+    let bytes = 0
+    const add = async (chunks: readonly Bytes[]) => {
+      for (const chunk of chunks) {
+        // A copy: what is not compressed stays in memory until its pack is written.
+        parts.push(await this.#addPart(copyOf(chunk)))
+        bytes += chunk.byteLength
+      }
+    }
+    for await (const piece of pieces) await add(chunker.push(piece))
+    await add(chunker.finish())
+    await this.#put({ digest, codec: LIST, bytes }, Buffer.concat(parts))
   }
 
   async #addPart(bytes: Buffer): Promise<Buffer> {

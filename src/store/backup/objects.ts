@@ -11,15 +11,14 @@
  * SHA-256 (32), one after another.
  */
 
-import { deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib'
+import { deflateRaw, deflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
 
 import { digestOf } from '../../fingerprint/index.ts'
-import { type Bytes, equalBytes, latin1 } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes, equalBytes, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
+import { decompress, DEFLATED, PLAIN } from '../contents/compression.ts'
 
-export const PLAIN = 0x10
-export const DEFLATED = 0x11
 export const LIST = 0x13
 
 export const PACK_MAGIC: Buffer = Buffer.from('prestige pack 1\n')
@@ -143,14 +142,9 @@ export async function encoded(
 
 /** The bytes of an object that is no list, or `undefined` where they are not what their SHA-256 says. */
 export function decoded({ digest, codec, bytes }: Place, body: Buffer): Buffer | undefined {
-  const whole = codec === DEFLATED ? inflated(body, bytes) : body
-  const isRight = whole?.byteLength === bytes && equalBytes(digestOf(whole), digest)
-  return isRight ? whole : undefined
-}
-
-function inflated(body: Buffer, bytes: number): Buffer | undefined {
   try {
-    return inflateRawSync(body, { maxOutputLength: Math.max(1, bytes) })
+    const whole = decompress(codec, body, bytes)
+    return equalBytes(digestOf(whole), digest) ? asBuffer(whole) : undefined
   } catch {
     return undefined
   }

@@ -11,6 +11,7 @@ import { PrestigeError } from '../../platform/errors.ts'
 import { readOptions } from '../../platform/options.ts'
 import { storeOn } from '../open.ts'
 import { storeOptions, type StoreOptions } from '../options.ts'
+import { WHOLE_BYTES_MAX } from '../contents/read-content.ts'
 import { type PutItem, refuseUnknown } from '../prepare.ts'
 import { entries, type Entry, storeSpaces } from '../rows.ts'
 import { restoreSettings } from '../settings.ts'
@@ -175,6 +176,12 @@ class Restoring {
       }
       const there = hasKeys ? await this.#backend.read(findEntry, key) : undefined
       if (there && isSame(there, listed)) {
+        this.#count(bytes)
+        continue
+      }
+      if (bytes > WHOLE_BYTES_MAX) {
+        const { signal } = this.#options
+        await this.#store.put(key, this.#reader.readParts(digest), { ttlMs, signal })
         this.#count(bytes)
         continue
       }

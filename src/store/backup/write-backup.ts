@@ -9,12 +9,14 @@ import { randomBytes } from 'node:crypto'
 
 import type { Backend, Row } from '../../backends/index.ts'
 import { digestOfLarge } from '../../fingerprint/index.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import { entryAndValue } from '../archive.ts'
 import { ContentCheck } from '../content-check.ts'
+import { isStreamed, readChecked } from '../contents/read-content.ts'
 import type { StoreCore } from '../core.ts'
 import { refuseUnknown } from '../prepare.ts'
 import { entries, type Entry } from '../rows.ts'
-import type { Reading } from '../transactions/get.ts'
+import { damaged, type Reading } from '../transactions/get.ts'
 import { type Listed, ListingPiece } from './listing.ts'
 import { ObjectWriter } from './object-writer.ts'
 import { BackupTarget } from './target.ts'
@@ -95,6 +97,13 @@ function idOf(at: number): string {
   return `${new Date(at).toISOString().replace(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}`
 }
 
+interface Found {
+  readonly listed: Listed
+  /** The bytes, where they are not there yet; or what to read them by, of long ones. */
+  readonly value?: Buffer
+  readonly streamed?: Entry
+}
+
 class Copying {
   keys = 0
   valueBytes = 0
@@ -139,6 +148,7 @@ class Copying {
     for (const one of found) {
       if (!one) continue
       if (one.value) await this.#objects.add(one.value, one.listed.digest)
+      else if (one.streamed) await this.#stream(one.streamed, one.listed)
       await this.#list(this.#piece.add(one.listed))
       this.keys++
       this.valueBytes += one.listed.bytes
@@ -148,16 +158,24 @@ class Copying {
   }
 
   /** `undefined`: the key is gone by now, which a moment that is held rules out. */
-  async #find({
-    key,
-    value: entry,
-  }: Row<Entry>): Promise<{ readonly listed: Listed; readonly value?: Buffer } | undefined> {
+  async #find({ key, value: entry }: Row<Entry>): Promise<Found | undefined> {
     const known = this.#digestIn(entry)
     if (known && this.#objects.has(known)) return { listed: listedOf(key, entry, known) }
+    if (known && this.#snapshot.snapshots && isStreamed(this.#reading.layout, entry.bytes))
+      return { listed: listedOf(key, entry, known), streamed: entry }
     const found = await entryAndValue(this.#snapshot, key, undefined, this.#reading)
     if (!found?.value) return undefined
     const digest = this.#digestIn(found.entry) ?? (await digestOfLarge(found.value))
     return { listed: listedOf(key, found.entry, digest), value: found.value }
+  }
+
+  async #stream(entry: Entry, { key, digest }: Listed): Promise<void> {
+    try {
+      await this.#objects.addStream(readChecked(this.#snapshot, entry, digest), digest)
+    } catch (error) {
+      if (error instanceof PrestigeError && error.kind === 'corrupt') throw damaged(key)
+      throw error
+    }
   }
 
   #isThere(entry: Entry): boolean {

@@ -4,24 +4,14 @@
  * is part of. No row counts who refers to a chunk: the collector finds that out (collect-chunks.ts).
  */
 
-import * as zlib from 'node:zlib'
-
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
 import { RowReader, RowWriter, unreadable } from '../../platform/rows.ts'
-import {
-  checksumOf,
-  type Codec,
-  hasFormat,
-  rows,
-  sealed,
-  type Space,
-} from '../../backends/index.ts'
+import { type Codec, hasFormat, rows, sealed, type Space } from '../../backends/index.ts'
 import { digestOf } from '../../fingerprint/index.ts'
-import { type Compressed, decompress, PLAIN } from './compression.ts'
+import { type Compressed, crc32, decompress, HINT, PLAIN } from './compression.ts'
 
 const ID = 16
 const DIGEST = 32
-const HINT = 'Run prestige verify --repair on this store.'
 const MARKED = 1
 const FORMAT_MASK = 0xf0
 
@@ -113,22 +103,24 @@ export const PACK_CHUNKS_MAX = 32
 /** Of the row of a pack, besides its chunks. */
 export const PACK_HEAD_BYTES_MAX = PACK_HEAD_BYTES + PACK_CHUNKS_MAX * 4
 
-/** `made`: how they were compressed; absent: as they are. */
-export function packOf(chunks: readonly Bytes[], raw: Bytes, made: Compressed | undefined): Buffer {
+/** `made`: how they were compressed; absent: as they are. `room`: where the row is made. */
+export function packOf(
+  chunks: readonly Bytes[],
+  raw: Bytes,
+  made: Compressed | undefined,
+  room?: { take(bytes: number): Buffer },
+): Buffer {
   const { codec, body } = made ?? { codec: PLAIN, body: raw }
-  const head = Buffer.allocUnsafe(PACK_HEAD_BYTES + chunks.length * 4)
-  head[0] = codec
-  head.writeUInt16BE(chunks.length, 5)
-  chunks.forEach(({ byteLength }, at) => head.writeUInt32BE(byteLength, PACK_HEAD_BYTES + at * 4))
-  const row = concat(head, body)
+  const headBytes = PACK_HEAD_BYTES + chunks.length * 4
+  const rowBytes = headBytes + body.byteLength
+  const row = room?.take(rowBytes) ?? Buffer.allocUnsafe(rowBytes)
+  row[0] = codec
+  row.writeUInt16BE(chunks.length, 5)
+  chunks.forEach(({ byteLength }, at) => row.writeUInt32BE(byteLength, PACK_HEAD_BYTES + at * 4))
+  row.set(body, headBytes)
   row.writeUInt32BE(sumOf(row), 1)
   return row
 }
-
-type Crc32 = (bytes: Bytes) => number
-const native: unknown = Reflect.get(zlib, 'crc32')
-// safe: zlib's function takes bytes; older versions of Node do not have it
-const crc32: Crc32 = typeof native === 'function' ? (native as Crc32) : checksumOf
 
 function sumOf(row: Buffer): number {
   return crc32(row.subarray(5))

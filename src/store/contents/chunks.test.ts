@@ -288,9 +288,20 @@ describe.each(['memory', 'simulated'])('a stream on %s', (kind) => {
     expect((await store.stats()).storedBytes).toBe(0)
   })
 
+  it('is cut as the whole value is, also where it is longer than a window', async () => {
+    const value = randomBytes(9_000_000)
+    const chunksOf = async (given: Buffer | AsyncIterable<Uint8Array>) => {
+      const { engine, store } = await open({ chunks: { averageBytes: 8192 } })
+      await store.put('a', given)
+      expect((await store.get('a'))?.equals(value)).toBe(true)
+      return rowsIn(engine, 'chunks').map(([key]) => key)
+    }
+    expect(await chunksOf(inPieces(value, 700_000))).toEqual(await chunksOf(value))
+  })
+
   it('that is replaced while it is read fails by name', async () => {
     const store = await connect()
-    const value = Buffer.from(textOf(200_000))
+    const value = Buffer.from(textOf(40_000))
     await store.put('a', inPieces(value, 50_000))
     const reader = (await store.getStream('a'))!.getReader()
     await reader.read()

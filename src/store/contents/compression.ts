@@ -11,6 +11,7 @@ import type { decompress as FzstdDecompress } from 'fzstd'
 
 import { type Bytes, EMPTY } from '../../platform/bytes.ts'
 import { unreadable } from '../../platform/rows.ts'
+import { checksumOf } from '../../backends/index.ts'
 
 /** `none`: bytes are kept as they are. `fast`: in little time. `small`: in as few bytes as possible. */
 export type Compression = 'none' | 'fast' | 'small'
@@ -28,25 +29,30 @@ const ZSTD_LEVEL = { none: 0, fast: 3, small: 15 } as const
 /** What saves less than an eighth is kept as it is. */
 const SAVED_SHARE = 8
 const SAMPLE_RUNS = 64
-const SAMPLE_RUN_BYTES = 64
+const SAMPLE_RUN_BYTES = 32
 /** Bits a byte: what is compressed or encrypted has nearly 8, everything worth compressing far less. */
 const ENTROPY_MAX = 7.6
 
 type ZstdSync = (bytes: Bytes, options?: object) => Buffer
 type ZstdAsync = (bytes: Bytes, options?: object) => Promise<Buffer>
 
-/** What Node 20 does not have. */
-function zstdOfNode(name: string): unknown {
+/** What older versions of Node do not have. */
+function functionOfNode(name: string): unknown {
   const found: unknown = Reflect.get(zlib, name)
   return typeof found === 'function' ? found : undefined
 }
 
 // safe: if zlib has functions of these names, they take bytes and options as all of their kind
-const zstdCompressSync = zstdOfNode('zstdCompressSync') as ZstdSync | undefined
-const zstdDecompressSync = zstdOfNode('zstdDecompressSync') as ZstdSync | undefined
-const zstdCallback = zstdOfNode('zstdCompress') as ((...args: never[]) => void) | undefined
+const zstdCompressSync = functionOfNode('zstdCompressSync') as ZstdSync | undefined
+const zstdDecompressSync = functionOfNode('zstdDecompressSync') as ZstdSync | undefined
+const zstdCallback = functionOfNode('zstdCompress') as ((...args: never[]) => void) | undefined
 // safe: promisify turns its last argument, a callback of error and result, into a promise
 const zstdCompress = zstdCallback && (promisify(zstdCallback) as unknown as ZstdAsync)
+
+type Crc32 = (bytes: Bytes) => number
+// safe: zlib's function takes bytes
+export const crc32: Crc32 = (functionOfNode('crc32') as Crc32 | undefined) ?? checksumOf
+
 const deflateRaw = promisify<Bytes, zlib.ZlibOptions, Buffer>(zlib.deflateRaw)
 
 function zstdOptions(compression: Compression): object {
@@ -99,7 +105,7 @@ export function decompress(codec: number, body: Bytes, bytes: number): Bytes {
   return whole
 }
 
-const HINT = 'Run prestige verify --repair on this store.'
+export const HINT = 'Run prestige verify --repair on this store.'
 
 function decompressed(codec: number, body: Bytes, bytes: number): Bytes | undefined {
   try {
@@ -118,7 +124,7 @@ function inflate(body: Bytes, bytes: number): Buffer {
 }
 
 /** A damaged row must not make us ask for more memory than the value takes. */
-function limitOf(bytes: number): { readonly maxOutputLength: number } {
+export function limitOf(bytes: number): { readonly maxOutputLength: number } {
   return { maxOutputLength: Math.max(1, bytes) }
 }
 

@@ -4,7 +4,8 @@
  * Stores of formats 1 and 2: the bytes as they are, longer ones in parts. From format 3 on: up to `rowBytes` one row,
  * compressed where that pays, with a first byte that names the codec; longer ones are cut into chunks (chunk-rows.ts).
  *
- * Whoever reads a row of `contents` reads it by `valueIn`, and by nothing else.
+ * Whoever reads a row of `contents` reads it by `valueIn`, and by nothing else. From format 4 on what is like another
+ * content may be kept as a delta of it, and then has no such row (deltas.ts).
  */
 
 import { asBuffer, type Bytes, concat } from '../../platform/bytes.ts'
@@ -18,6 +19,7 @@ import {
   HEAD_BYTES,
   PLAIN,
 } from './compression.ts'
+import { DELTA_BYTES_MAX, DELTA_BYTES_MIN } from './delta-rows.ts'
 
 /** Longer contents are cut into chunks of about this length. */
 export interface ChunkSettings {
@@ -31,11 +33,22 @@ export class Layout {
   /** Absent: contents are kept as they are, and longer ones in parts. */
   readonly chunks: ChunkSettings | undefined
   readonly compression: Compression
+  /** What is linked to another content may be kept as a delta of it. */
+  readonly deltas: boolean
 
   constructor(
-    { partBytes, chunks }: { partBytes?: number | undefined; chunks?: ChunkSettings | undefined },
+    {
+      partBytes,
+      chunks,
+      deltas,
+    }: {
+      partBytes?: number | undefined
+      chunks?: ChunkSettings | undefined
+      deltas?: boolean | undefined
+    },
     compression: Compression = 'none',
   ) {
+    this.deltas = deltas === true && chunks !== undefined
     this.chunks = chunks
     this.rowBytes = chunks?.fromBytes ?? partBytes ?? 0
     this.compression = chunks ? compression : 'none'
@@ -43,6 +56,12 @@ export class Layout {
 
   isLong(bytes: number): boolean {
     return bytes > this.rowBytes
+  }
+
+  /** A content of this length may be a delta, or the base of one. */
+  mayBeDelta(bytes: number): boolean {
+    if (!this.deltas || this.isLong(bytes)) return false
+    return bytes >= DELTA_BYTES_MIN && bytes <= DELTA_BYTES_MAX
   }
 
   /** Such a value is compressed before its transaction, or made sure of. */

@@ -3,10 +3,12 @@
  * (`readContent`, `readChunks`).
  *
  * Contents never change under an id, and neither do chunks under their digest: so nothing that is read here need be
- * relied on. A chunk may move to another pack between two looks; what is missing is looked for again.
+ * relied on, but for deltas, which may be written otherwise. A chunk may move to another pack between two looks; what is missing is looked for again.
  */
 
-import { asBuffer, type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
+import { createHash } from 'node:crypto'
+
+import { type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
@@ -15,6 +17,7 @@ import {
   type Space,
   type Transaction,
 } from '../../backends/index.ts'
+import { unreadable } from '../../platform/rows.ts'
 import { digestOf } from '../../fingerprint/index.ts'
 import { contents, partCount, partKey } from '../rows.ts'
 import {
@@ -29,6 +32,8 @@ import {
   type RecipePart,
   recipes,
 } from './chunk-rows.ts'
+import { shortBytes } from './deltas.ts'
+import { HINT } from './compression.ts'
 import type { Layout } from './layout.ts'
 
 export interface ContentPlace {
@@ -51,13 +56,12 @@ export function* bytesOf(
   { id, bytes }: ContentPlace,
   layout: Layout,
 ): Transaction<Buffer | undefined> {
-  if (layout.chunks && layout.isLong(bytes)) return yield* chunkedBytes(id, bytes)
-  const count = layout.chunks ? 1 : partCount(bytes, layout.rowBytes)
+  if (!layout.isLong(bytes)) return yield* shortBytes({ id, bytes }, layout)
+  if (layout.chunks) return yield* chunkedBytes(id, bytes)
+  const count = partCount(bytes, layout.rowBytes)
   const cells = Array.from({ length: count }, (_, part) => cell(contents, partKey(id, part)))
   const parts = yield* glance(...cells)
-  const values = parts.map((part) => layout.readable(part) ?? EMPTY)
-  const [only] = values
-  const value = count === 1 && only ? asBuffer(only) : Buffer.concat(values)
+  const value = Buffer.concat(parts.map((part) => part ?? EMPTY))
   return value.byteLength === bytes ? value : undefined
 }
 
@@ -162,6 +166,30 @@ export async function* readChunks(
     }
     if (recipe.chunks.length === 0) return
   }
+}
+
+/** Longer contents are copied as streams where that can be: nobody has to hold them whole. */
+export const WHOLE_BYTES_MAX = 8 * 1024 * 1024
+
+export function isStreamed({ chunks }: Layout, bytes: number): boolean {
+  return chunks !== undefined && bytes > WHOLE_BYTES_MAX
+}
+
+/**
+ * All bytes of a content that is cut into chunks. Ends with an error where they are not all there, or have another
+ * SHA-256: whoever copies them must not have shown anything to anybody by then.
+ */
+export async function* readChecked(
+  backend: Backend,
+  place: ContentPlace,
+  digest: Bytes,
+): AsyncGenerator<Bytes> {
+  const sha256 = createHash('sha256')
+  for await (const piece of readChunks(backend, place)) {
+    sha256.update(piece)
+    yield piece
+  }
+  if (!equalBytes(sha256.digest(), digest)) throw unreadable('contents', HINT)
 }
 
 function areRight(refs: readonly ChunkRef[], found: readonly Bytes[]): boolean {

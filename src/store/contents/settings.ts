@@ -83,6 +83,29 @@ export function requireChunks(
   requireSame('store', differencesOf({ ...chunks }, asked, 'chunks.'), REMEDY)
 }
 
+interface Mode {
+  readonly dedup?: CheckedStoreOptions['dedup']
+  readonly fidelity?: CheckedStoreOptions['fidelity']
+  readonly deltas?: boolean | undefined
+}
+
+/** Of a new store: wherever near duplicates are linked and keep their own bytes, unless it says otherwise. */
+export function wantsDeltas({ dedup, fidelity, deltas }: Mode): boolean {
+  const isLinked = dedup === 'near' || dedup === 'hybrid'
+  return isLinked && fidelity !== 'representative' && deltas !== false
+}
+
+/** What was asked for of an existing store must be so. */
+export function requireDeltas({ dedup, fidelity, deltas = false }: Mode, asked = deltas): void {
+  if (asked === deltas) return
+  if (asked && !wantsDeltas({ dedup, fidelity })) {
+    throw refusal(
+      "deltas is for stores with dedup: 'near' or 'hybrid' and fidelity: 'own': no other links values that keep their own bytes.",
+    )
+  }
+  requireSame('store', differencesOf({ deltas }, { deltas: asked }), REMEDY)
+}
+
 function refusal(message: string): PrestigeError {
   return new PrestigeError('INVALID_OPTIONS', message)
 }

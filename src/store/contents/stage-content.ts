@@ -6,7 +6,7 @@
  * away the marks of collectors from them. So no collector can take what a recipe names.
  */
 
-import { type Bytes, equalBytes, latin1 } from '../../platform/bytes.ts'
+import { type Bytes, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import {
   type Backend,
@@ -90,12 +90,15 @@ export class Stager {
   #waiting: Chunk[] = []
   #waitingBytes = 0
   #writing: Promise<void> = Promise.resolve()
+  /** Where a transaction that has ended leaves nothing under way, the memory of its packs is used again. */
+  readonly #room: PackRoom | undefined
 
   private constructor(backend: Backend, layout: Layout, checks: boolean, id: Buffer) {
     this.#backend = backend
     this.#layout = layout
     this.#checks = checks
     this.#limits = new PartLimits(backend.limits)
+    this.#room = backend.serial ? new PackRoom() : undefined
     this.id = id
   }
 
@@ -114,10 +117,10 @@ export class Stager {
     return begun
   }
 
-  /** Resolves when everything is written. */
-  async finish(): Promise<void> {
-    await this.#begin()
-    await this.#writing
+  /** Writes what waits. Resolves when everything is written that was added until now. */
+  flush(): Promise<void> {
+    void this.#begin()
+    return this.#writing
   }
 
   /** Resolves when nothing is being written any more, whatever became of it. */
@@ -155,7 +158,8 @@ export class Stager {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const there = await this.#backend.read(findPlaces, distinct, this.#checks, this.#sound)
       const missing = distinct.filter((_, at) => !there[at]?.isSound)
-      const made = await makePacks(missing, this.#layout, this.#limits.packBytes)
+      this.#room?.clear()
+      const made = await makePacks(missing, this.#layout, this.#limits.packBytes, this.#room)
       const part = { ...place, own, distinct, there, made }
       const shared = await this.#backend.run(keepPart, part)
       if (shared !== undefined) return shared
@@ -224,11 +228,31 @@ export interface MadePack {
   readonly row: Buffer
 }
 
-/** Packs of some chunks, compressed on other threads. */
+/** Memory for packs that are written one part after another. It becomes as large as a part has needed. */
+class PackRoom {
+  #memory: Buffer = EMPTY
+  #taken = 0
+
+  /** Nobody uses what was taken any more. */
+  clear(): void {
+    if (this.#taken > this.#memory.byteLength) this.#memory = Buffer.allocUnsafeSlow(this.#taken)
+    this.#taken = 0
+  }
+
+  take(bytes: number): Buffer {
+    const from = this.#taken
+    this.#taken += bytes
+    const isThere = this.#taken <= this.#memory.byteLength
+    return isThere ? this.#memory.subarray(from, from + bytes) : Buffer.allocUnsafeSlow(bytes)
+  }
+}
+
+/** Packs of some chunks, compressed on other threads. `room`: what the rows of the packs are made in. */
 export async function makePacks(
   wanted: readonly Chunk[],
   { compression }: Layout,
   packBytes: number,
+  room?: PackRoom,
 ): Promise<MadePack[]> {
   const groups: Chunk[][] = []
   let bytes = Infinity
@@ -245,11 +269,23 @@ export async function makePacks(
   return Promise.all(
     groups.map(async (group) => {
       const values = group.map(({ value }) => value)
-      const raw = Buffer.concat(values)
-      const row = packOf(values, raw, await compressAside(raw, compression))
+      const raw = joined(values)
+      const row = packOf(values, raw, await compressAside(raw, compression), room)
       return { chunks: group, row }
     }),
   )
+}
+
+/** All of them as one: without a copy where they lie side by side, as new chunks mostly do. */
+function joined(values: readonly Bytes[]): Bytes {
+  const [first] = values
+  if (!first) return EMPTY
+  let end = first.byteOffset
+  for (const { buffer, byteOffset, byteLength } of values) {
+    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(values)
+    end += byteLength
+  }
+  return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset)
 }
 
 interface Part {

@@ -172,7 +172,8 @@ class Round {
     const gone = await Promise.all(
       rows.map((row) => {
         const usedUntil = row.readUIntBE(0, TIME_BYTES)
-        const victim = { key: keyOfUse(row), usedUntil, gc: 'immediate' as const, keeping }
+        const how = { gc: 'immediate', why: 'evict', keeping } as const
+        const victim = { key: keyOfUse(row), usedUntil, ...how }
         return backend.run(takeLeastUsed, victim)
       }),
     )

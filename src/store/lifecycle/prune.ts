@@ -127,10 +127,9 @@ async function takeAll(
   limits: Limits,
 ): Promise<Freed[]> {
   const { keeping } = core.preparation
+  const how = { gc: 'immediate', why: 'evict', keeping, ...limits } as const
   const gone = await Promise.all(
-    chosen.map(({ key }) =>
-      core.backend.run(takeAway, { key, gc: 'immediate' as const, keeping, ...limits }),
-    ),
+    chosen.map(({ key }) => core.backend.run(takeAway, { key, ...how })),
   )
   const bytes = await finishAll(core, gone)
   return chosen.flatMap(({ key }, at) => (gone[at] ? [{ key, bytes: bytes[at] }] : []))

@@ -10,12 +10,15 @@ import { bytesOf } from '../contents/read-content.ts'
 import { findKnown } from '../transactions/get.ts'
 import { semanticPending } from '../semantic/rows.ts'
 import type { Keeping } from '../transactions/release.ts'
+import { rewriteDeltas } from './rewrite-deltas.ts'
 import type { StoreNear } from './store-near.ts'
 
 /** Returns how many were re-evaluated. */
 export async function adoptOrphans(backend: Backend, keeping: Keeping): Promise<number> {
   const { semantic } = keeping
   const adopted = await adoptNear(backend, keeping)
+  // After them: what has found another representative is coded against that.
+  for await (const _one of rewriteDeltas(backend, keeping));
   if (!semantic) return adopted
   const { adoptMeanings } = await import('../semantic/adopt.ts')
   return adopted + (await adoptMeanings(backend, semantic))

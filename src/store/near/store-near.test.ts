@@ -66,8 +66,8 @@ describe.each(['memory', 'lmdb', 'simulated'] as const)('a near store on %s', (e
       method: 'near',
       similarity,
       threshold: 0.8,
-      bytesSaved: 0,
     })
+    expect(linked.bytesSaved).toBeGreaterThan(0.8 * linked.bytes)
     expect(String(linked.of?.firstKey)).toBe('a')
     expect(similarity).toBeGreaterThan(0.85)
     expect(await store.put('c', A_ONE)).toMatchObject({ content: 'duplicate', method: 'digest' })

@@ -95,11 +95,21 @@ async function putStream(
     if (options) checkPutOptions(options)
     const gathered = await gather(value, gatheredBytesMax(preparation), options?.signal)
     if (!('rest' in gathered)) return putOn(core, backend, bytes, gathered, options)
-    const { staged, digest } = await stageStream(core.backend, backend, preparation, gathered)
-    const prepared = prepareStaged(preparation, bytes, options, staged, digest)
-    if (prepared.sliding) await core.lifecycle.keepSliding()
-    const first = await withStaged(core.backend, staged.id, () => backend.run(putValue, prepared))
-    return (await finish(core, backend, prepared, first)).receipt
+    const notes = core.observer?.begin('put')
+    try {
+      const { staged, digest } = await stageStream(core.backend, backend, preparation, gathered)
+      const prepared = prepareStaged(preparation, bytes, options, staged, digest)
+      if (prepared.sliding) await core.lifecycle.keepSliding()
+      const first = await withStaged(core.backend, staged.id, () => run(backend, prepared, notes))
+      const end = await finish(core, backend, prepared, first, notes)
+      if (notes) notePut(notes, prepared, end)
+      return end.receipt
+    } catch (error) {
+      notes?.fail(error)
+      throw error
+    } finally {
+      notes?.end()
+    }
   })
 }
 

@@ -2,15 +2,16 @@
  * Values that come bit by bit. What they are is known only at their end: until then their chunks are staged, and
  * whoever reads ahead of the writer waits.
  *
- * Memory: a block that is being filled, a part that is gathered, one that is written.
+ * Memory: a window that is being filled and cut, one whose chunks are being written, and the packs of those. All three
+ * are used again and again: to take new memory for every megabyte costs more than hashing it.
  */
 
 import { createHash } from 'node:crypto'
 
-import { type Bytes, EMPTY } from '../../platform/bytes.ts'
+import type { Bytes } from '../../platform/bytes.ts'
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { ContentChunker } from '../../fingerprint/index.ts'
+import { chunkEnds, chunkSizes } from '../../fingerprint/index.ts'
 import { chunkOf, Stager } from '../contents/stage-content.ts'
 import {
   type Preparation,
@@ -21,8 +22,8 @@ import {
 } from '../prepare.ts'
 import { withStaged } from '../transactions/staging.ts'
 
-/** Pieces are copied into blocks: whoever gave them may use their memory again. */
-const BLOCK_BYTES = 1024 * 1024
+/** Pieces are copied into windows, which are cut: whoever gave them may use their memory again. */
+const WINDOW_BYTES = 4 * 1024 * 1024
 
 export function isStream(value: unknown): value is StoreStream {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return false
@@ -110,57 +111,93 @@ export async function stageStream(
   { layout, check }: Preparation,
   pieces: Pieces,
 ): Promise<StagedStream> {
-  const sha256 = createHash('sha256')
-  const chunker = new ContentChunker({ averageBytes: layout.chunks?.averageBytes })
   const stager = await Stager.begin(backend, layout, check !== undefined)
-  await withStaged(engine, stager.id, async () => {
+  const digest = await withStaged(engine, stager.id, async () => {
     try {
-      const add = async (chunks: readonly Bytes[]) => {
-        for (const chunk of chunks) {
-          const full = stager.add(chunkOf(chunk))
-          if (full) await full
-        }
-      }
-      for await (const block of blocksOf(pieces)) {
-        if (stager.bytes + block.byteLength > STREAM_BYTES_MAX) throw tooLong()
-        sha256.update(block)
-        await add(chunker.push(block))
-      }
-      await add(chunker.finish())
-      await stager.finish()
+      return await stageWindows(stager, pieces, layout.chunks?.averageBytes)
     } finally {
       await pieces.rest.return?.(undefined)
       await stager.settled()
     }
   })
   const { id, bytes, sharedBytes } = stager
-  return { staged: { id, bytes, sharedBytes }, digest: sha256.digest() }
+  return { staged: { id, bytes, sharedBytes }, digest }
 }
 
-/** All pieces one after another, in blocks that nobody else can change. */
-async function* blocksOf({ gathered, rest }: Pieces): AsyncGenerator<Buffer> {
-  let block = EMPTY
-  let used = 0
-  const fill = function* (piece: Bytes): Generator<Buffer> {
-    for (let from = 0; from < piece.byteLength;) {
-      if (used === block.byteLength) {
-        if (used > 0) yield block
-        block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
-        used = 0
-      }
-      const taken = piece.subarray(from, from + block.byteLength - used)
-      block.set(taken, used)
-      used += taken.byteLength
-      from += taken.byteLength
-    }
-  }
-  for (const piece of gathered) yield* fill(piece)
+/** Returns the SHA-256 of all bytes. */
+async function stageWindows(
+  stager: Stager,
+  pieces: Pieces,
+  averageBytes: number | undefined,
+): Promise<Buffer> {
+  const windowBytes = Math.max(WINDOW_BYTES, 2 * chunkSizes(averageBytes).maxBytes)
+  const sha256 = createHash('sha256')
+  const filling = new Filling(pieces)
+  let window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
+  let other: Buffer | undefined
+  let written = Promise.resolve()
+  let held = 0
   for (;;) {
-    const next = await rest.next()
-    if (next.done === true) break
-    yield* fill(next.value)
+    const used = await filling.fill(window, held)
+    if (stager.bytes + used > STREAM_BYTES_MAX) throw tooLong()
+    sha256.update(window.subarray(held, used))
+    const isLast = used < windowBytes
+    const ends = chunkEnds(window.subarray(0, used), { averageBytes })
+    // The last chunk may go on in the next window, and is cut again there.
+    if (!isLast) ends.pop()
+    let start = 0
+    for (const end of ends) {
+      const full = stager.add(chunkOf(window.subarray(start, end)))
+      if (full) await full
+      start = end
+    }
+    const own = stager.flush()
+    await written
+    if (isLast) {
+      await own
+      return sha256.digest()
+    }
+    // Nobody reads the other window any more.
+    other ??= Buffer.allocUnsafeSlow(windowBytes)
+    held = window.copy(other, 0, start, used)
+    written = own
+    ;[window, other] = [other, window]
   }
-  if (used > 0) yield block.subarray(0, used)
+}
+
+/** Copies pieces into memory, one after another. */
+class Filling {
+  readonly #gathered: Iterator<Bytes>
+  readonly #rest: AsyncIterator<Bytes>
+  /** What is left of a piece that did not fit. */
+  #left: Bytes | undefined
+
+  constructor({ gathered, rest }: Pieces) {
+    this.#gathered = gathered[Symbol.iterator]()
+    this.#rest = rest
+  }
+
+  /** Fills a window from here on. Returns where it ended: before the end of the window only if there are no more. */
+  async fill(window: Buffer, from: number): Promise<number> {
+    let used = from
+    while (used < window.byteLength) {
+      const piece = this.#left ?? (await this.#next())
+      if (!piece) break
+      const taken = piece.subarray(0, window.byteLength - used)
+      window.set(taken, used)
+      used += taken.byteLength
+      this.#left =
+        taken.byteLength < piece.byteLength ? piece.subarray(taken.byteLength) : undefined
+    }
+    return used
+  }
+
+  async #next(): Promise<Bytes | undefined> {
+    const gathered = this.#gathered.next()
+    if (gathered.done !== true) return gathered.value
+    const next = await this.#rest.next()
+    return next.done === true ? undefined : next.value
+  }
 }
 
 /** Of stores that need all bytes of a value at once: by their format, or to know its canonical form. */

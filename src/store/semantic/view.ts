@@ -25,11 +25,11 @@ import {
   type VectorSource,
   type VectorView,
 } from '../../semantic/index.ts'
-import { type Head, LinkGraph, sequenceKey } from '../../match/index.ts'
+import { type Head, HEAD_KEY, LinkGraph, nextPlace, sequenceKey } from '../../match/index.ts'
 import { type SemanticChange, semanticHeads, semanticJournal, semanticLinks } from './rows.ts'
 import type { VectorRows } from './vectors.ts'
 
-export const SEMANTIC_HEAD = cell(semanticHeads, Buffer.from('journal'))
+export const SEMANTIC_HEAD = cell(semanticHeads, HEAD_KEY)
 /** Indexes that are this many changes behind are rebuilt. */
 const JOURNAL_KEPT = 10_000
 const PAGE = 100
@@ -217,10 +217,7 @@ export class SemanticView implements VectorSource {
 
 /** To be called in the transaction that makes a content a representative, or takes it away. */
 export function* noteChange(scope: Scope, id: Buffer): Transaction<void> {
-  const [head] = yield* read(SEMANTIC_HEAD)
-  const sequence = (head?.sequence ?? 0) + 1
-  const nonce = scope.id()
-  scope.write(SEMANTIC_HEAD, { sequence, nonce })
+  const { sequence, nonce } = yield* nextPlace(scope, semanticHeads)
   scope.write(cell(semanticJournal, sequenceKey(sequence)), { nonce, id })
 }
 

@@ -4,11 +4,11 @@ import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
+import { shortBytes } from '../contents/deltas.ts'
 import type { Layout } from '../contents/layout.ts'
 import { decodeSimilarity, type NearLink, nearLinks } from '../near/rows.ts'
 import { decodeReference, type SemanticLink, semanticLinks } from '../semantic/rows.ts'
 import {
-  contents,
   digests,
   entries,
   type Entry,
@@ -46,9 +46,8 @@ export function* findValue(
   noted?.(entry)
   if (entry === undefined || !entry.isLive(scope.now())) return undefined
   if (layout.isLong(entry.bytes)) return entry
-  const [row] = yield* read(cell(contents, entry.id))
-  const bytes = layout.readable(row)
-  if (bytes === undefined || bytes.byteLength !== entry.bytes) throw damaged(key)
+  const bytes = yield* shortBytes(entry, layout)
+  if (bytes === undefined) throw damaged(key)
   if (check && !check.isRight(bytes, entry)) throw damaged(key)
   return bytes
 }

@@ -10,7 +10,6 @@ import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import {
   type Backend,
   cell,
-  glance,
   read,
   type ReadScope,
   type Scope,
@@ -19,6 +18,7 @@ import {
 import { PrestigeError } from '../../platform/errors.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { isSoundRecipe, replaceRecipe } from '../contents/heal-recipe.ts'
+import { dropDelta, shortBytes } from '../contents/deltas.ts'
 import { type Layout, rowOf } from '../contents/layout.ts'
 import { readContent } from '../contents/read-content.ts'
 import type { Prepared } from './put.ts'
@@ -54,15 +54,14 @@ export function* confirm(
     return confirmed.isHealed ? 'healed' : 'right'
   if (known.bytes > Math.min(layout.rowBytes, INSIDE_BYTES_MAX))
     return { prerequisite: 'check', digest, known }
-  const place = cell(contents, known.id)
-  const [row] = yield* glance(place)
-  const stored = layout.readable(row)
+  const stored = yield* shortBytes(known, layout)
   if (stored && equalBytes(stored, value)) return 'right'
   const named = { digest, exact: known.exact }
   // A representative's bytes are not those of the value.
-  if (stored?.byteLength === known.bytes && check.isRight(stored, named)) return 'right'
+  if (stored && check.isRight(stored, named)) return 'right'
   if (value.byteLength !== known.bytes || !check.isRight(value, named)) throw notHealed(known)
-  scope.write(place, rowOf(prepared))
+  yield* dropDelta(scope, known, layout)
+  scope.write(cell(contents, known.id), rowOf(prepared))
   return 'healed'
 }
 
@@ -98,10 +97,11 @@ async function confirmRow(
 ): Promise<Prepared> {
   const { value, layout } = prepared
   const { id } = known
-  const stored = layout.readable(await backend.read(findPart, id, 0))
+  const stored = await backend.read(() => shortBytes(known, layout))
   const isRight = stored !== undefined && equalBytes(stored, value)
   const bytes = rowOf(prepared)
-  if (!isRight && !(await backend.run(healPart, { digest, id, part: 0, bytes }))) return prepared
+  if (!isRight && !(await backend.run(healPart, { digest, id, part: 0, bytes, layout })))
+    return prepared
   return { ...prepared, confirmed: { id, isHealed: !isRight } }
 }
 
@@ -132,7 +132,7 @@ async function confirmParts(
     const right = value.subarray(part * partBytes, (part + 1) * partBytes)
     const stored = await backend.read(findPart, id, part)
     if (stored && equalBytes(stored, right)) continue
-    if (!(await backend.run(healPart, { digest, id, part, bytes: right }))) return prepared
+    if (!(await backend.run(healPart, { digest, id, part, bytes: right, layout }))) return prepared
     isHealed = true
   }
   return { ...prepared, confirmed: { id, isHealed } }
@@ -166,12 +166,15 @@ interface HealedPart {
   readonly id: Bytes
   readonly part: number
   readonly bytes: Bytes
+  readonly layout: Layout
 }
 
 /** Whether the content is still there to be healed. */
-function* healPart(scope: Scope, { digest, id, part, bytes }: HealedPart): Transaction<boolean> {
+function* healPart(scope: Scope, healed: HealedPart): Transaction<boolean> {
+  const { digest, id, part, bytes, layout } = healed
   const [known] = yield* read(cell(digests, digest))
   if (!known || !equalBytes(known.id, id)) return false
+  yield* dropDelta(scope, known, layout)
   scope.write(cell(contents, partKey(id, part)), bytes)
   return true
 }

@@ -7,12 +7,14 @@ import { type Backend, cell, glance, type Transaction } from '../../backends/ind
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { removeParts } from '../collect.ts'
+import { codedAgainst, shortBytes } from '../contents/deltas.ts'
+import type { Layout } from '../contents/layout.ts'
 import type { NotCompared } from '../near/store-near.ts'
 import type { Notes } from '../observe.ts'
 import { confirmLarge } from './heal.ts'
 import { isEnd, type Prepared, type PutEnd, type putValue, type PutPrerequisite } from './put.ts'
 import type { Meaning, StoreSemantic } from '../semantic/store-semantic.ts'
-import { contents, digests, type Known } from '../rows.ts'
+import { digests, type Known } from '../rows.ts'
 import { stage } from './staging.ts'
 
 /** Each has a commit of somebody else for its reason. */
@@ -63,14 +65,16 @@ export async function withPrerequisite(
   return { ...prepared, meaning: await looking.timed(prepared) }
 }
 
-/** Makes a value ready to be compared, and measures what it may be like, while nobody waits for the writer. */
+/** Makes a value ready to be compared, measures what it may be like, and codes it, while nobody waits for the writer. */
 async function compare(
   backend: Backend,
-  { near: input, keeping: { near } }: Prepared,
+  { near: input, keeping: { near }, coding, layout }: Prepared,
 ): Promise<void> {
   const value = input?.get()
   if (near === undefined || value === undefined || typeof value === 'string') return
-  await backend.read(() => near.search(value, undefined))
+  const { hits } = await backend.read(() => near.search(value, undefined))
+  const [hit] = hits
+  if (hit) await backend.read(() => codedAgainst(coding, { ...hit.payload, id: hit.id }, layout))
 }
 
 /** Where there is one writer, what is long and new is sketched before the writer is asked for. */
@@ -86,21 +90,21 @@ export async function sketchIfNew(
  */
 export async function packIfNew(backend: Backend, prepared: Prepared): Promise<Prepared> {
   const { digest, packed, check, layout, value } = prepared
-  const { known, row } = await backend.read(findRow, digest)
+  const { known, stored } = await backend.read(findStored, digest, layout)
   if (!known) packed?.row()
-  if (!known || !check || layout.isLong(known.bytes)) return prepared
-  const stored = layout.readable(row)
+  if (!known || !check) return prepared
   if (!stored || !equalBytes(stored, value)) return prepared
   return { ...prepared, confirmed: { id: known.id, isHealed: false } }
 }
 
-function* findRow(
+function* findStored(
   _scope: unknown,
   digest: Buffer,
-): Transaction<{ readonly known: Known | undefined; readonly row: Bytes | undefined }> {
+  layout: Layout,
+): Transaction<{ readonly known: Known | undefined; readonly stored: Bytes | undefined }> {
   const [known] = yield* glance(cell(digests, digest))
-  const [row] = known ? yield* glance(cell(contents, known.id)) : []
-  return { known, row }
+  const isShort = known && !layout.isLong(known.bytes)
+  return { known, stored: isShort ? yield* shortBytes(known, layout) : undefined }
 }
 
 function* isKnown(_scope: unknown, digest: Buffer): Transaction<boolean> {

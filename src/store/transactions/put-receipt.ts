@@ -27,7 +27,7 @@ export function receiptOf(
           of: new PutOrigin(known ? contentId : hex(of.id), of.firstKey, of.storedAt),
           ...methodOf(prepared, scene, outcome),
           bytes,
-          bytesSaved: known ? bytes : prepared.sharedBytes,
+          bytesSaved: savedBytes(prepared, scene),
         }
   if (expiresAt === undefined && notCompared === undefined && !refused) return receipt
   return {
@@ -36,6 +36,11 @@ export function receiptOf(
     ...(notCompared !== undefined && { notCompared }),
     ...(refused && { refused }),
   }
+}
+
+function savedBytes({ bytes, sharedBytes }: Prepared, { known, near }: Scene): number {
+  if (known) return bytes
+  return near?.delta ? bytes - near.delta.byteLength : sharedBytes
 }
 
 function methodOf(

@@ -6,7 +6,10 @@
 import { type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, type Scope, type Transaction } from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
-import type { Condition } from './condition.ts'
+import type { ChangeFeed } from '../changes/feed.ts'
+import { type Condition, digestOfEntry } from './condition.ts'
+import type { DeltaCoding } from '../contents/delta-rows.ts'
+import { keepDelta } from '../contents/deltas.ts'
 import { type Layout, type PackedValue, rowOf } from '../contents/layout.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
 import { trackPut } from '../lifecycle/tracking.ts'
@@ -34,6 +37,7 @@ import {
 import type { Meaning } from '../semantic/store-semantic.ts'
 import { encodeReference } from '../semantic/rows.ts'
 import { receiptOf } from './put-receipt.ts'
+import { recordRemoval } from './remove.ts'
 import { look, type MeantScene, type NearScene, type Scene } from './scene.ts'
 import { count, countStored } from '../tallies.ts'
 
@@ -46,6 +50,8 @@ export interface Prepared {
   readonly bytes: number
   /** How it is kept, where compressing may pay. */
   readonly packed: PackedValue | undefined
+  /** How it is kept, where it may be a delta of what it is like. */
+  readonly coding: DeltaCoding | undefined
   /** What identifies the content: the digest of its bytes or, with shared representatives, of its form. */
   readonly digest: Buffer
   /** The digest of the canonical form, where links are wanted. */
@@ -135,12 +141,33 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
     yield* forgetReference(scope, entry.id, prepared.key, semantic, text)
   }
   pointKey(scope, prepared, scene, content, expiresAt)
+  if (prepared.keeping.changes && keyOutcome !== 'unchanged')
+    yield* recordPut(scope, prepared.keeping.changes, prepared.key, scene, content)
   if (!entry || isSame) return { receipt, released: undefined, stagedUnused, swept: undefined }
   scope.remove(cell(refs, refKey(entry.id, prepared.key)))
   const end = yield* release(scope, entry, prepared.gc, prepared.keeping)
   const old = end === 'released' ? entry.digest : undefined
   const swept = typeof end === 'object' ? end : undefined
   return { receipt, released: old, stagedUnused, swept }
+}
+
+/** What was there, and had expired, goes first. */
+function* recordPut(
+  scope: Scope,
+  changes: ChangeFeed,
+  key: Buffer,
+  { entry, digest }: Scene,
+  { bytes, exact, outcome }: KeptContent,
+): Transaction<void> {
+  const isLive = entry?.isLive(scope.now()) ?? false
+  if (entry && !isLive) yield* recordRemoval(scope, changes, key, entry, 'expire')
+  yield* changes.record(scope, {
+    kind: outcome === 'linked' ? 'link' : `put-${outcome}`,
+    key,
+    digest: exact ?? digest,
+    bytes,
+    previous: entry && isLive ? digestOfEntry(entry) : undefined,
+  })
 }
 
 /** A text that is kept is linked, or stands for those like it; of one that is not, the vectors are. */
@@ -200,7 +227,8 @@ function keepNew(scope: Scope, prepared: Prepared, { form, near, meant }: Scene)
   if (prepared.staged) {
     scope.remove(cell(staged, id))
     countStaged(scope, prepared)
-  } else keepRow(scope, id, prepared)
+  } else if (near?.delta) keepDelta(scope, { id, bytes }, near.delta)
+  else keepRow(scope, id, prepared)
   const storedAt = scope.now()
   const known = Known.of({
     id,

@@ -9,8 +9,9 @@
  */
 
 import { type Bytes, equalBytes } from '../../platform/bytes.ts'
-import { cell, first, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
-import { COMPRESSED_BYTES_MIN } from '../contents/compression.ts'
+import { cell, first, read, type Scope, type Transaction } from '../../backends/index.ts'
+import type { ChangeFeed } from '../changes/feed.ts'
+import { dropShort } from '../contents/deltas.ts'
 import type { Layout } from '../contents/layout.ts'
 import {
   contents,
@@ -43,6 +44,8 @@ export interface Keeping {
   readonly semantic: StoreSemantic | undefined
   /** Which rows there are about the use of keys. */
   readonly tracking?: Tracking | undefined
+  /** Where changes are recorded. */
+  readonly changes?: ChangeFeed | undefined
 }
 
 /** What a sweep did, for those who asked for it. */
@@ -122,11 +125,7 @@ function* sweepRows(scope: Scope, { id, bytes }: Known, layout: Layout): Transac
     countStored(scope, { chunkedBytes: -bytes })
     return true
   }
-  if (bytes >= COMPRESSED_BYTES_MIN) {
-    const [row] = yield* glance(cell(contents, id))
-    countStored(scope, { compressedBytes: -layout.savedBy(row, bytes) })
-  }
-  scope.remove(cell(contents, id))
+  yield* dropShort(scope, { id, bytes }, layout)
   return false
 }
 

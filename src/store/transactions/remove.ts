@@ -2,8 +2,9 @@
 
 import type { Bytes } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
+import type { ChangeFeed } from '../changes/feed.ts'
 import { trackRemoval } from '../lifecycle/tracking.ts'
-import { type Condition, requireMet } from './condition.ts'
+import { type Condition, digestOfEntry, requireMet } from './condition.ts'
 import { forgetReference, type Gc, type Keeping, release, type Swept } from './release.ts'
 import { entries, type Entry, expiries, expiryKey, refKey, refs } from '../rows.ts'
 import { count } from '../tallies.ts'
@@ -26,6 +27,8 @@ export interface Removal {
   readonly keeping: Keeping
   /** What the key has to be for it to be removed. */
   readonly condition?: Condition | undefined
+  /** Why a key goes that has not expired. Default: `delete`. */
+  readonly why?: 'delete' | 'evict'
 }
 
 export function* removeKey(scope: Scope, removal: Removal): Transaction<RemoveEnd> {
@@ -45,10 +48,13 @@ export function* removeExpired(scope: Scope, removal: Removal): Transaction<Remo
 export function* removeEntry(
   scope: Scope,
   entry: Entry,
-  { key, gc, keeping }: Removal,
+  { key, gc, keeping, why = 'delete' }: Removal,
 ): Transaction<RemoveEnd> {
   const { expiresAt } = entry
+  const isLive = entry.isLive(scope.now())
   scope.remove(cell(entries, key))
+  if (keeping.changes)
+    yield* recordRemoval(scope, keeping.changes, key, entry, isLive ? why : 'expire')
   if (keeping.tracking?.isOn) yield* trackRemoval(scope, keeping.tracking, key, entry)
   if (keeping.semantic) yield* forgetReference(scope, entry.id, key, keeping.semantic)
   scope.remove(cell(refs, refKey(entry.id, key)))
@@ -60,9 +66,21 @@ export function* removeEntry(
   })
   const end = yield* release(scope, entry, gc, keeping)
   return {
-    existed: entry.isLive(scope.now()),
+    existed: isLive,
     bytes: entry.bytes,
     released: end === 'released' ? entry.digest : undefined,
     swept: typeof end === 'object' ? end : undefined,
   }
+}
+
+/** Of a key that is gone. */
+export function recordRemoval(
+  scope: Scope,
+  changes: ChangeFeed,
+  key: Bytes,
+  entry: Entry,
+  kind: 'delete' | 'evict' | 'expire',
+): Transaction<void> {
+  const digest = digestOfEntry(entry)
+  return changes.record(scope, { kind, key, digest, bytes: entry.bytes, previous: undefined })
 }

@@ -7,6 +7,7 @@ import { digests, entries, type Entry, type Form, forms, type Known } from '../r
 import type { Meaning } from '../semantic/store-semantic.ts'
 import { requireMet } from './condition.ts'
 import type { Prepared, PutPrerequisite } from './put.ts'
+import { codedAgainst } from '../contents/deltas.ts'
 import { requireStaged } from '../contents/stage-content.ts'
 
 export interface Scene {
@@ -30,6 +31,8 @@ export interface NearScene {
   /** The content of the hit. */
   readonly known: Known | undefined
   readonly passedOver: number
+  /** The row of the value as a delta of that content, where that pays. */
+  readonly delta?: Buffer | undefined
 }
 
 /** What a text means, and that it still stands. */
@@ -73,7 +76,7 @@ function* lookMeaning(
 
 function* lookNear(
   scope: Scope,
-  { keeping, sharesNear }: Prepared,
+  { keeping, sharesNear, staged, coding, layout }: Prepared,
   value: NearValue,
   scene: Scene,
 ): Transaction<Scene | 'measure'> {
@@ -90,7 +93,11 @@ function* lookNear(
   scope.rely(near.relied(hit))
   const known = yield* near.knownOf(hit)
   const found = { value, hit, known, passedOver }
-  if (!sharesNear) return { ...scene, near: found }
+  if (!sharesNear) {
+    const base = { ...hit.payload, id: hit.id }
+    const delta = staged ? undefined : yield* codedAgainst(coding, base, layout)
+    return { ...scene, near: { ...found, delta } }
+  }
   const shared = hit.payload.digest
   scope.rely(cell(digests, shared))
   return { ...scene, known, digest: shared, near: found }

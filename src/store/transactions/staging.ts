@@ -59,7 +59,7 @@ async function stageChunks(
       start += from
       await nextTurn()
     }
-    await stager.finish()
+    await stager.flush()
   })
   return { ...prepared, staged: stager.id, sharedBytes: stager.sharedBytes }
 }

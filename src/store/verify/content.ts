@@ -15,6 +15,8 @@ import {
 import { digestOf } from '../../fingerprint/index.ts'
 import { formOf } from '../prepare.ts'
 import { recipeKey } from '../contents/chunk-rows.ts'
+import { deltaIn, heldRow, reverseKey } from '../contents/delta-rows.ts'
+import { decoded } from '../contents/deltas.ts'
 import { batchesOf, findChunks, InflatedPacks } from '../contents/read-content.ts'
 import { partKey } from '../rows.ts'
 import { countStored } from '../tallies.ts'
@@ -51,14 +53,15 @@ export function partOf(space: ContentSpace, key: Buffer): number | undefined {
   if (space === raw.recipes)
     return key.byteLength === ID_BYTES + PART_NUMBER_BYTES ? key.readUInt32BE(ID_BYTES) : undefined
   if (key.byteLength === ID_BYTES) return 0
+  if (space === raw.deltas) return undefined
   if (key.byteLength !== ID_BYTES + PART_NUMBER_BYTES) return undefined
   // The first part is under the id alone.
   return key.readUInt32BE(ID_BYTES) || undefined
 }
 
-/** The rows of a content: one of these two spaces has all of them. */
+/** The rows of a content: one of these spaces has all of them. */
 export type ContentSpace = Space<Bytes>
-export const contentSpaces: readonly ContentSpace[] = [raw.contents, raw.recipes]
+export const contentSpaces: readonly ContentSpace[] = [raw.contents, raw.recipes, raw.deltas]
 
 /** Takes the rows of one content in their order. Bytes are kept only where a canonical form needs them. */
 export class Joiner {
@@ -92,7 +95,10 @@ export class Joiner {
   async addRow(walk: Walk, part: number, row: Bytes): Promise<void> {
     const { layout } = this.#how
     if (this.#space === raw.contents) this.add(part, layout.readable(row))
-    else {
+    else if (this.#space === raw.deltas) {
+      const delta = deltaIn(row)
+      this.add(part, delta && (await walk.backend.read(() => decoded(delta, layout))))
+    } else {
       const recipe = recipeOf(row)
       if (recipe?.offset !== this.#bytes) this.#isOneValue = false
       const inflated = new InflatedPacks()
@@ -226,7 +232,10 @@ export function hasDigest(content: Content | undefined, digest: Bytes, exact?: B
  * Removes the rows of a content that nobody can see: it is neither listed under the digest of its bytes nor
  * staged, and can never be again, because ids are never given twice.
  */
-export async function removeContent(walk: Walk, { id, digest }: Content): Promise<boolean> {
+export async function removeContent(walk: Walk, content: Content): Promise<boolean> {
+  const { id, digest } = content
+  // What others are coded against stays for them, however damaged: some of them may be read by it.
+  if (await walk.firstKey(raw.deltaBases, id)) return walk.backend.run(hold, content)
   const range = { start: id, end: endOfPrefix(id), limit: ROWS_REMOVED_AT_ONCE }
   for (const space of contentSpaces) {
     for (;;) {
@@ -252,8 +261,21 @@ function* removeInvisible(
   if (staged !== undefined) return false
   const known = digest && knownOf((yield* read(cell(raw.digests, digest)))[0])
   if (known && equalBytes(known.id, id)) return false
-  for (const row of rows) scope.remove(row)
+  for (const row of rows) {
+    const delta = row.space === raw.deltas && deltaIn((yield* read(row))[0])
+    if (delta) scope.remove(cell(raw.deltaBases, reverseKey(delta.base, id)))
+    scope.remove(row)
+  }
   // Its chunks may be garbage now; how many bytes is not known, and any number makes the collector look.
   if (rows.some(({ space }) => space === raw.recipes)) countStored(scope, { sweptBytes: 1 })
+  return true
+}
+
+function* hold(scope: Scope, { id, row, space, bytes }: Content): Transaction<boolean> {
+  const place = cell(space, row)
+  const [note, there] = yield* read(cell(raw.heldBases, id), place)
+  if (note || !there || space !== raw.contents) return true
+  // Tallies are compared with the rows afterwards, and corrected.
+  scope.write(cell(raw.heldBases, id), heldRow(bytes))
   return true
 }

@@ -218,11 +218,12 @@ export abstract class LinkCheck<L extends Link, S extends Subject> {
       cell(this.rows.links, id),
       cell(raw.contents, id),
       cell(raw.recipes, recipeKey(id, 0)),
+      cell(raw.deltas, id),
     ]
-    const [link, row, part] = yield* read(...cells)
+    const [link, ...parts] = yield* read(...cells)
     // Rows that never change must be named, or one swept between the two reads would look gone.
     scope.rely(...cells)
-    return link !== undefined && row === undefined && part === undefined
+    return link !== undefined && parts.every((part) => part === undefined)
   }
 
   *#isUnlinked(key: Buffer): Transaction<boolean> {

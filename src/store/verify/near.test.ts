@@ -464,6 +464,8 @@ const damages: readonly Damage[] = [
   {
     name: 'the content of a representative is gone',
     damage: async (lab) => change(lab, raw.contents, await lab.id('first')),
+    // What is kept as a delta of it would be lost with it.
+    input: { ...NEAR, deltas: false },
     kinds: ['content-missing', 'row-unaccounted'],
     lost: ['first'],
   },

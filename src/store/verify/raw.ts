@@ -8,6 +8,7 @@ import { PrestigeError } from '../../platform/errors.ts'
 import { type Codec, ID_BYTES, rows, type SealedCodec, type Space } from '../../backends/index.ts'
 import { DIGEST_BYTES } from '../../fingerprint/index.ts'
 import { type ChunkRow, chunks, packs, type RecipePart, recipes } from '../contents/chunk-rows.ts'
+import { deltaBases, deltas, heldBases } from '../contents/delta-rows.ts'
 import { STREAM_BYTES_MAX } from '../prepare.ts'
 import {
   contents,
@@ -54,6 +55,9 @@ export const raw = {
   chunks: twin(chunks),
   recipes: twin(recipes),
   packs: twin(packs),
+  deltas: twin(deltas),
+  deltaBases: twin(deltaBases),
+  heldBases: twin(heldBases),
 } as const
 
 /** An entry that points at no content: `get` fails by name, and the key can be put and deleted. */

@@ -2,6 +2,7 @@
 
 import type { CanonicalProfile } from '../../canonical/index.ts'
 import type { Layout } from '../contents/layout.ts'
+import type { ChangeFeed } from '../changes/feed.ts'
 import type { Tracking } from '../lifecycle/tracking.ts'
 import type { StoreNear } from '../near/store-near.ts'
 import type { StoreSemantic } from '../semantic/store-semantic.ts'
@@ -57,6 +58,8 @@ export type ProblemKind =
   | 'pack-damaged'
   /** A chunk of a content without a row that says where it is. Written, where a pack has it. */
   | 'chunk-lost'
+  /** A content that is kept as a delta, without the row by which its base is kept for it. Written. */
+  | 'delta-unlisted'
   /** A digest's row with a wrong length or canonical form. Corrected. */
   | 'digest-wrong'
   /** A digest that names the content of another digest. Removed. */
@@ -77,6 +80,8 @@ export type ProblemKind =
   | 'linked-missing'
   /** A representative that searches would miss, or whose journal is out of step. Reinserted into the index. */
   | 'index-wrong'
+  /** Changes of the feed are missing or cannot be read. Counted as trimmed: cursors from before them are refused. */
+  | 'changes-missing'
   /** A text whose vectors are missing or cannot be read. Embedded again, where there is an embedder. */
   | 'vectors-missing'
   /** A key's reference records a similarity that nobody can have measured. Cleared. */
@@ -121,6 +126,8 @@ export interface VerifyHow {
   readonly semantic: StoreSemantic | undefined
   /** Which rows there are about the use of keys. */
   readonly tracking?: Tracking | undefined
+  /** Where changes are recorded. */
+  readonly changes?: ChangeFeed | undefined
   /** Near duplicates share the bytes of what they are like. */
   readonly sharesNear: boolean
 }

@@ -17,6 +17,7 @@ import {
   readStored,
   type StoredCounts,
 } from '../tallies.ts'
+import { deltaIn, heldBytes } from '../contents/delta-rows.ts'
 import { chunkRowOf, entryOf, knownOf, raw } from './raw.ts'
 import type { Walk } from './walk.ts'
 
@@ -97,6 +98,20 @@ function storedTallies({ how: { layout } }: Walk): Tallied<keyof StoredCounts> {
           const value = layout.readable(row)
           if (!value) return { unreadable: 1 }
           return { compressedBytes: layout.savedBy(row, value.byteLength) }
+        },
+      },
+      {
+        space: raw.deltas,
+        countsOf(row) {
+          const delta = deltaIn(row)
+          return delta ? { compressedBytes: delta.bytes - row.byteLength } : { unreadable: 1 }
+        },
+      },
+      {
+        space: raw.heldBases,
+        countsOf(row) {
+          const bytes = heldBytes(row)
+          return bytes === undefined ? { unreadable: 1 } : { compressedBytes: -bytes }
         },
       },
       {

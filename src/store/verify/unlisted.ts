@@ -50,7 +50,10 @@ async function settleOne(walk: Walk, id: Buffer): Promise<void> {
   if (known && equalBytes(known.id, id)) return
   const keys = await claimants(walk, content)
   const [firstKey] = keys
-  if (firstKey === undefined) return foundUnknown(walk, content)
+  if (firstKey === undefined) {
+    const isHeld = (await walk.look(raw.heldBases, id)) !== undefined
+    return isHeld ? undefined : foundUnknown(walk, content)
+  }
   if (known) return foundDoubled(walk, content, keys)
   const message = `Content ${hex(id)} is sound and in use, but no digest names it.`
   await walk.found('content-unlisted', message, keys, () => relist(walk, content, firstKey))
@@ -108,5 +111,6 @@ function* list(scope: Scope, content: Content, firstKey: Bytes): Transaction<boo
   const storedAt = idTime(id)
   scope.write(cell(digests, digest), Known.of({ id, bytes, storedAt, form, exact, firstKey }))
   if (form) scope.write(cell(members, memberKey(form, id)), digest)
+  scope.remove(cell(raw.heldBases, id))
   return true
 }

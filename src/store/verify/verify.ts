@@ -14,8 +14,10 @@
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Counts, readCounts } from '../tallies.ts'
+import { checkChanges } from './changes.ts'
 import { walkChunks } from './chunks.ts'
 import { walkContents } from './contents.ts'
+import { walkDeltas } from './deltas.ts'
 import { DigestSums } from './digest-sums.ts'
 import { walkDigests } from './digests.ts'
 import { walkEntries } from './entries.ts'
@@ -52,6 +54,7 @@ export async function verify(
   await walk.step('entries', () => walkEntries(walk))
   await walk.step('refs', () => walkReferences(walk))
   await walk.step('chunks', () => walkChunks(walk))
+  await walk.step('deltas', () => walkDeltas(walk))
   await walk.step('contents', () => walkContents(walk, confirmed, unlisted))
   await walk.step('digests', () => walkDigests(walk, confirmed, unlisted.claim))
   await walk.step('contents', () => unlisted.settle(walk))
@@ -68,6 +71,7 @@ export async function verify(
     await walk.step('semantic', () => checkSemantic(walk, semantic))
   }
   if (near ?? semantic) await walk.step('refs', () => walkSimilarities(walk))
+  if (how.changes) await walk.step('changes', () => checkChanges(walk))
   const tallies = before
   if (tallies) await walk.step('tallies', () => compareTallies(walk, tallies))
   if (how.layout.chunks) await walk.step('tallies', () => compareStored(walk))

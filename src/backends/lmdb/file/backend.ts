@@ -145,7 +145,11 @@ export class LmdbFileBackend implements Backend {
   }
 
   get file(): EngineFile {
-    return { bytes: () => this.#file.bytesInFile, compact: () => this.run() }
+    return {
+      bytes: () => this.#file.bytesInFile,
+      compact: () => this.run(),
+      isShared: async () => true,
+    }
   }
 
   async run(): Promise<never> {

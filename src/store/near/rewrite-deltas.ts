@@ -1,0 +1,154 @@
+/**
+ * Contents that are coded against one that is gone: each is coded against what it is linked to by now, or kept in a row
+ * of its own. When none is left, the row of the base goes.
+ *
+ * It may be cut off at any point, and any number of processes may run it at once: a base goes after the last delta, and
+ * a delta is replaced in the transaction that finds it as it was.
+ */
+
+import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
+import {
+  type Backend,
+  cell,
+  ID_BYTES,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../../backends/index.ts'
+import {
+  deltaBases,
+  DeltaCoding,
+  deltaIn,
+  deltas,
+  heldBases,
+  heldBytes,
+  reverseKey,
+} from '../contents/delta-rows.ts'
+import { codedAgainst, decoded, dropDelta, keepDelta } from '../contents/deltas.ts'
+import { type Layout, PackedValue, roomFor } from '../contents/layout.ts'
+import { contents, digests } from '../rows.ts'
+import { countStored } from '../tallies.ts'
+import type { Keeping } from '../transactions/release.ts'
+import { nearLinks } from './rows.ts'
+
+/** Yields after every content, and every base, that it has looked at. */
+export async function* rewriteDeltas(
+  backend: Backend,
+  { layout }: Pick<Keeping, 'layout'>,
+): AsyncGenerator<void> {
+  if (!layout.deltas) return
+  for await (const { key: base } of backend.scan(heldBases)) {
+    let isFree = true
+    const range = { start: base, end: endOfPrefix(base) }
+    for await (const { key } of backend.scan(deltaBases, range)) {
+      const isDone = await rewrite(backend, layout, base, key.subarray(ID_BYTES))
+      isFree &&= isDone
+      yield
+    }
+    if (isFree) await backend.run(freeBase, base, layout)
+    yield
+  }
+}
+
+/** Whether the content needs the base no more. What cannot be read is left to a verification. */
+async function rewrite(
+  backend: Backend,
+  layout: Layout,
+  base: Buffer,
+  id: Buffer,
+): Promise<boolean> {
+  const found = await backend.read(findCoded, base, id, layout)
+  if (!found) return backend.run(dropReverse, base, id)
+  const { row, value, target } = found
+  if (!value) return false
+  const room = roomFor(value.byteLength)
+  room.set(value)
+  const packed = new PackedValue(layout, room)
+  const coding = new DeltaCoding(room, () => packed.row())
+  const delta = target && (await backend.read(() => codedAgainst(coding, target, layout)))
+  const whole = delta ? undefined : packed.row()
+  return backend.run(replaceDelta, { id, row, layout, target, delta, whole })
+}
+
+/** What a content may be coded against. */
+interface Target {
+  readonly id: Buffer
+  readonly digest: Buffer
+  readonly bytes: number
+}
+
+interface Coded {
+  /** The row of the delta. */
+  readonly row: Bytes
+  /** Absent: it cannot be read. */
+  readonly value: Buffer | undefined
+  readonly target: Target | undefined
+}
+
+/** Nothing where the content is gone, or not coded against this base any more. */
+function* findCoded(
+  _scope: ReadScope,
+  base: Buffer,
+  id: Buffer,
+  layout: Layout,
+): Transaction<Coded | undefined> {
+  const [row, link] = yield* read(cell(deltas, id), cell(nearLinks.links, id))
+  const delta = deltaIn(row)
+  if (!row || (delta && !equalBytes(delta.base, base))) return undefined
+  const value = delta && (yield* decoded(delta, layout))
+  if (!link?.to || equalBytes(link.to.id, base)) return { row, value, target: undefined }
+  const { id: to, digest } = link.to
+  const [known] = yield* read(cell(digests, digest))
+  const isThere = known && equalBytes(known.id, to)
+  return { row, value, target: isThere ? { id: to, digest, bytes: known.bytes } : undefined }
+}
+
+function* dropReverse(scope: Scope, base: Buffer, id: Buffer): Transaction<boolean> {
+  const [row] = yield* read(cell(deltas, id))
+  const delta = deltaIn(row)
+  if (row && (!delta || equalBytes(delta.base, base))) return false
+  scope.remove(cell(deltaBases, reverseKey(base, id)))
+  return true
+}
+
+interface Replacement {
+  readonly id: Buffer
+  readonly row: Bytes
+  readonly layout: Layout
+  readonly target: Target | undefined
+  readonly delta: Buffer | undefined
+  readonly whole: Buffer | undefined
+}
+
+/** Whoever sweeps the new base changes the row of its digest, which is read here: one of the two is run again. */
+function* replaceDelta(
+  scope: Scope,
+  { id, row, layout, target, delta, whole }: Replacement,
+): Transaction<boolean> {
+  const [now] = yield* read(cell(deltas, id))
+  const old = deltaIn(now)
+  if (!now || !old || !equalBytes(now, row)) return false
+  const { bytes } = old
+  if (delta && target) {
+    const [known] = yield* read(cell(digests, target.digest))
+    if (!known || !equalBytes(known.id, target.id)) return false
+  }
+  yield* dropDelta(scope, { id, bytes }, layout)
+  if (delta) keepDelta(scope, { id, bytes }, delta)
+  else if (whole) {
+    scope.write(cell(contents, id), whole)
+    countStored(scope, { compressedBytes: layout.savedBy(whole, bytes) })
+  }
+  return true
+}
+
+/** Nothing can be coded against it since its note was written, so what a scan did not find is not there. */
+function* freeBase(scope: Scope, base: Buffer, layout: Layout): Transaction<void> {
+  const [note, row] = yield* read(cell(heldBases, base), cell(contents, base))
+  if (!note) return
+  scope.remove(cell(heldBases, base))
+  scope.remove(cell(contents, base))
+  const bytes = heldBytes(note) ?? 0
+  countStored(scope, { compressedBytes: bytes - layout.savedBy(row, bytes) })
+}
