@@ -170,6 +170,7 @@ describe('the architecture', () => {
     }
     for (const name of Object.keys(all)) expect(reasons).toContain(`\`${name}\``)
     expect(Object.keys(manifest.dependencies).toSorted()).toEqual([
+      '@valibot/to-json-schema',
       'fs-native-extensions',
       'fzstd',
       'hyparquet',

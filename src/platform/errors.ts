@@ -54,7 +54,6 @@ const KIND_OF = {
   BACKUP_NOT_FOUND: 'missing',
   BACKUP_BROKEN: 'corrupt',
   RESTORE_UNFINISHED: 'invalid',
-<<<<<<< HEAD
   INVALID_REQUEST: 'invalid',
   ROUTE_NOT_FOUND: 'missing',
   METHOD_NOT_ALLOWED: 'invalid',
@@ -66,11 +65,9 @@ const KIND_OF = {
   RATE_LIMITED: 'unavailable',
   OVERLOADED: 'unavailable',
   UPSTREAM_FAILED: 'unavailable',
-=======
   CHANGES_OFF: 'invalid',
   CURSOR_EXPIRED: 'invalid',
   CURSOR_UNKNOWN: 'invalid',
->>>>>>> main
 } as const
 
 export type ErrorCode = keyof typeof KIND_OF
