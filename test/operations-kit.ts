@@ -1,12 +1,23 @@
 /** What a store promises of single operations, whatever engine it is on. */
 
 import { createHash } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 
 import { describe, expect, it } from 'vitest'
 
 import type { Store } from '../src/index.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+/** Nothing, if the value was replaced while it was read. */
+async function streamed(stream: AsyncIterable<Uint8Array> | undefined): Promise<string | undefined> {
+  try {
+    return stream && (await text(stream))
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'CONTENDED' })
+    return undefined
+  }
+}
 
 export async function codeOf(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
@@ -84,6 +95,27 @@ export function describeOperations(open: (clock: () => number) => Promise<Store>
         expect(codes.filter((code) => code === 'PRECONDITION_FAILED')).toHaveLength(7)
       }
     })
+  })
+
+  it('getWithHead answers value and head of one moment, however often the key is put meanwhile', async () => {
+    await using world = await opened()
+    const { store } = world
+    expect(await store.getWithHead('k')).toBeUndefined()
+    const values = ['one', 'two and more', 'x'.repeat(300_000), 'y'.repeat(300_000)]
+    await store.put('k', values[0] ?? '')
+    const writing = (async () => {
+      for (let round = 0; round < 24; round++)
+        await store.put('k', values[round % values.length] ?? '')
+    })()
+    for (let round = 0; round < 60; round++) {
+      const found = await store.getWithHead('k')
+      expect(found?.head.bytes).toBeGreaterThan(0)
+      const read = found?.value?.toString() ?? (await streamed(found?.stream()))
+      if (read !== undefined) expect(sha256(read)).toBe(found?.head.digest)
+    }
+    await writing
+    const last = await store.getWithHead('k')
+    expect(await streamed(last?.stream({ start: 1, end: 4 }))).toBe('yyy')
   })
 
   describe('transactions', () => {

@@ -26,6 +26,10 @@ const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
 }
+/** A shorter answer is there as a whole. */
+const WHOLE_BYTES = 64 * 1024
+/** How long answers that are being read are waited for. */
+const DRAIN_MS = 10_000
 const REQUEST_ID = /^[\w.-]{1,64}$/
 
 export interface PrestigeServer {
@@ -83,15 +87,19 @@ class Server implements PrestigeServer {
       caller: ANYBODY,
     }
     this.#inFlight++
-    try {
-      return this.#sealed(request, trail, await this.#answer(request, trail))
-    } catch (error) {
+    const response = await this.#answer(request, trail).catch((error: unknown) => {
       trail.failure = error
-      return this.#sealed(request, trail, problemResponse(error, trail.requestId))
-    } finally {
-      this.#inFlight--
-      if (this.#inFlight === 0) this.#idle?.()
-    }
+      return problemResponse(error, trail.requestId)
+    })
+    const sealed = this.#sealed(request, trail, response)
+    if (isStreamed(sealed)) return untilRead(sealed, () => this.#leave())
+    this.#leave()
+    return sealed
+  }
+
+  #leave(): void {
+    this.#inFlight--
+    if (this.#inFlight === 0) this.#idle?.()
   }
 
   async #answer(request: Request, trail: Trail): Promise<Response> {
@@ -157,9 +165,51 @@ class Server implements PrestigeServer {
 
   async close(): Promise<void> {
     this.#isClosing = true
-    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    this.#services.beginClosing()
+    if (this.#inFlight > 0) {
+      let timer: NodeJS.Timeout | undefined
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve
+        timer = setTimeout(resolve, DRAIN_MS)
+      })
+      clearTimeout(timer)
+    }
     await this.#services.close()
   }
+}
+
+/** Its body is still being made when the handler has ended. */
+function isStreamed({ body, headers }: Response): boolean {
+  return body !== null && !(Number(headers.get('content-length') ?? Infinity) <= WHOLE_BYTES)
+}
+
+/** Calls `ended` when the body has been read, or nobody wants it any more. */
+function untilRead(response: Response, ended: () => void): Response {
+  const reader = response.body?.getReader()
+  if (!reader) return response
+  let isOver = false
+  const end = () => {
+    if (!isOver) ended()
+    isOver = true
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await reader.read().catch((error: unknown) => {
+          end()
+          throw error
+        })
+        if (!next.done) return controller.enqueue(next.value)
+        end()
+        controller.close()
+      },
+      async cancel(reason) {
+        await reader.cancel(reason).finally(end)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, response)
 }
 
 /** One that a proxy has given is kept, if it can do no harm in a log or a header. */

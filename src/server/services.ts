@@ -15,7 +15,7 @@ interface Closable {
 class Opened<T extends Closable> {
   readonly #open: (namespace: string | undefined, create: boolean) => Promise<T>
   readonly #max: number
-  readonly #byName = new Map<string, Promise<T>>()
+  readonly #byName = new Map<string, { readonly opening: Promise<T>; readonly create: boolean }>()
 
   constructor(open: (namespace: string | undefined, create: boolean) => Promise<T>, max: number) {
     this.#open = open
@@ -25,20 +25,26 @@ class Opened<T extends Closable> {
   of(namespace: string | undefined, create: boolean): Promise<T> {
     const name = namespace ?? ''
     const known = this.#byName.get(name)
-    if (known) return known
-    if (this.#byName.size >= this.#max)
+    if (known && (known.create || !create)) return known.opening
+    if (!known && this.#byName.size >= this.#max)
       throw new HttpProblem(
         'OVERLOADED',
         `${this.#max} namespaces are open, which is the most that is allowed.`,
       )
-    const opening = this.#open(namespace, create)
-    this.#byName.set(name, opening)
-    opening.catch(() => this.#byName.delete(name))
+    // One that is being opened, or was, by somebody who only reads is used, if it is there.
+    const opening = known
+      ? known.opening.catch(() => this.#open(namespace, true))
+      : this.#open(namespace, create)
+    const entry = { opening, create }
+    this.#byName.set(name, entry)
+    opening.catch(() => {
+      if (this.#byName.get(name) === entry) this.#byName.delete(name)
+    })
     return opening
   }
 
   async close(): Promise<void> {
-    const all = await Promise.allSettled(this.#byName.values())
+    const all = await Promise.allSettled([...this.#byName.values()].map(({ opening }) => opening))
     this.#byName.clear()
     for (const one of all) if (one.status === 'fulfilled') await one.value.close()
   }
@@ -52,6 +58,11 @@ export class Services {
   readonly clock: () => number
   readonly #stores: Opened<Store>
   readonly #resolvers: Opened<Resolver>
+  /** In milliseconds of `performance.now()`. */
+  readonly startedAt = performance.now()
+  readonly #closing = new AbortController()
+  /** Aborted when the server is about to close. */
+  readonly closing = this.#closing.signal
   #isClosed = false
 
   constructor(location: string, options: ServerOptions, metrics: MetricsSink) {
@@ -72,15 +83,30 @@ export class Services {
     )
   }
 
-  /** `create`: of a request that puts something; to all others a missing store is an error. */
-  store(namespace: string | undefined, create: boolean): Promise<Store> {
+  /** To read. The namespace without a name is what the server serves, and is there from the first request on. */
+  store(namespace: string | undefined): Promise<Store> {
     this.#requireOpen()
-    return this.#stores.of(namespace, create)
+    return this.#stores.of(namespace, namespace === undefined && this.#creates)
   }
 
-  resolver(namespace: string | undefined, create: boolean): Promise<Resolver> {
+  /** To put something: a namespace that is missing is made. */
+  writable(namespace: string | undefined): Promise<Store> {
     this.#requireOpen()
-    return this.#resolvers.of(namespace, create)
+    return this.#stores.of(namespace, this.#creates)
+  }
+
+  resolver(namespace: string | undefined): Promise<Resolver> {
+    this.#requireOpen()
+    return this.#resolvers.of(namespace, this.#creates)
+  }
+
+  get #creates(): boolean {
+    return this.options.store?.readOnly !== true
+  }
+
+  /** Ends what would never end by itself, such as streams of events. */
+  beginClosing(): void {
+    this.#closing.abort()
   }
 
   async close(): Promise<void> {

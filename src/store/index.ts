@@ -23,7 +23,7 @@ export { type Restored, archiveStore, openStore, reembedStore, restoreStore } fr
 export type { Head } from './operations/get.ts'
 export type { JsonValue } from './operations/json.ts'
 export type { TransactionOperation } from './operations/transaction.ts'
-export type { GetStreamOptions } from './operations/get-stream.ts'
+export type { GetStreamOptions, ValueWithHead } from './operations/get-stream.ts'
 export type { ChunkOptions, NearOptions, StoreOptions } from './options.ts'
 export type { Evicted } from './lifecycle/evict.ts'
 export type { EvictOptions, ExpireOptions } from './lifecycle/operations.ts'

@@ -5,7 +5,7 @@ import type { Backend } from '../backends/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import type { Layout } from './contents/layout.ts'
 import { readContent } from './contents/read-content.ts'
-import { damaged, findEntry, findValue, type Reading } from './transactions/get.ts'
+import { damaged, findBoth, findValue, type Found, type Reading } from './transactions/get.ts'
 import type { Notes } from './observe.ts'
 import { STREAM_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'
 import { Entry } from './rows.ts'
@@ -52,17 +52,27 @@ export async function readLong(
   first: Entry,
   reading: Reading,
 ): Promise<Buffer | undefined> {
+  return (await readLongOf(backend, key, first, reading))?.bytes
+}
+
+/** The same, with the entry that the bytes are of. */
+export async function readLongOf(
+  backend: Backend,
+  key: Bytes,
+  first: Entry,
+  reading: Reading,
+): Promise<{ readonly entry: Entry; readonly bytes: Buffer } | undefined> {
   let entry: Entry | undefined = first
   const { layout, check } = reading
   for (let round = 0; round < ROUNDS_MAX && entry; round++) {
     if (entry.bytes > VALUE_BYTES_MAX) throw tooLongToGet(key, entry, layout)
     const value = await readContent(backend, entry, layout)
     if (value && check && !(await check.isLargeRight(value, entry))) throw damaged(key)
-    if (value) return value
-    const again: Entry | undefined = await backend.read(findEntry, key)
-    if (again?.row.equals(entry.row)) throw damaged(key)
-    if (again && !layout.isLong(again.bytes)) return readValue(backend, key, reading)
-    entry = again
+    if (value) return { entry, bytes: value }
+    const again: Found | undefined = await backend.read(findBoth, key, reading)
+    if (again?.entry.row.equals(entry.row)) throw damaged(key)
+    if (again?.bytes) return { entry: again.entry, bytes: asBuffer(again.bytes) }
+    entry = again?.entry
   }
   if (entry === undefined) return undefined
   throw new PrestigeError('CONTENDED', 'The value was replaced every time it was read. Try again.')

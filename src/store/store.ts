@@ -34,7 +34,12 @@ import { collect } from './operations/collect.ts'
 import { get, has, head, type Head, textOf } from './operations/get.ts'
 import { jsonText, type JsonValue, parseJson } from './operations/json.ts'
 import { listEntries, listKeys, listValues } from './operations/list.ts'
-import { getStream, type GetStreamOptions } from './operations/get-stream.ts'
+import {
+  getStream,
+  type GetStreamOptions,
+  getWithHead,
+  type ValueWithHead,
+} from './operations/get-stream.ts'
 import { put } from './operations/put.ts'
 import {
   clear,
@@ -100,6 +105,11 @@ export class Store {
   /** The very bytes put under the key, or `undefined`. */
   get(key: StoreKey, options?: CallOptions): Promise<Buffer | undefined> {
     return get(this.#core, key, options)
+  }
+
+  /** The value and what `head` says of it, of one moment; a long value as a stream. `undefined` for a missing key. */
+  async getWithHead(key: StoreKey, options: CallOptions = {}): Promise<ValueWithHead | undefined> {
+    return getWithHead(this.#core, key, options)
   }
 
   /**

@@ -87,10 +87,12 @@ export function problemResponse(thrown: unknown, requestId: string): Response {
     message: detail,
   }
   const own = error instanceof HttpProblem ? error.headers : {}
-  return new Response(JSON.stringify(details), {
+  const text = JSON.stringify(details)
+  return new Response(text, {
     status,
     headers: {
       'content-type': 'application/problem+json',
+      'content-length': String(Buffer.byteLength(text)),
       ...(error.retryable && { 'retry-after': '1' }),
       ...own,
     },

@@ -12,8 +12,10 @@ export const keyForm: v.GenericSchema = v.pipe(
 
 export function json(value: unknown, init: ResponseInit = {}): Response {
   const headers = new Headers(init.headers)
+  const text = JSON.stringify(value)
   headers.set('content-type', 'application/json')
-  return new Response(JSON.stringify(value), { ...init, headers })
+  headers.set('content-length', String(Buffer.byteLength(text)))
+  return new Response(text, { ...init, headers })
 }
 
 /** The content of a header: what is not printable ASCII is percent-encoded, so that no value ends a header. */

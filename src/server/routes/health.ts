@@ -59,7 +59,7 @@ export function healthRoutes(measurements: Measurements): AnyRoute[] {
 /** Reads one key, which costs the same however large the store is. */
 async function ready({ services }: Call): Promise<Response> {
   try {
-    const store = await services.store(undefined, true)
+    const store = await services.store(undefined)
     await store.has('ready')
     return json({ status: 'ready' })
   } catch {
@@ -71,7 +71,7 @@ async function metrics(
   { services, namespace }: Call,
   measurements: Measurements,
 ): Promise<Response> {
-  const { keys, contents, contentBytes } = await (await services.store(namespace, true)).stats()
+  const { keys, contents, contentBytes } = await (await services.store(namespace)).stats()
   const { sink } = measurements
   sink.gauge('prestige.keys_total', keys)
   sink.gauge('prestige.objects_total', contents)

@@ -1,9 +1,11 @@
 /** One key: its value in, out and away. Values stream in both directions. */
 
+import { isUtf8 } from 'node:buffer'
+
 import * as v from 'valibot'
 
 import { PrestigeError } from '../../platform/errors.ts'
-import type { Head, PutOptions, Receipt } from '../../store/index.ts'
+import type { PutOptions, Receipt, ValueWithHead } from '../../store/index.ts'
 import { bodyBytes, bodyOf, parsed, refuseLongBody } from '../http/body.ts'
 import { contentRange, rangeOf } from '../http/byte-range.ts'
 import { conditionOf, isKnown, tagOf } from '../http/conditions.ts'
@@ -98,7 +100,7 @@ async function put(call: Call): Promise<Response> {
   const { request, services, namespace } = call
   const { valueBytes } = services.limits
   refuseLongBody(request, valueBytes)
-  const store = await services.store(namespace, true)
+  const store = await services.writable(namespace)
   const options: PutOptions = { ...conditionOf(request), ...ttlOf(request), signal: call.signal }
   const receipt = await store.put(keyOf(call), await valueOf(request, valueBytes), options)
   return json(
@@ -155,47 +157,47 @@ function receiptHeaders(receipt: Receipt): Record<string, string> {
 async function get(call: Call): Promise<Response> {
   const { request, services, namespace, signal } = call
   const key = keyOf(call)
-  const store = await services.store(namespace, false)
-  const head = await store.head(key, { signal })
-  if (!head) throw notFound()
-  const headers = headHeaders(head)
+  const store = await services.store(namespace)
+  const found = await store.getWithHead(key, { signal })
+  if (!found) throw notFound()
+  const { head, value } = found
+  const headers = headHeaders(found)
   if (isKnown(request, head.digest)) return new Response(undefined, { status: 304, headers })
-  if (request.method === 'HEAD')
-    return new Response(undefined, {
-      headers: { ...headers, 'content-length': String(head.bytes) },
-    })
-  if (wantsJson(request))
-    return json({ key: shown(key), value: shown((await store.get(key, { signal })) ?? fail()) })
+  if (request.method !== 'HEAD' && wantsJson(request)) return jsonOf(key, found)
   const range = rangeOf(request, head)
-  if (!range && head.bytes <= WHOLE_BYTES)
-    return new Response((await store.get(key, { signal })) ?? fail(), {
-      headers: { ...headers, 'content-length': String(head.bytes) },
-    })
-  const stream = await store.getStream(key, { ...range, signal })
-  if (!stream) throw notFound()
   const length = range ? range.end - range.start : head.bytes
-  return new Response(stream, {
-    status: range ? 206 : 200,
-    headers: {
-      ...headers,
-      'content-length': String(length),
-      ...(range && { 'content-range': contentRange(range, head.bytes) }),
-    },
-  })
+  const status = range ? 206 : 200
+  const sent = {
+    ...headers,
+    'content-length': String(length),
+    ...(range && { 'content-range': contentRange(range, head.bytes) }),
+  }
+  if (request.method === 'HEAD') return new Response(undefined, { status, headers: sent })
+  const body = value ? value.subarray(range?.start, range?.end) : found.stream({ ...range, signal })
+  return new Response(body, { status, headers: sent })
 }
 
-/** The key went between two reads. */
-function fail(): never {
-  throw notFound()
+/** As the C++ server answers those who accept JSON. */
+function jsonOf(key: Buffer, { head, value }: ValueWithHead): Response {
+  if (value)
+    return json(
+      { key: shown(key), value: shown(value) },
+      { headers: { etag: tagOf(head.digest), vary: 'accept' } },
+    )
+  throw new HttpProblem(
+    'INVALID_REQUEST',
+    `The value has ${head.bytes} bytes, which is too long for JSON. Ask for it without Accept: application/json.`,
+  )
 }
 
 function notFound(): PrestigeError {
   return new PrestigeError('KEY_NOT_FOUND', 'There is no such key.')
 }
 
-function headHeaders(head: Head): Record<string, string> {
+function headHeaders({ head, value }: ValueWithHead): Record<string, string> {
   return {
-    'content-type': 'text/plain',
+    'content-type': value && isUtf8(value) ? 'text/plain; charset=utf-8' : 'application/octet-stream',
+    vary: 'accept',
     'content-security-policy': VALUE_POLICY,
     'accept-ranges': 'bytes',
     etag: tagOf(head.digest),
@@ -213,7 +215,7 @@ function wantsJson({ headers }: Request): boolean {
 
 async function remove(call: Call): Promise<Response> {
   const { ifMatch } = conditionOf(call.request)
-  const store = await call.services.store(call.namespace, false)
+  const store = await call.services.store(call.namespace)
   const existed = await store.delete(keyOf(call), {
     ...(ifMatch !== undefined && { ifMatch }),
     signal: call.signal,

@@ -77,7 +77,7 @@ export const listRoutes: AnyRoute[] = [
 
 async function list(call: Call<v.InferOutput<typeof listQuery>>): Promise<Response> {
   const { prefix, after, limit: most = LIMIT_DEFAULT } = call.query
-  const store = await call.services.store(call.namespace, false)
+  const store = await call.services.store(call.namespace)
   const keys: Buffer[] = []
   let hasMore = false
   for await (const key of store.keys({
@@ -100,6 +100,6 @@ function keyAfter(after: string): Buffer {
 }
 
 async function count({ services, namespace }: Call): Promise<Response> {
-  const { keys, contents, contentBytes } = await (await services.store(namespace, true)).stats()
+  const { keys, contents, contentBytes } = await (await services.store(namespace)).stats()
   return json({ keys, unique_values: contents, bytes: contentBytes, exact: true })
 }

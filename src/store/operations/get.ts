@@ -1,6 +1,6 @@
 /** Reading one key: its bytes, as text or as they are, whether it is there, and what is known of it. */
 
-import { asBuffer } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes } from '../../platform/bytes.ts'
 import type { Backend } from '../../backends/index.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
@@ -51,7 +51,8 @@ async function getOn(
         notes.attribute('key_bytes', bytes.byteLength)
         const value = await readValue(backend, bytes, reading, notes)
         if (value !== undefined && lifecycle.tracksReads) await lifecycle.used(bytes)
-        return noted(value, notes)
+        noted(value, value !== undefined, notes)
+        return value
       })
     }
     // Not by readValue: one promise fewer.
@@ -65,11 +66,12 @@ async function getOn(
   }
 }
 
-function noted(value: Buffer | undefined, notes: Notes): Buffer | undefined {
-  if (value === undefined) notes.count('not_found_total')
-  else notes.measure('value_bytes', value.byteLength)
-  if (value) notes.attribute('value_bytes', value.byteLength)
-  return value
+/** A long value is there and is not read at once. */
+export function noted(value: Bytes | undefined, isThere: boolean, notes: Notes): void {
+  if (!isThere) notes.count('not_found_total')
+  if (!value) return
+  notes.measure('value_bytes', value.byteLength)
+  notes.attribute('value_bytes', value.byteLength)
 }
 
 /** A call that reads and can be given up. */
@@ -126,7 +128,7 @@ async function entryOf(
   return gate.pass(() => backend.read(findEntry, bytes))
 }
 
-function headOf(entry: Entry): Head {
+export function headOf(entry: Entry): Head {
   const { bytes, id, putAt, expiresAt } = entry
   const digest = hex(digestOfEntry(entry))
   return { bytes, digest, contentId: hex(id), putAt, ...(expiresAt !== undefined && { expiresAt }) }

@@ -11,7 +11,7 @@ import { decodeReference, type SemanticLink, semanticLinks } from '../semantic/r
 import {
   digests,
   entries,
-  type Entry,
+  Entry,
   type Form,
   forms,
   type Known,
@@ -50,6 +50,25 @@ export function* findValue(
   if (bytes === undefined) throw damaged(key)
   if (check && !check.isRight(bytes, entry)) throw damaged(key)
   return bytes
+}
+
+/** An entry, and the bytes of its value, if those are in one row. */
+export interface Found {
+  readonly entry: Entry
+  readonly bytes?: Bytes
+}
+
+export function* findBoth(
+  scope: ReadScope,
+  key: Bytes,
+  reading: Reading,
+): Transaction<Found | undefined> {
+  let entry: Entry | undefined
+  const found = yield* findValue(scope, key, reading, (seen) => {
+    entry = seen
+  })
+  if (found === undefined || entry === undefined) return undefined
+  return found instanceof Entry ? { entry } : { entry, bytes: found }
 }
 
 /** What is known of a content; `undefined` when it is gone, or its digest is that of another by now. */
