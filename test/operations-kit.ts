@@ -10,7 +10,9 @@ import type { Store } from '../src/index.ts'
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** Nothing, if the value was replaced while it was read. */
-async function streamed(stream: AsyncIterable<Uint8Array> | undefined): Promise<string | undefined> {
+async function streamed(
+  stream: AsyncIterable<Uint8Array> | undefined,
+): Promise<string | undefined> {
   try {
     return stream && (await text(stream))
   } catch (error) {

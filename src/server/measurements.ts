@@ -6,6 +6,32 @@ import { prometheusSink } from '../telemetry/index.ts'
 /** Milliseconds, as the C++ server has them. */
 const MILLISECONDS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
 
+const LATENCY = '.latency_us'
+const OPERATION_AT = 'prestige.'.length
+/** So many of the last calls are kept for percentiles. */
+const LAST_CALLS = 1024
+
+export interface OperationTimes {
+  readonly calls: number
+  readonly p50Us: number
+  readonly p99Us: number
+}
+
+class Latencies {
+  readonly #last = new Float64Array(LAST_CALLS)
+  #calls = 0
+
+  add(us: number): void {
+    this.#last[this.#calls++ % LAST_CALLS] = us
+  }
+
+  times(): OperationTimes {
+    const sorted = this.#last.slice(0, Math.min(this.#calls, LAST_CALLS)).toSorted()
+    const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
+    return { calls: this.#calls, p50Us: at(0.5), p99Us: at(0.99) }
+  }
+}
+
 export class Measurements {
   readonly #prometheus = prometheusSink({
     buckets: {
@@ -13,10 +39,26 @@ export class Measurements {
       'prestige.proxy.upstream_latency_ms': MILLISECONDS,
     },
   })
+  readonly #latencies = new Map<string, Latencies>()
   readonly sink: MetricsSink
 
   constructor(other: MetricsSink | undefined) {
-    this.sink = other ? both(this.#prometheus, other) : this.#prometheus
+    const sink = both(this.#prometheus, this.#recorder())
+    this.sink = other ? both(sink, other) : sink
+  }
+
+  #recorder(): MetricsSink {
+    return {
+      counter: () => undefined,
+      gauge: () => undefined,
+      histogram: (metric, value) => {
+        if (!metric.endsWith(LATENCY)) return
+        const name = metric.slice(OPERATION_AT, -LATENCY.length)
+        let latencies = this.#latencies.get(name)
+        if (!latencies) this.#latencies.set(name, (latencies = new Latencies()))
+        latencies.add(value)
+      },
+    }
   }
 
   get contentType(): string {
@@ -29,6 +71,11 @@ export class Measurements {
     const labels = { method: known, path, status: String(status) }
     this.sink.counter('prestige.http.requests_total', 1, labels)
     this.sink.histogram('prestige.http.request_duration_ms', ms, { method: known, path })
+  }
+
+  /** Of the operations of stores, by name. Times are of the last calls. */
+  operations(): Readonly<Record<string, OperationTimes>> {
+    return Object.fromEntries([...this.#latencies].map(([name, one]) => [name, one.times()]))
   }
 
   render(): string {

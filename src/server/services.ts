@@ -61,8 +61,6 @@ export class Services {
   /** In milliseconds of `performance.now()`. */
   readonly startedAt = performance.now()
   readonly #closing = new AbortController()
-  /** Aborted when the server is about to close. */
-  readonly closing = this.#closing.signal
   #isClosed = false
 
   constructor(location: string, options: ServerOptions, metrics: MetricsSink) {
@@ -102,6 +100,11 @@ export class Services {
 
   get #creates(): boolean {
     return this.options.store?.readOnly !== true
+  }
+
+  /** Aborted when the server is about to close. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
   }
 
   /** Ends what would never end by itself, such as streams of events. */

@@ -51,7 +51,7 @@ import { paint, print, printJson, tell } from '../print/output.ts'
 import { Progress } from '../print/progress.ts'
 import { requireInputs, requireMakeableAll, requireSharable } from '../dedupe/require-call.ts'
 import { reportOfRun, writePage } from '../dedupe/run-report.ts'
-import { versionOf } from '../call/version.ts'
+import { versionOf } from '../../platform/version.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const settings = await settingsOf(invocation)

@@ -3,7 +3,7 @@
 import { writeNamed } from '../../platform/atomic-file.ts'
 import type { Deduper, Summary } from '../../index.ts'
 import type { Report } from '../../report/index.ts'
-import { versionOf } from '../call/version.ts'
+import { versionOf } from '../../platform/version.ts'
 
 export async function reportOfRun(
   deduper: Deduper,

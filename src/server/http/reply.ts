@@ -4,11 +4,17 @@ import { isUtf8 } from 'node:buffer'
 
 import * as v from 'valibot'
 
+export type SentKey = string | { readonly base64: string }
+
 /** A key that is text, or its bytes. */
-export const keyForm: v.GenericSchema = v.pipe(
+export const keyForm: v.GenericSchema<SentKey> = v.pipe(
   v.union([v.string(), v.strictObject({ base64: v.string() })]),
   v.description('A key: text, or {"base64": …} where it is not UTF-8.'),
 )
+
+export function keyBytesOf(key: SentKey): Buffer {
+  return typeof key === 'string' ? Buffer.from(key) : Buffer.from(key.base64, 'base64')
+}
 
 export function json(value: unknown, init: ResponseInit = {}): Response {
   const headers = new Headers(init.headers)

@@ -21,7 +21,13 @@ export type Fields = v.GenericSchema<object, object>
 export type BodyForm<B extends Fields | undefined> =
   | { readonly kind: 'json'; readonly schema: B; readonly isOptional?: true }
   /** Read by the route itself, as it comes. */
-  | { readonly kind: 'stream'; readonly contentType: string; readonly description: string }
+  | {
+      readonly kind: 'stream'
+      readonly contentType: string
+      readonly description: string
+      /** Of each line of JSON Lines. */
+      readonly line?: v.GenericSchema
+    }
 
 export interface ReplyForm {
   readonly description: string

@@ -1,12 +1,43 @@
 /** Every route, once. */
 
-import type { AnyRoute } from '../http/route.ts'
+import { versionOf } from '../../platform/version.ts'
+import { openApiDocument } from '../http/openapi.ts'
+import { json } from '../http/reply.ts'
+import { type AnyRoute, route } from '../http/route.ts'
 import type { Measurements } from '../measurements.ts'
+import { adminRoutes } from './admin.ts'
+import { batchRoutes } from './batch.ts'
+import { changesRoutes } from './changes.ts'
 import { healthRoutes } from './health.ts'
 import { kvRoutes } from './kv.ts'
 import { listRoutes } from './list.ts'
+import { textRoutes } from './texts.ts'
 
 export function routes(measurements: Measurements): AnyRoute[] {
-  const all = [...kvRoutes, ...listRoutes, ...healthRoutes(measurements)]
+  const all = [
+    ...kvRoutes,
+    ...listRoutes,
+    ...batchRoutes,
+    ...textRoutes,
+    ...changesRoutes,
+    ...adminRoutes(measurements),
+    ...healthRoutes(measurements),
+  ]
+  all.push(openApiRoute(all))
   return all
+}
+
+/** Made when it is first asked for. It lists itself, too. */
+function openApiRoute(all: readonly AnyRoute[]): AnyRoute {
+  let document: object | undefined
+  return route({
+    name: 'openApi',
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This document',
+    tag: 'health',
+    scope: 'public',
+    replies: { 200: { description: 'OpenAPI 3.1', contentType: 'application/json' } },
+    handle: () => json((document ??= openApiDocument(all, versionOf()))),
+  })
 }

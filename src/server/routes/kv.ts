@@ -196,7 +196,8 @@ function notFound(): PrestigeError {
 
 function headHeaders({ head, value }: ValueWithHead): Record<string, string> {
   return {
-    'content-type': value && isUtf8(value) ? 'text/plain; charset=utf-8' : 'application/octet-stream',
+    'content-type':
+      value && isUtf8(value) ? 'text/plain; charset=utf-8' : 'application/octet-stream',
     vary: 'accept',
     'content-security-policy': VALUE_POLICY,
     'accept-ranges': 'bytes',

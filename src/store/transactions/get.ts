@@ -8,16 +8,7 @@ import { shortBytes } from '../contents/deltas.ts'
 import type { Layout } from '../contents/layout.ts'
 import { decodeSimilarity, type NearLink, nearLinks } from '../near/rows.ts'
 import { decodeReference, type SemanticLink, semanticLinks } from '../semantic/rows.ts'
-import {
-  digests,
-  entries,
-  Entry,
-  type Form,
-  forms,
-  type Known,
-  refKey,
-  refs,
-} from '../rows.ts'
+import { digests, entries, Entry, type Form, forms, type Known, refKey, refs } from '../rows.ts'
 
 /** The key's entry, unless it has expired. */
 export function* findEntry(scope: ReadScope, key: Bytes): Transaction<Entry | undefined> {

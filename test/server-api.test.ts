@@ -1,0 +1,312 @@
+/** The routes of the service, asked as a client asks them; and the OpenAPI document, held against their answers. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { Validator } from '@seriousme/openapi-schema-validator'
+import * as v from 'valibot'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import type { AnyRoute } from '../src/server/http/route.ts'
+import { Measurements } from '../src/server/measurements.ts'
+import { routes } from '../src/server/routes/index.ts'
+import { type Asked, TestServer } from './server-kit.ts'
+
+const KV = '/api/v1/kv'
+const TEXT =
+  'The quick brown fox jumps over the lazy dog and runs far away into the deep dark forest'
+
+async function linesOf(response: Response): Promise<unknown[]> {
+  const text = await response.text()
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+}
+
+describe('a batch', () => {
+  const asBatch = (...lines: readonly (object | string)[]): Asked => ({
+    body: lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
+
+  it('answers a line for each, in order, and one that fails hides no other', async () => {
+    await using server = new TestServer()
+    const response = await server.ask(
+      `${KV}/_batch`,
+      asBatch(
+        { op: 'put', key: 'a', value: 'one' },
+        { op: 'put', key: 'a', value: 'two', ifAbsent: true },
+        'no json',
+        { op: 'get', key: 'a' },
+        { op: 'put', key: { base64: '/w==' }, base64: '/wA=' },
+        { op: 'get', key: { base64: '/w==' } },
+        { op: 'delete', key: 'a' },
+        { op: 'get', key: 'a' },
+        { op: 'put', key: 'b' },
+        { op: 'sing', key: 'b' },
+      ),
+    )
+    expect(response.headers.get('content-type')).toBe('application/x-ndjson')
+    const lines = await linesOf(response)
+    expect(lines).toMatchObject([
+      { ok: true, key: 'a', receipt: { content: 'new' } },
+      { ok: false, key: 'a', code: 'PRECONDITION_FAILED' },
+      { ok: false, code: 'INVALID_REQUEST', message: expect.stringContaining('Line 3') },
+      { ok: true, key: 'a', value: 'one' },
+      { ok: true, key: { base64: '/w==' } },
+      { ok: true, value: { base64: '/wA=' } },
+      { ok: true, existed: true },
+      { ok: false, key: 'a', code: 'KEY_NOT_FOUND' },
+      { ok: false, code: 'INVALID_REQUEST' },
+      { ok: false, code: 'INVALID_REQUEST', message: expect.stringContaining('Line 10') },
+    ])
+  })
+
+  it('ends with a line that says why, where it has too many lines', async () => {
+    await using server = new TestServer({ limits: { batchLines: 2, lineBytes: 50 } })
+    const put = (key: string) => ({ op: 'put', key, value: '' })
+    const long = { op: 'put', key: 'long', value: 'x'.repeat(60) }
+    const lines = await linesOf(await server.ask(`${KV}/_batch`, asBatch(long, put('b'), put('c'))))
+    expect(lines).toMatchObject([
+      { ok: false, code: 'BODY_TOO_LARGE' },
+      { ok: true, key: 'b' },
+      { ok: false, code: 'BODY_TOO_LARGE', message: expect.stringContaining('2 lines') },
+    ])
+  })
+})
+
+describe('values', () => {
+  it('come back with their range, tag and type, and long ones as a stream', async () => {
+    await using server = new TestServer()
+    const long = Buffer.alloc(600_000, 'abc')
+    expect((await server.put('long', long)).status).toBe(201)
+    const whole = await server.ask(`${KV}/long`)
+    expect(whole.headers.get('content-length')).toBe('600000')
+    expect(Buffer.from(await whole.arrayBuffer()).equals(long)).toBe(true)
+    const part = await server.ask(`${KV}/long`, { headers: { range: 'bytes=3-5' } })
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+      206,
+      'bytes 3-5/600000',
+      'abc',
+    ])
+    await server.put('short', 'short')
+    const short = await server.ask(`${KV}/short`)
+    expect(short.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    const headers = { 'if-none-match': short.headers.get('etag') ?? '' }
+    expect((await server.ask(`${KV}/short`, { headers })).status).toBe(304)
+    await server.put('bytes', Uint8Array.of(0xff))
+    const bytes = await server.ask(`${KV}/bytes`)
+    expect(bytes.headers.get('content-type')).toBe('application/octet-stream')
+  })
+
+  it('are not looked for in a namespace that nobody has written to, and none is made', async () => {
+    await using server = new TestServer()
+    const headers = { 'prestige-namespace': 'other' }
+    for (const path of [`${KV}/a`, KV, `${KV}/_count`])
+      expect(await (await server.ask(path, { headers })).json()).toMatchObject({
+        code: 'STORE_NOT_FOUND',
+      })
+    expect((await server.put('a', 'x', headers)).status).toBe(201)
+    expect(await (await server.ask(KV, { headers })).json()).toEqual(['a'])
+    expect(await (await server.ask(KV)).json()).toEqual([])
+  })
+})
+
+describe('texts', () => {
+  it('are found by what they are like, explained, compared and resolved', async () => {
+    await using server = new TestServer({ store: { dedup: 'near' } })
+    await server.put('fox', TEXT)
+    const near = TEXT.replace('lazy', 'sleepy')
+    const similar = await server.ask('/api/v1/similar', { body: { text: near, threshold: 0.5 } })
+    expect(await similar.json()).toMatchObject({ similar: [{ firstKey: 'fox' }] })
+    const explained = await server.ask('/api/v1/explain', { body: { key: 'fox' } })
+    expect(await explained.json()).toMatchObject({ key: 'fox', content: 'new' })
+    const compared = await server.ask('/api/v1/compare', { body: { a: TEXT, b: near } })
+    expect(await compared.json()).toMatchObject({
+      comparison: { shingles: { shared: expect.any(Number) } },
+      alignment: { isComplete: true },
+      methods: ['jaccard', 'estimate', 'simhash', 'containment'].map((method) => ({ method })),
+      curve: { 0: { similarity: 0, probability: 0 }, 50: { similarity: 1, probability: 1 } },
+      vetoes: [],
+    })
+    const resolve = (body: object) => server.ask('/api/v1/resolve', { body })
+    expect(await (await resolve({ group: 'g', text: TEXT, lookup: true })).json()).toEqual({
+      status: 'new',
+    })
+    expect(await (await resolve({ group: 'g', text: TEXT })).json()).toMatchObject({
+      status: 'new',
+      similarity: 1,
+    })
+    expect((await resolve({ group: 'g' })).status).toBe(400)
+  })
+})
+
+describe('changes', () => {
+  it('are sent as they are made, resume behind the last one seen, and end when the server closes', async () => {
+    const server = new TestServer({ store: { changes: true } })
+    await server.put('a', 'one')
+    await server.put('b', 'two')
+    const first = (await server.ask('/api/v1/changes')).body?.getReader()
+    const seen = await until(first, (text) => text.includes('"key":"b"'))
+    const [id = ''] = /(?<=id: )\S+/.exec(seen) ?? []
+    expect(seen).toMatch(/event: put\ndata: \{.*"key":"a"/)
+    await first?.cancel()
+    const resumed = await server.ask('/api/v1/changes', { headers: { 'last-event-id': id } })
+    const reader = resumed.body?.getReader()
+    await server.ask(`${KV}/a`, { method: 'DELETE' })
+    const rest = await until(reader, (text) => text.includes('event: delete'))
+    expect(rest).not.toContain('"key":"a","transaction":1')
+    expect(rest.indexOf('"key":"b"')).toBeGreaterThan(-1)
+    const ended = reader?.read()
+    await server.server.close()
+    expect(await ended).toMatchObject({ done: true })
+  })
+
+  it('are refused where none are kept, before the answer begins', async () => {
+    await using server = new TestServer()
+    const response = await server.ask('/api/v1/changes')
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'CHANGES_OFF' }])
+  })
+})
+
+async function until(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  isEnough: (text: string) => boolean,
+): Promise<string> {
+  let text = ''
+  while (reader && !isEnough(text)) {
+    const { done, value } = await reader.read()
+    if (done) break
+    text += Buffer.from(value).toString()
+  }
+  return text
+}
+
+describe('the operator', () => {
+  let directory: string
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'prestige-server-'))
+  })
+  afterAll(() => rm(directory, { recursive: true }))
+
+  it('is given statistics, cleans up, and writes backups only where it is allowed', async () => {
+    const roots = [join(directory, 'backups')]
+    await using server = new TestServer({ roots }, join(directory, 'store'))
+    await server.put('a', 'one')
+    await server.put('b', 'two')
+    await server.ask(`${KV}/b`, { method: 'DELETE' })
+    const admin = async (name: string, body: object = {}) => {
+      const response = await server.ask(`/api/v1/admin/${name}`, { body })
+      return { status: response.status, body: await response.json() }
+    }
+    expect(await admin('sweep')).toMatchObject({ status: 200, body: { status: 'ok' } })
+    expect(await admin('flush')).toMatchObject({ body: { status: 'ok', synced: true } })
+    expect(await admin('prune', { max_age_s: 3600 })).toMatchObject({ body: { deleted: 0 } })
+    expect(await admin('prune')).toMatchObject({ status: 400 })
+    expect(await admin('evict', { target_keys: 0, dryRun: true })).toMatchObject({
+      body: { evicted: 1 },
+    })
+    expect(await admin('verify')).toMatchObject({ status: 200 })
+    expect(await admin('compact')).toMatchObject({ body: { compacted: true } })
+    for (const target of ['outside', 'backups/../outside', 's3://bucket/x'])
+      expect(
+        await admin('backup', {
+          target: target.startsWith('s3') ? target : join(directory, '/') + target,
+        }),
+      ).toMatchObject({ status: 403 })
+    expect(await admin('backup', { target: join(directory, 'backups/one') })).toMatchObject({
+      status: 200,
+      body: { keys: 1 },
+    })
+    const stats = await (await server.ask('/api/v1/admin/stats')).json()
+    expect(stats).toMatchObject({
+      kinds: [{ kind: 'store' }],
+      store: { stats: { keys: 1 } },
+      operations: { put: { calls: 2 } },
+    })
+  })
+})
+
+interface OpenApi {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<string, { readonly responses: Record<string, { readonly content?: object }> }>
+      >
+    >
+  >
+}
+
+async function documentOf(server: TestServer): Promise<OpenApi> {
+  const document: unknown = await (await server.ask('/openapi.json')).json()
+  return document as OpenApi // safe: validated by a test of its own
+}
+
+describe('the OpenAPI document', () => {
+  it('is valid, and has every route', async () => {
+    await using server = new TestServer()
+    const document = await documentOf(server)
+    const validator = new Validator()
+    expect(await validator.validate({ ...document })).toMatchObject({ valid: true })
+    expect(validator.version).toBe('3.1')
+    for (const { path, method } of routes(new Measurements(undefined)))
+      expect(document.paths[path]?.[method.toLowerCase()], `${method} ${path}`).toBeDefined()
+  })
+
+  /** How each route is asked, so that it answers. What is asked is checked against what is documented. */
+  const key = `${KV}/a`
+  const ASKED: Readonly<Record<string, readonly [path: string, asked?: Asked]>> = {
+    put: [key, { method: 'PUT', body: 'x' }],
+    get: [key],
+    batch: [`${KV}/_batch`, { body: '{"op":"get","key":"a"}\n{"op":"get","key":"z"}' }],
+    similar: ['/api/v1/similar', { body: { text: TEXT } }],
+    explain: ['/api/v1/explain', { body: { key: 'a' } }],
+    compare: ['/api/v1/compare', { body: { a: TEXT, b: TEXT } }],
+    resolve: ['/api/v1/resolve', { body: { group: 'g', text: TEXT } }],
+    adminPrune: ['/api/v1/admin/prune', { body: { max_age_s: 1 } }],
+    adminEvict: ['/api/v1/admin/evict', { body: { target_keys: 10 } }],
+    adminBackup: ['/api/v1/admin/backup', { body: { target: '/nowhere' } }],
+    delete: [key, { method: 'DELETE' }],
+  }
+  const all = routes(new Measurements(undefined))
+  const last = all.filter(({ name }) => name === 'delete')
+
+  it.each(['there', 'missing', 'refused'])('holds for answers of %s things', async (kind) => {
+    await using server = new TestServer({
+      store: { dedup: 'near', changes: true },
+      ...(kind === 'refused' && { keys: [] }),
+    })
+    const document = await documentOf(server)
+    if (kind === 'there') await server.put('a', TEXT)
+    for (const route of [...all.filter((one) => !last.includes(one)), ...last]) {
+      const [path, asked] = ASKED[route.name] ?? [
+        route.path,
+        route.method === 'POST' ? { body: {} } : { method: route.method },
+      ]
+      if (kind === 'missing' && route.name === 'put') continue
+      const response = await server.ask(path, asked)
+      await holds(document, route, response)
+    }
+  })
+})
+
+/** The status is documented, and the body is what the schema of that status says. */
+async function holds(document: OpenApi, route: AnyRoute, response: Response): Promise<void> {
+  const what = `${route.method} ${route.path} ${response.status}`
+  const documented = document.paths[route.path]?.[route.method.toLowerCase()]?.responses ?? {}
+  expect(Object.keys(documented), what).toContain(String(response.status))
+  const type = response.headers.get('content-type')?.replace(/;.*/, '') ?? ''
+  const content = documented[String(response.status)]?.content ?? {}
+  const isAny = '*/*' in content || response.body === null
+  if (!isAny) expect(Object.keys(content), what).toContain(type)
+  const schema = route.replies[response.status]?.schema
+  if (type === 'text/event-stream') await response.body?.cancel()
+  else if (response.status < 400 && schema) {
+    const answers =
+      type === 'application/x-ndjson' ? await linesOf(response) : [await response.json()]
+    for (const answer of answers) expect(v.is(schema, answer), what).toBe(true)
+  } else await response.body?.cancel()
+}
