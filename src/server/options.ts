@@ -11,8 +11,9 @@ export interface ServerLimits {
   readonly valueBytes?: number | undefined
   /** Bytes of a body of JSON. Default: 4 MiB. */
   readonly jsonBytes?: number | undefined
-  /** Bytes of one line of a batch, and lines of it. Default: 8 MiB, and 100,000. */
+  /** Bytes of one line of a batch. Default: 8 MiB. */
   readonly lineBytes?: number | undefined
+  /** Lines of a batch. Default: 100,000. */
   readonly batchLines?: number | undefined
   /** Requests that are worked on at once; others are refused (503). Default: 256. */
   readonly concurrency?: number | undefined
@@ -31,6 +32,7 @@ export interface ServerOptions {
   readonly origins?: readonly string[] | undefined
   /** Host names under which the server is called. Default: any; `listen` allows those of a loopback address alone. */
   readonly hosts?: readonly string[] | undefined
+  /** What exceeds them is refused. Default: those of each field. */
   readonly limits?: ServerLimits | undefined
   /** Directories below which a run may read its inputs. Default: none. */
   readonly roots?: readonly string[] | undefined

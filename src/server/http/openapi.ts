@@ -7,6 +7,11 @@ import type { AnyRoute, ReplyForm } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, Json>>
+  readonly required?: readonly string[]
+}
+
 const PROBLEM = 'application/problem+json'
 
 /** Sent by the pipeline, whatever the route. */
@@ -82,10 +87,7 @@ function pathParameters({ path }: AnyRoute): Json[] {
 
 function queryParameters({ query }: AnyRoute): Json[] {
   if (!query) return []
-  const { properties = {}, required = [] } = schemaOf(query) as {
-    properties?: Record<string, Json>
-    required?: string[]
-  } // safe: the schema of a query is one of an object
+  const { properties = {}, required = [] } = schemaOf(query) as ObjectSchema // safe: a query has named fields
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',

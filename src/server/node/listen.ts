@@ -24,6 +24,7 @@ export interface ListenOptions {
   readonly headersTimeoutMs?: number | undefined
   /** Milliseconds in which a client must send or take something while a request is under way. Default: 30,000. */
   readonly idleTimeoutMs?: number | undefined
+  /** Connections at once; others are refused. Default: 1,000. */
   readonly connectionsMax?: number | undefined
 }
 

@@ -1,0 +1,147 @@
+/** What the service promises to those who come from the C++ server: its routes, and what was wrong with them. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { openStore } from '../src/index.ts'
+import { createServer, listen } from '../src/server/index.ts'
+import { type Asked, TestServer } from './server-kit.ts'
+
+const KV = '/api/v1/kv'
+
+/** Asked one after another. The answer: JSON that must match, or the very text. */
+const ROUTES: readonly (readonly [
+  method: string,
+  path: string,
+  asked: Asked,
+  status: number,
+  answer?: object | string,
+])[] = [
+  ['PUT', `${KV}/a`, { body: 'one' }, 201, { status: 'ok', key: 'a' }],
+  ['PUT', `${KV}/a`, { body: { value: 'two' } }, 201, { status: 'ok', key: 'a' }],
+  ['GET', `${KV}/a`, {}, 200, 'two'],
+  ['GET', `${KV}/a`, { headers: { accept: 'application/json' } }, 200, { key: 'a', value: 'two' }],
+  ['GET', `${KV}/z`, {}, 404, { error: 'Key not found', code: 'KEY_NOT_FOUND' }],
+  ['PUT', `${KV}/b`, { body: 'two' }, 201],
+  ['GET', `${KV}?prefix=a&limit=10`, {}, 200, ['a']],
+  ['GET', `${KV}/_count`, {}, 200, { keys: 2, unique_values: 1, exact: true }],
+  ['GET', `${KV}/_count/approx`, {}, 200, { keys: 2, unique_values: 1 }],
+  ['DELETE', `${KV}/b`, {}, 204],
+  ['DELETE', `${KV}/b`, {}, 404],
+  ['POST', '/api/v1/admin/sweep', { body: {} }, 200, { status: 'ok', deleted: 0 }],
+  ['POST', '/api/v1/admin/prune', { body: { max_age_s: 60 } }, 200, { status: 'ok', deleted: 0 }],
+  ['POST', '/api/v1/admin/evict', { body: { target_bytes: 99 } }, 200, { evicted: 0 }],
+  ['POST', '/api/v1/admin/flush', {}, 200, { status: 'ok' }],
+  ['GET', '/health', {}, 200, { status: 'healthy' }],
+  ['GET', '/health/ready', {}, 200],
+]
+
+describe('the routes of the C++ server', () => {
+  it('answer as its documentation says', async () => {
+    await using server = new TestServer({ store: { maxKeys: 1000 } })
+    for (const [method, path, asked, status, answer] of ROUTES) {
+      const response = await server.ask(path, { method, ...asked })
+      const what = `${method} ${path}`
+      expect(response.status, what).toBe(status)
+      if (typeof answer === 'string') expect(await response.text(), what).toBe(answer)
+      else if (answer) expect(await response.json(), what).toMatchObject(answer)
+    }
+  })
+
+  it('are measured under its names, with right types, and no key is in a label', async () => {
+    await using server = new TestServer()
+    await server.put('secret-key', 'value')
+    await server.ask(`${KV}/secret-key`)
+    const text = await (await server.ask('/metrics')).text()
+    for (const name of ['prestige_keys_total', 'prestige_objects_total', 'prestige_store_bytes'])
+      expect(text).toContain(`# TYPE ${name} gauge`)
+    expect(text).toMatch(/^prestige_keys_total 1$/m)
+    expect(text).toContain(
+      'prestige_http_requests_total{method="GET",path="/api/v1/kv/{key}",status="200"} 1',
+    )
+    expect(text).toContain('# TYPE prestige_http_request_duration_ms histogram')
+    expect(text).toMatch(/^prestige_put_calls_total 1$/m)
+    expect(text).not.toContain('secret-key')
+  })
+})
+
+describe('what the C++ server got wrong', () => {
+  it('W12: closing lets an answer that is being read end, and refuses what comes later', async () => {
+    const server = new TestServer()
+    const value = Buffer.alloc(2_000_000, 'w12')
+    await server.put('long', value)
+    const response = await server.ask(`${KV}/long`)
+    const closing = server.server.close()
+    expect((await server.ask(`${KV}/long`)).status).toBe(503)
+    expect(Buffer.from(await response.arrayBuffer()).equals(value)).toBe(true)
+    await closing
+  })
+
+  it('W30: a value that was put or got just now is not the next to be evicted', async () => {
+    let now = Date.now()
+    await using server = new TestServer({
+      store: { maxKeys: 100, recencyMs: 0, clock: () => now },
+    })
+    for (const key of ['a', 'b', 'c']) {
+      now += 1000
+      await server.put(key, `value of ${key}`)
+    }
+    now += 1000
+    await server.ask(`${KV}/a`)
+    await server.ask('/api/v1/admin/evict', { body: { target_keys: 2 } })
+    expect(await (await server.ask(KV)).json()).toEqual(['a', 'c'])
+  })
+
+  it('W35: it listens on this machine alone, unless it has keys', async () => {
+    const server = createServer('memory:')
+    await expect(listen(server, { port: 0, host: '0.0.0.0' })).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    })
+    await server.close()
+  })
+
+  it('W35: lists have a limit, any key can be read, and JSON carries any bytes', async () => {
+    await using server = new TestServer()
+    const lines = Array.from({ length: 1001 }, (_, at) =>
+      JSON.stringify({ op: 'put', key: `k${String(at).padStart(4, '0')}`, value: '' }),
+    )
+    const get = '{"op":"get","key":"_count"}'
+    await server.put('_count', Uint8Array.of(0xff))
+    const batch = await server.ask(`${KV}/_batch`, { body: [...lines, get].join('\n') })
+    const last = (await batch.text()).trim().split('\n').at(-1) ?? ''
+    expect(JSON.parse(last)).toMatchObject({ key: '_count', value: { base64: '/w==' } })
+    const first = await server.ask(KV)
+    expect(await first.json()).toHaveLength(1000)
+    const after = encodeURIComponent(first.headers.get('prestige-next') ?? '')
+    expect(await (await server.ask(`${KV}?after=${after}`)).json()).toEqual(['k0999', 'k1000'])
+  })
+
+  it('W37: a store is served by the settings that it was made with', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-w37-'))
+    try {
+      await (await openStore(directory, { canonical: 'unicode' })).close()
+      await using server = new TestServer({}, directory)
+      await server.put('a', 'Some  TEXT')
+      const put = await server.put('b', 'some text')
+      expect(put.headers.get('prestige-content')).toBe('linked')
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+  })
+
+  it('W38: a time to live can be given, and values come back byte for byte', async () => {
+    let now = Date.now()
+    await using server = new TestServer({ store: { clock: () => now } })
+    const bytes = Uint8Array.of(0, 255, 10)
+    await server.put('a', bytes, { 'prestige-ttl': '2' })
+    const got = await server.ask(`${KV}/a`)
+    expect(Buffer.from(await got.arrayBuffer())).toEqual(Buffer.from(bytes))
+    now += 2000
+    expect((await server.ask(`${KV}/a`)).status).toBe(404)
+    const swept = await server.ask('/api/v1/admin/sweep', { body: {} })
+    expect(await swept.json()).toMatchObject({ expiredKeys: 1 })
+  })
+})
