@@ -3,7 +3,7 @@
  * is not kept any more is an error for whoever has not seen it, and never left out.
  */
 
-import { asBuffer, startsWith } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes, equalBytes, startsWith } from '../../platform/bytes.ts'
 import { abortedError } from '../../platform/deadline.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { cell, glance, read, type ReadScope, type Transaction } from '../../backends/index.ts'
@@ -23,6 +23,7 @@ import {
   isAt,
   LAST_CHANGE,
   LAST_TRIMMED,
+  PENDING,
   positionOf,
   type RecordedKind,
 } from './rows.ts'
@@ -117,11 +118,13 @@ function requireFeed(core: StoreCore): ChangeFeed {
   return changes
 }
 
-export function feedOff(): PrestigeError {
-  return new PrestigeError(
-    'CHANGES_OFF',
-    'This store records no changes. Open it with changes: true (prestige changes on) to record them from then on.',
-  )
+/** `off`: what `FEED_OFF` has. */
+function feedOff(off?: Bytes): PrestigeError {
+  const isPending = off && equalBytes(off, PENDING)
+  const message = isPending
+    ? 'The feed of changes of this store is being turned on, or that was interrupted. Open it with changes: true (prestige changes on) to complete that, or with changes: false (prestige changes off) to cancel it.'
+    : 'This store records no changes. Open it with changes: true (prestige changes on) to record them from then on.'
+  return new PrestigeError('CHANGES_OFF', message)
 }
 
 /** `undefined`: the store was closed meanwhile. */
@@ -150,7 +153,7 @@ interface Page {
 
 function* findLast(_scope: ReadScope): Transaction<ChangePosition> {
   const [last, off] = yield* read(LAST_CHANGE, FEED_OFF)
-  if (!last || off) throw feedOff()
+  if (!last || off) throw feedOff(off)
   return last
 }
 
@@ -161,7 +164,7 @@ function* findLast(_scope: ReadScope): Transaction<ChangePosition> {
 function* readPage(scope: ReadScope, after: ChangePosition | undefined): Transaction<Page> {
   const [last, trimmed, off] = yield* glance(LAST_CHANGE, LAST_TRIMMED, FEED_OFF)
   scope.rely(LAST_TRIMMED, FEED_OFF)
-  if (!last || !trimmed || off) throw feedOff()
+  if (!last || !trimmed || off) throw feedOff(off)
   const start = after ?? trimmed
   if (start.sequence < trimmed.sequence) throw expired(start)
   const count = Math.max(0, Math.min(PAGE, last.sequence - start.sequence))

@@ -89,12 +89,18 @@ export const changeJournal: Space<ChangeRow> = rows(
   sealed('changes.journal', changeCodec),
   { ordered: true },
 )
-/** `off` → nothing: the feed was turned off, and whoever still has it open must not believe it. */
+/**
+ * `off` → nothing: the feed was turned off, and whoever still has it open must not believe it. `off` → `pending`: it is
+ * being turned on. Who opens the store records changes already, but others may have it open that do not.
+ */
 export const changeFlags: Space<Bytes> = rows('changes.flags', rawCodec)
 
 export const LAST_CHANGE: Cell<Head> = cell(changeHeads, HEAD_KEY)
 export const LAST_TRIMMED: Cell<Head> = cell(changeHeads, Buffer.from('trimmed'))
 export const FEED_OFF: Cell<Bytes> = cell(changeFlags, Buffer.from('off'))
+
+/** What `FEED_OFF` has while a feed is being turned on. */
+export const PENDING: Buffer = Buffer.from('pending')
 
 export const changeSpaces: readonly Space<unknown>[] = [changeHeads, changeJournal, changeFlags]
 
