@@ -9,6 +9,8 @@ import { openLmdb } from '../../backends/lmdb/index.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/index.ts'
 import { openStore, type Store, type StoreChange, type StoreOptions } from '../../index.ts'
 import { storeSpaces } from '../rows.ts'
+import { ChangeFeed } from './feed.ts'
+import { trimChanges } from './trim.ts'
 
 let base = ''
 beforeAll(async () => void (base = await mkdtemp(join(tmpdir(), 'prestige-changes-'))))
@@ -195,6 +197,52 @@ describe('retention', () => {
     await reader.next()
     await store.collect()
     await expect(all(reader)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
+  })
+
+  it('trims a transaction as a whole, however long', async () => {
+    await using store = await opened({ changes: { maxChanges: 100 } })
+    await store.put('before', '0')
+    const keys = Array.from({ length: 150 }, (_, at) => `${at}`)
+    await store.transaction(keys.map((key) => ({ put: key, value: key })))
+    for (let at = 0; at < 20; at++) await store.put('after', `${at}`)
+    const before = await all(store.changes())
+    expect((await store.collect()).changes).toBe(151)
+    expect(await all(store.changes())).toEqual(before.slice(151))
+    expect(await all(store.changes({ after: before[150]?.cursor }))).toHaveLength(20)
+    expect((await store.collect()).changes).toBe(0)
+    expect((await store.verify()).problems).toEqual([])
+  })
+
+  it('counts a transaction as trimmed before the first of its changes goes', async () => {
+    const engine = new MemoryEngine()
+    const backend = new MemoryBackend({}, engine)
+    await using store = await openStore(backend, { changes: { maxChanges: 1 } })
+    const keys = Array.from({ length: 150 }, (_, at) => `${at}`)
+    await store.transaction(keys.map((key) => ({ put: key, value: key })))
+    await store.put('after', 'x')
+    await using reader = await openStore(new MemoryBackend({}, engine))
+    const steps = trimChanges(backend, new ChangeFeed({ maxChanges: 1 }))
+    for await (const count of steps) {
+      expect(count).toBeLessThanOrEqual(64)
+      expect((await all(reader.changes())).map(short)).toEqual(['put after new'])
+    }
+  })
+
+  it('gives a reader of few keys a cursor that does not expire while it keeps up', async () => {
+    await using store = await opened({ changes: { maxChanges: 10 } })
+    await store.put('rare', '0')
+    let cursor: string | undefined
+    const read = () =>
+      all(store.changes({ after: cursor, prefix: 'rare', onCursor: (one) => (cursor = one) }))
+    expect(await read()).toHaveLength(1)
+    for (let round = 0; round < 4; round++) {
+      for (let at = 0; at < 50; at++) await store.put('frequent', `${round} ${at}`)
+      expect(await read()).toEqual([])
+      await store.collect()
+    }
+    await store.put('rare', '1')
+    expect((await read()).map(short)).toEqual(['put rare new'])
+    expect(cursor).toBe(await store.changesCursor())
   })
 
   it('is trimmed in the background', async () => {

@@ -39,6 +39,11 @@ export interface ChangesOptions {
   readonly follow?: boolean | undefined
   /** With `follow`: how often to look for changes of other processes, in milliseconds. Default: 500. */
   readonly pollMs?: number | undefined
+  /**
+   * Called with a cursor when everything up to it was given or does not match: newer than that of the last change where
+   * most do not have the prefix. Kept instead of it, it does not expire while the reader keeps up.
+   */
+  readonly onCursor?: ((cursor: string) => void) | undefined
   /** Ends the iteration: with `follow` as if nothing was left, otherwise with `ABORTED`. */
   readonly signal?: AbortSignal | undefined
 }
@@ -69,7 +74,7 @@ export interface StoreChange {
   readonly replaced?: string
 }
 
-const OPTIONS = ['after', 'prefix', 'limit', 'follow', 'pollMs', 'signal']
+const OPTIONS = ['after', 'prefix', 'limit', 'follow', 'pollMs', 'onCursor', 'signal']
 /** Some engines can read a hundred cells at one moment. */
 const PAGE = 90
 const POLL_MS = 500
@@ -95,12 +100,14 @@ export async function* changesOf(
     if (!page) return
     until ??= page.last.sequence
     for (const change of page.changes) {
-      if (change.position.sequence > until) return
+      if (change.position.sequence > until) break
+      after = change.position
       if (prefix && !startsWith(change.row.key, prefix)) continue
       yield { ...shown(change), ...named }
       if (--left <= 0 || (follow && signal?.aborted)) return
     }
-    after = page.end
+    after ??= page.start
+    if (page.changes.length > 0) options.onCursor?.(cursorOf(after))
     if (after.sequence >= until) return
     if (after.sequence >= page.last.sequence && !(await feed.wait(commits, pollMs, signal))) return
   }
@@ -145,8 +152,8 @@ interface PlacedChange {
 
 interface Page {
   readonly changes: readonly PlacedChange[]
-  /** Of the last of them, or where it began. */
-  readonly end: ChangePosition
+  /** Before the first of them. */
+  readonly start: ChangePosition
   /** Of the last change of all. */
   readonly last: ChangePosition
 }
@@ -183,7 +190,7 @@ function* readPage(scope: ReadScope, after: ChangePosition | undefined): Transac
     const message = `Change ${sequence} of the feed is missing. Run prestige verify --repair on this store.`
     throw new PrestigeError('CONTENT_CORRUPT', message)
   })
-  return { changes, end: changes.at(-1)?.position ?? start, last }
+  return { changes, start, last }
 }
 
 const SHOWN: Readonly<Record<RecordedKind, Pick<StoreChange, 'kind' | 'content'>>> = {
