@@ -34,6 +34,6 @@ export const bench: Bench = {
     caseOf('metrics', { metrics }, { ratioMax: 1.05 }),
     caseOf('metrics and tracer', { metrics, tracer }),
     caseOf('metrics for Prometheus', { metrics: prometheusSink() }),
-    caseOf('a feed of changes', { changes: true }),
+    caseOf('a feed of changes', { changes: true }, { ratioMax: 1.4 }),
   ],
 }

@@ -1,5 +1,5 @@
 /**
- * The stored format, row by row. What format 3 writes is in golden files; a difference here is a format change, and
+ * The stored format, row by row. What formats 3 and 4 write is in golden files; a difference here is a format change, and
  * needs a new format number, or a new version of a canonical profile. `GOLDEN=write npx vitest run test/format.test.ts` writes them again. Files of earlier
  * formats and versions (`unicode-1`) stay as they are, and must still be read.
  */
@@ -16,6 +16,18 @@ import { nearLinks, storeNear } from '../src/store/near/rows.ts'
 
 const golden = (name: string) => new URL(`./golden/${name}.json`, import.meta.url)
 const GOLDEN = golden('store-format-3')
+const GOLDEN_FEED = golden('store-format-4')
+const FEED = [
+  'link linked',
+  'put expires',
+  'put duplicate',
+  'delete trimmed',
+  'put first',
+  'put \u0000\u00ff',
+  'expire expires',
+  'evict duplicate',
+  'link new',
+]
 const GOLDEN_NEAR = golden('near-store-format-3')
 /** With deltas, whose bytes differ from one version of Node to the next: it is read, and not compared. */
 const GOLDEN_DELTAS = golden('near-store-format-4')
@@ -79,6 +91,32 @@ async function writeNearStores(engine: MemoryEngine, deltas = false): Promise<vo
   await own.run(function* (scope: Scope) {
     scope.write(cell(nearLinks.orphaned, Buffer.alloc(16, 9)), Buffer.alloc(0))
   })
+}
+
+/** Format 4 adds what a feed of changes keeps: every kind of change, of which some are trimmed, and a feed that is off. */
+async function writeFeeds(engine: MemoryEngine): Promise<void> {
+  let time = 1_700_000_000_000
+  const fixed = { clock: () => time, random: (count: number) => Buffer.alloc(count, 7) }
+  const on = new MemoryBackend({ ...fixed, namespace: 'on' }, engine)
+  const store = await openStore(on, {
+    canonical: 'unicode',
+    changes: { maxChanges: 8, retentionMs: 60_000 },
+    compression: 'none',
+  })
+  await store.put('trimmed', 'by the end')
+  time += 1
+  await store.put('first', 'Straße')
+  await store.put('linked', 'STRASSE')
+  await store.put('expires', 'नमस्ते', { ttlMs: 10 })
+  await store.transaction([{ put: 'duplicate', value: 'Straße' }, { delete: 'trimmed' }])
+  await store.put('first', 'replaced')
+  time += 10
+  await store.put(Buffer.from([0, 255]), 'binary key')
+  await store.evict({ toKeys: 3 })
+  await store.collect()
+  const off = new MemoryBackend({ ...fixed, namespace: 'off' }, engine)
+  await openStore(off, { changes: true })
+  await openStore(off, { changes: false })
 }
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
@@ -146,6 +184,31 @@ describe('the stored format', () => {
     expect(formatNow()).toMatch(/"format":2.*"sum":/)
     await using again = await openStore(new MemoryBackend({}, engine))
     expect(again.settings.format).toBe(2)
+  })
+
+  it('of a feed of changes is the one written down as well', async () => {
+    const engine = new MemoryEngine()
+    await writeFeeds(engine)
+    if (process.env['GOLDEN'] === 'write') {
+      await writeFile(GOLDEN_FEED, `${JSON.stringify(dump(engine), undefined, 1)}\n`)
+    }
+    expect(dump(engine)).toEqual(JSON.parse(await readFile(GOLDEN_FEED, 'utf8')))
+  })
+
+  it('format-4 of a feed of changes can be read, verified and written to', async () => {
+    const engine = load(JSON.parse(await readFile(GOLDEN_FEED, 'utf8')))
+    const clock = () => 1_700_000_010_000
+    await using store = await openStore(new MemoryBackend({ clock, namespace: 'on' }, engine))
+    expect(store.settings).toMatchObject({ format: 4, changes: { maxChanges: 8 } })
+    await store.put('new', 'strasse')
+    const kinds: string[] = []
+    for await (const { kind, key } of store.changes())
+      kinds.push(`${kind} ${key.toString('latin1')}`)
+    expect(kinds).toEqual(FEED)
+    expect((await store.verify()).problems).toEqual([])
+    await using off = await openStore(new MemoryBackend({ clock, namespace: 'off' }, engine))
+    expect(off.settings.format).toBe(3)
+    await expect(off.changesCursor()).rejects.toMatchObject({ code: 'CHANGES_OFF' })
   })
 
   it('of near duplicates is the one written down as well', async () => {

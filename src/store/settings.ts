@@ -19,7 +19,16 @@ import {
   type Transaction,
 } from '../backends/index.ts'
 import { judgeName, requireJournal } from '../match/index.ts'
-import { beginAlone, beginFeed, endFeed, isSameFeed, wantedChanges } from './changes/settings.ts'
+import {
+  beginFeed,
+  endFeed,
+  isPending,
+  isSameFeed,
+  prepareFeed,
+  requireAlone,
+  requireFile,
+  wantedChanges,
+} from './changes/settings.ts'
 import { removeChanges } from './changes/trim.ts'
 import {
   fittingChunks,
@@ -137,22 +146,49 @@ async function settleChanges(
   asked: CheckedStoreOptions['changes'],
 ): Promise<StoreSettings> {
   const wanted = wantedChanges(found.changes, asked)
-  if (isSameFeed(found.changes, wanted)) return found
-  const settled = withChanges(found, wanted)
-  if (found.changes && wanted) await backend.run(replaceSettings, found, settled)
-  else if (wanted) {
-    const begin = () => backend.run(switchFeed, found, settled)
-    await beginAlone(backend, begin, () => backend.run(switchFeed, settled, found))
-  } else {
-    await backend.run(switchFeed, found, settled)
+  const settled = isSameFeed(found.changes, wanted) ? found : withChanges(found, wanted)
+  if (!wanted) {
+    if (!found.changes) return found
+    await backend.run(switchFeed, found, settled, endFeed)
     await removeChanges(backend)
+  } else if (!found.changes) await turnOn(backend, found, settled)
+  else {
+    if (settled !== found) await backend.run(replaceSettings, found, settled)
+    if (asked && (await backend.read(isPending))) await complete(backend, settled)
   }
   return settled
 }
 
-function* switchFeed(scope: Scope, found: StoreSettings, wanted: StoreSettings): Transaction<void> {
+/** Only a feed that is known to be alone is read. One that is not is taken back, or stays pending if that fails. */
+async function turnOn(
+  backend: Backend,
+  found: StoreSettings,
+  wanted: StoreSettings,
+): Promise<void> {
+  requireFile(backend)
+  await backend.run(switchFeed, found, wanted, prepareFeed)
+  try {
+    await complete(backend, wanted)
+  } catch (error) {
+    await backend.run(switchFeed, wanted, found, endFeed)
+    throw error
+  }
+}
+
+/** Changes are counted from here on: who had the store open before that may have written until now. */
+async function complete(backend: Backend, settled: StoreSettings): Promise<void> {
+  await requireAlone(requireFile(backend))
+  await backend.run(switchFeed, settled, settled, beginFeed)
+}
+
+function* switchFeed(
+  scope: Scope,
+  found: StoreSettings,
+  wanted: StoreSettings,
+  change: (scope: Scope) => Transaction<void>,
+): Transaction<void> {
   yield* replaceSettings(scope, found, wanted)
-  yield* wanted.changes ? beginFeed(scope) : endFeed(scope)
+  yield* change(scope)
 }
 
 /** Loaded only for stores that compare meanings. */

@@ -165,9 +165,9 @@ export class LmdbEnvironment {
     })
   }
 
-  /** Another process, another thread, or another backend of this one has the directory open. */
+  /** Another process, another thread, or another backend of this one has the directory open, or a backup reads it. */
   async isShared(timeoutMs: number): Promise<boolean> {
-    if (this.#users > 1) return true
+    if (this.#users > 1 || this.#database.holdsMoments) return true
     return this.#quietly(timeoutMs, (isUsedElsewhere) => isUsedElsewhere())
   }
 

@@ -81,7 +81,7 @@ export function momentHeld(directory: string): PrestigeError {
 export function beingCompacted(directory: string): PrestigeError {
   return new PrestigeError(
     'CONTENDED',
-    `${directory} is being compacted: its file is about to be replaced. Try again when that has ended.`,
+    `${directory} is being compacted, or a feed of changes turned on in it. Try again when that has ended.`,
   )
 }
 

@@ -34,14 +34,15 @@ async function turn(invocation: Invocation, isOn: boolean): Promise<number> {
 async function list(invocation: Invocation): Promise<number> {
   const follow = invocation.flag('follow')
   const lineOf = invocation.flag('json') ? jsonLine : textLine
+  let last = invocation.text('after')
   const options = {
-    after: invocation.text('after'),
+    after: last,
     prefix: invocation.keyOption('prefix'),
     limit: invocation.wholeNumber('limit'),
     follow,
     signal: invocation.signal,
+    onCursor: (cursor: string) => void (last = cursor),
   }
-  let last = options.after
   await withStore(invocation, READING, async (store) => {
     for await (const change of store.changes(options)) {
       await print(lineOf(change))

@@ -14,7 +14,7 @@ export const changesCommands = {
     operands: '[on|off]',
     operandsMin: 0,
     operandsMax: 1,
-    summary: 'List changes of keys in commit order; or begin or end to record them.',
+    summary: 'List changes of keys in commit order; or turn that on or off.',
     details: [
       'One line per change: its cursor, when, what (put, put again for known values, link, delete,',
       'evict, expire), the SHA-256 of the value, and the key. The last cursor is printed to stderr.',

@@ -21,7 +21,7 @@ const DRY_RUN = 'Delete nothing; list keys that would go and the bytes each free
 export const lifecycleOfPut = {
   sliding: 'With --ttl: after its last read, not after it was put.',
   'if-absent': 'Only if the key is not there.',
-  'if-match': 'Only if the key has the value of this SHA-256, in hex, as sha256sum prints it.',
+  'if-match': 'Only if the value of the key has this SHA-256, in hex.',
   'max-bytes': 'Then evict the least recently used keys above this size: 500MiB, 2GiB.',
   'max-keys': 'Then evict the least recently used keys above this number.',
 } as const satisfies OptionHelp

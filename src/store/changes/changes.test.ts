@@ -2,10 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
+import type { EngineFile } from '../../backends/index.ts'
+import { openLmdb } from '../../backends/lmdb/index.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/index.ts'
-import { openStore, type StoreChange, type StoreOptions } from '../../index.ts'
+import { openStore, type Store, type StoreChange, type StoreOptions } from '../../index.ts'
+import { storeSpaces } from '../rows.ts'
+import { ChangeFeed } from './feed.ts'
+import { trimChanges } from './trim.ts'
 
 let base = ''
 beforeAll(async () => void (base = await mkdtemp(join(tmpdir(), 'prestige-changes-'))))
@@ -194,6 +199,52 @@ describe('retention', () => {
     await expect(all(reader)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' })
   })
 
+  it('trims a transaction as a whole, however long', async () => {
+    await using store = await opened({ changes: { maxChanges: 100 } })
+    await store.put('before', '0')
+    const keys = Array.from({ length: 150 }, (_, at) => `${at}`)
+    await store.transaction(keys.map((key) => ({ put: key, value: key })))
+    for (let at = 0; at < 20; at++) await store.put('after', `${at}`)
+    const before = await all(store.changes())
+    expect((await store.collect()).changes).toBe(151)
+    expect(await all(store.changes())).toEqual(before.slice(151))
+    expect(await all(store.changes({ after: before[150]?.cursor }))).toHaveLength(20)
+    expect((await store.collect()).changes).toBe(0)
+    expect((await store.verify()).problems).toEqual([])
+  })
+
+  it('counts a transaction as trimmed before the first of its changes goes', async () => {
+    const engine = new MemoryEngine()
+    const backend = new MemoryBackend({}, engine)
+    await using store = await openStore(backend, { changes: { maxChanges: 1 } })
+    const keys = Array.from({ length: 150 }, (_, at) => `${at}`)
+    await store.transaction(keys.map((key) => ({ put: key, value: key })))
+    await store.put('after', 'x')
+    await using reader = await openStore(new MemoryBackend({}, engine))
+    const steps = trimChanges(backend, new ChangeFeed({ maxChanges: 1 }))
+    for await (const count of steps) {
+      expect(count).toBeLessThanOrEqual(64)
+      expect((await all(reader.changes())).map(short)).toEqual(['put after new'])
+    }
+  })
+
+  it('gives a reader of few keys a cursor that does not expire while it keeps up', async () => {
+    await using store = await opened({ changes: { maxChanges: 10 } })
+    await store.put('rare', '0')
+    let cursor: string | undefined
+    const read = () =>
+      all(store.changes({ after: cursor, prefix: 'rare', onCursor: (one) => (cursor = one) }))
+    expect(await read()).toHaveLength(1)
+    for (let round = 0; round < 4; round++) {
+      for (let at = 0; at < 50; at++) await store.put('frequent', `${round} ${at}`)
+      expect(await read()).toEqual([])
+      await store.collect()
+    }
+    await store.put('rare', '1')
+    expect((await read()).map(short)).toEqual(['put rare new'])
+    expect(cursor).toBe(await store.changesCursor())
+  })
+
   it('is trimmed in the background', async () => {
     const how = { gc: 'background', gcGraceMs: 0, gcBudgetMs: 1000 } as const
     await using store = await opened({ ...how, changes: { maxChanges: 5 } })
@@ -262,6 +313,21 @@ describe('which stores have a feed', () => {
     )
   })
 
+  it('cannot be turned on during a backup, and says so', async () => {
+    const directory = join(base, 'backed up')
+    await (await openStore(directory)).close()
+    const backend = await openLmdb(directory, { spaces: storeSpaces })
+    const moment = await backend.snapshot()
+    await expect(openStore(backend, { changes: true })).rejects.toMatchObject({
+      code: 'CONTENDED',
+      message: expect.stringContaining('backing it up'),
+    })
+    await moment.close()
+    await using store = await openStore(backend, { changes: true })
+    await store.put('a', 'a')
+    expect(await all(store.changes())).toHaveLength(1)
+  })
+
   it('refuses cursors of other stores and what is no cursor', async () => {
     await using store = await opened()
     await using other = await opened()
@@ -274,6 +340,82 @@ describe('which stores have a feed', () => {
     })
     // @ts-expect-error no such option
     await expect(all(store.changes({ from: 1 }))).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
+})
+
+/** An engine in memory with a file, which is asked whether others have it open. */
+class FiledBackend extends MemoryBackend {
+  readonly file: EngineFile
+  #isDead = false
+
+  constructor(engine: MemoryEngine, isShared: () => Promise<boolean>) {
+    super({}, engine)
+    this.file = { bytes: () => 0, compact: async () => {}, isShared }
+  }
+
+  /** As if the process was killed when it asked. */
+  static dying(engine: MemoryEngine): FiledBackend {
+    const backend = new FiledBackend(engine, async () => {
+      backend.#isDead = true
+      throw new Error('killed')
+    })
+    return backend
+  }
+
+  override run: MemoryBackend['run'] = (body, ...args) => {
+    if (this.#isDead) throw new Error('killed')
+    return super.run(body, ...args)
+  }
+}
+
+describe('turning a feed on that is interrupted', () => {
+  const OFF = { code: 'CHANGES_OFF', message: expect.stringContaining('changes: true') }
+  let engine: MemoryEngine
+  let unaware: Store
+  const alone = () => new FiledBackend(engine, async () => false)
+
+  beforeEach(async () => {
+    engine = new MemoryEngine()
+    unaware = await openStore(new MemoryBackend({}, engine))
+    await unaware.put('before', '1')
+    const dying = openStore(FiledBackend.dying(engine), { changes: true })
+    await expect(dying).rejects.toThrow('killed')
+  })
+
+  it('leaves a feed that nobody can read, as others write without recording', async () => {
+    await using store = await openStore(new MemoryBackend({}, engine))
+    await unaware.put('missed', '2')
+    await store.put('recorded', '3')
+    await expect(all(store.changes())).rejects.toMatchObject(OFF)
+    await expect(store.changesCursor()).rejects.toMatchObject(OFF)
+    expect((await store.verify()).problems).toEqual([])
+    const shared = new FiledBackend(engine, async () => true)
+    await expect(openStore(shared, { changes: true })).rejects.toMatchObject({ code: 'CONTENDED' })
+    await expect(all(store.changes())).rejects.toMatchObject(OFF)
+  })
+
+  it('is completed by the next one who turns it on, from then on', async () => {
+    const waiting = await openStore(new MemoryBackend({}, engine))
+    await waiting.put('recorded', '3')
+    const last = new FiledBackend(engine, async () => {
+      await unaware.put('missed', '2')
+      await unaware.close()
+      return false
+    })
+    await using store = await openStore(last, { changes: { maxChanges: 50 } })
+    await waiting.put('after', '4')
+    expect((await all(store.changes())).map(short)).toEqual(['put after new'])
+    expect(await all(waiting.changes())).toEqual(await all(store.changes()))
+    expect(store.settings.changes).toEqual({ maxChanges: 50 })
+  })
+
+  it('is cancelled by turning it off', async () => {
+    await using store = await openStore(alone(), { changes: false })
+    expect(store.settings.format).toBe(3)
+    await expect(all(store.changes())).rejects.toMatchObject(OFF)
+    await using again = await openStore(alone(), { changes: true })
+    await again.put('a', 'a')
+    expect((await all(again.changes())).map(short)).toEqual(['put a new'])
   })
 })
 

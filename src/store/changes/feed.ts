@@ -20,7 +20,10 @@ import { nextPlace, sequenceKey } from '../../match/index.ts'
 import { changeHeads, changeJournal, type RecordedChange } from './rows.ts'
 import type { ChangeSettings } from './settings.ts'
 
-/** The number of the first change of each transaction under way. An attempt of a transaction has a scope of its own. */
+/**
+ * Where transactions run at the same time: the number of the first change of each that is under way. An attempt of a
+ * transaction has a scope of its own. A weak map costs the collector of garbage too much to be used everywhere.
+ */
 const begun = new WeakMap<Scope, number>()
 
 export class ChangeFeed {
@@ -28,6 +31,9 @@ export class ChangeFeed {
   readonly #waiting = new Set<() => void>()
   #commits = 0
   #isEnded = false
+  /** Where transactions run one after another: the last one, and the number of its first change. */
+  #scope: Scope | undefined
+  #first = 0
 
   constructor(settings: ChangeSettings) {
     this.settings = settings
@@ -36,10 +42,22 @@ export class ChangeFeed {
   /** To be called in the transaction that makes the change. */
   *record(scope: Scope, change: RecordedChange): Transaction<void> {
     const { sequence, nonce } = yield* nextPlace(scope, changeHeads)
-    const transaction = begun.get(scope) ?? sequence
-    begun.set(scope, transaction)
-    const row = { ...change, nonce, transaction, at: scope.now() }
+    const transaction = this.#firstOf(scope, sequence)
+    const { kind, key, digest, bytes, previous } = change
+    const row = { kind, key, digest, bytes, previous, nonce, transaction, at: scope.now() }
     scope.write(cell(changeJournal, sequenceKey(sequence)), row)
+  }
+
+  /** The number of the first change of this transaction; if it has none yet, of this one. */
+  #firstOf(scope: Scope, sequence: number): number {
+    if (scope.serial) {
+      if (this.#scope !== scope) this.#first = sequence
+      this.#scope = scope
+      return this.#first
+    }
+    const first = begun.get(scope) ?? sequence
+    begun.set(scope, first)
+    return first
   }
 
   /** Grows with every transaction of this store: what was read before the last one may be outdated. */
@@ -53,6 +71,7 @@ export class ChangeFeed {
 
   noteCommit(): void {
     this.#commits++
+    this.#scope = undefined
     this.#wake()
   }
 
@@ -82,7 +101,7 @@ export class ChangeFeed {
 
   #wake(): void {
     // Each takes itself out, which a set allows meanwhile.
-    for (const end of this.#waiting) end()
+    if (this.#waiting.size > 0) for (const end of this.#waiting) end()
   }
 }
 

@@ -3,7 +3,7 @@
  * is not kept any more is an error for whoever has not seen it, and never left out.
  */
 
-import { asBuffer, startsWith } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes, equalBytes, startsWith } from '../../platform/bytes.ts'
 import { abortedError } from '../../platform/deadline.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { cell, glance, read, type ReadScope, type Transaction } from '../../backends/index.ts'
@@ -23,6 +23,7 @@ import {
   isAt,
   LAST_CHANGE,
   LAST_TRIMMED,
+  PENDING,
   positionOf,
   type RecordedKind,
 } from './rows.ts'
@@ -38,6 +39,11 @@ export interface ChangesOptions {
   readonly follow?: boolean | undefined
   /** With `follow`: how often to look for changes of other processes, in milliseconds. Default: 500. */
   readonly pollMs?: number | undefined
+  /**
+   * Called with a cursor when everything up to it was given or does not match: newer than that of the last change where
+   * most do not have the prefix. Kept instead of it, it does not expire while the reader keeps up.
+   */
+  readonly onCursor?: ((cursor: string) => void) | undefined
   /** Ends the iteration: with `follow` as if nothing was left, otherwise with `ABORTED`. */
   readonly signal?: AbortSignal | undefined
 }
@@ -68,7 +74,7 @@ export interface StoreChange {
   readonly replaced?: string
 }
 
-const OPTIONS = ['after', 'prefix', 'limit', 'follow', 'pollMs', 'signal']
+const OPTIONS = ['after', 'prefix', 'limit', 'follow', 'pollMs', 'onCursor', 'signal']
 /** Some engines can read a hundred cells at one moment. */
 const PAGE = 90
 const POLL_MS = 500
@@ -94,12 +100,14 @@ export async function* changesOf(
     if (!page) return
     until ??= page.last.sequence
     for (const change of page.changes) {
-      if (change.position.sequence > until) return
+      if (change.position.sequence > until) break
+      after = change.position
       if (prefix && !startsWith(change.row.key, prefix)) continue
       yield { ...shown(change), ...named }
       if (--left <= 0 || (follow && signal?.aborted)) return
     }
-    after = page.end
+    after ??= page.start
+    if (page.changes.length > 0) options.onCursor?.(cursorOf(after))
     if (after.sequence >= until) return
     if (after.sequence >= page.last.sequence && !(await feed.wait(commits, pollMs, signal))) return
   }
@@ -117,11 +125,13 @@ function requireFeed(core: StoreCore): ChangeFeed {
   return changes
 }
 
-export function feedOff(): PrestigeError {
-  return new PrestigeError(
-    'CHANGES_OFF',
-    'This store records no changes. Open it with changes: true (prestige changes on) to record them from then on.',
-  )
+/** `off`: what `FEED_OFF` has. */
+function feedOff(off?: Bytes): PrestigeError {
+  const isPending = off && equalBytes(off, PENDING)
+  const message = isPending
+    ? 'The feed of changes of this store is being turned on, or that was interrupted. Open it with changes: true (prestige changes on) to complete that, or with changes: false (prestige changes off) to cancel it.'
+    : 'This store records no changes. Open it with changes: true (prestige changes on) to record them from then on.'
+  return new PrestigeError('CHANGES_OFF', message)
 }
 
 /** `undefined`: the store was closed meanwhile. */
@@ -142,15 +152,15 @@ interface PlacedChange {
 
 interface Page {
   readonly changes: readonly PlacedChange[]
-  /** Of the last of them, or where it began. */
-  readonly end: ChangePosition
+  /** Before the first of them. */
+  readonly start: ChangePosition
   /** Of the last change of all. */
   readonly last: ChangePosition
 }
 
 function* findLast(_scope: ReadScope): Transaction<ChangePosition> {
   const [last, off] = yield* read(LAST_CHANGE, FEED_OFF)
-  if (!last || off) throw feedOff()
+  if (!last || off) throw feedOff(off)
   return last
 }
 
@@ -161,7 +171,7 @@ function* findLast(_scope: ReadScope): Transaction<ChangePosition> {
 function* readPage(scope: ReadScope, after: ChangePosition | undefined): Transaction<Page> {
   const [last, trimmed, off] = yield* glance(LAST_CHANGE, LAST_TRIMMED, FEED_OFF)
   scope.rely(LAST_TRIMMED, FEED_OFF)
-  if (!last || !trimmed || off) throw feedOff()
+  if (!last || !trimmed || off) throw feedOff(off)
   const start = after ?? trimmed
   if (start.sequence < trimmed.sequence) throw expired(start)
   const count = Math.max(0, Math.min(PAGE, last.sequence - start.sequence))
@@ -180,7 +190,7 @@ function* readPage(scope: ReadScope, after: ChangePosition | undefined): Transac
     const message = `Change ${sequence} of the feed is missing. Run prestige verify --repair on this store.`
     throw new PrestigeError('CONTENT_CORRUPT', message)
   })
-  return { changes, end: changes.at(-1)?.position ?? start, last }
+  return { changes, start, last }
 }
 
 const SHOWN: Readonly<Record<RecordedKind, Pick<StoreChange, 'kind' | 'content'>>> = {

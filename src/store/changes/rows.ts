@@ -8,7 +8,7 @@
 
 import { asBuffer, type Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { RowWriter, unreadable } from '../../platform/rows.ts'
+import { FORMAT, unreadable } from '../../platform/rows.ts'
 import {
   type Cell,
   cell,
@@ -50,32 +50,45 @@ export interface ChangeRow extends RecordedChange {
   readonly at: number
 }
 
-const FIXED_BYTES = 1 + ID + 6 + 6 + DIGEST + 6
+const NONCE_AT = 2
+const TRANSACTION_AT = NONCE_AT + ID
+const TIME_AT = TRANSACTION_AT + 6
+const DIGEST_AT = TIME_AT + 6
+const BYTES_AT = DIGEST_AT + DIGEST
+const PREVIOUS_AT = BYTES_AT + 6
 
 const changeCodec: Codec<ChangeRow> = {
+  /** Every change pays for this, so it is written without a `RowWriter`. */
   encode({ kind, nonce, transaction, at, digest, bytes, previous, key }) {
-    const length = FIXED_BYTES + (previous?.byteLength ?? 0) + key.byteLength
-    const row = new RowWriter(previous ? HAS_PREVIOUS : 0, length)
-    row.number(KINDS.indexOf(kind), 1).bytes(nonce).number(transaction, 6).time(at)
-    row.bytes(digest).number(bytes, 6)
-    return (previous ? row.bytes(previous) : row).bytes(key).whole()
+    const keyAt = PREVIOUS_AT + (previous ? DIGEST : 0)
+    const row = Buffer.allocUnsafe(keyAt + key.byteLength)
+    row[0] = FORMAT | (previous ? HAS_PREVIOUS : 0)
+    row[1] = KINDS.indexOf(kind)
+    row.set(nonce, NONCE_AT)
+    row.writeUIntBE(transaction, TRANSACTION_AT, 6)
+    row.writeUIntBE(at, TIME_AT, 6)
+    row.set(digest, DIGEST_AT)
+    row.writeUIntBE(bytes, BYTES_AT, 6)
+    if (previous) row.set(previous, PREVIOUS_AT)
+    row.set(key, keyAt)
+    return row
   },
   decode(bytes) {
     const row = asBuffer(bytes)
     const kind = KINDS[row[1] ?? KINDS.length]
     const hasPrevious = ((row[0] ?? 0) & HAS_PREVIOUS) !== 0
-    const keyAt = 1 + FIXED_BYTES + (hasPrevious ? DIGEST : 0)
+    const keyAt = PREVIOUS_AT + (hasPrevious ? DIGEST : 0)
     if (!hasFormat(row) || kind === undefined || row.byteLength <= keyAt) {
       throw unreadable('changes.journal', 'Run prestige verify --repair on this store.')
     }
     return {
       kind,
-      nonce: row.subarray(2, 18),
-      transaction: row.readUIntBE(18, 6),
-      at: row.readUIntBE(24, 6),
-      digest: row.subarray(30, 62),
-      bytes: row.readUIntBE(62, 6),
-      previous: hasPrevious ? row.subarray(68, 100) : undefined,
+      nonce: row.subarray(NONCE_AT, TRANSACTION_AT),
+      transaction: row.readUIntBE(TRANSACTION_AT, 6),
+      at: row.readUIntBE(TIME_AT, 6),
+      digest: row.subarray(DIGEST_AT, BYTES_AT),
+      bytes: row.readUIntBE(BYTES_AT, 6),
+      previous: hasPrevious ? row.subarray(PREVIOUS_AT, keyAt) : undefined,
       key: row.subarray(keyAt),
     }
   },
@@ -89,12 +102,18 @@ export const changeJournal: Space<ChangeRow> = rows(
   sealed('changes.journal', changeCodec),
   { ordered: true },
 )
-/** `off` → nothing: the feed was turned off, and whoever still has it open must not believe it. */
+/**
+ * `off` → nothing: the feed was turned off, and whoever still has it open must not believe it. `off` → `pending`: it is
+ * being turned on. Who opens the store records changes already, but others may have it open that do not.
+ */
 export const changeFlags: Space<Bytes> = rows('changes.flags', rawCodec)
 
 export const LAST_CHANGE: Cell<Head> = cell(changeHeads, HEAD_KEY)
 export const LAST_TRIMMED: Cell<Head> = cell(changeHeads, Buffer.from('trimmed'))
 export const FEED_OFF: Cell<Bytes> = cell(changeFlags, Buffer.from('off'))
+
+/** What `FEED_OFF` has while a feed is being turned on. */
+export const PENDING: Buffer = Buffer.from('pending')
 
 export const changeSpaces: readonly Space<unknown>[] = [changeHeads, changeJournal, changeFlags]
 

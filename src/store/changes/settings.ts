@@ -4,14 +4,24 @@
  * Whoever has a store open without a feed would go on without recording. So a feed begins with the store, or while
  * nobody else has it open, which only an engine with a file can find out. It may be turned off at any time: whoever still
  * reads it then gets an error.
+ *
+ * Turning it on takes three steps: everybody who opens the store from now on records changes, but nobody may read them
+ * (`pending`); nobody else has the store open; the feed begins. Where this is interrupted, it stays pending.
  */
 
 import * as v from 'valibot'
 
-import { EMPTY } from '../../platform/bytes.ts'
+import { EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { type Backend, read, type Scope, type Transaction } from '../../backends/index.ts'
-import { FEED_OFF, LAST_CHANGE, LAST_TRIMMED } from './rows.ts'
+import {
+  type Backend,
+  type EngineFile,
+  read,
+  type ReadScope,
+  type Scope,
+  type Transaction,
+} from '../../backends/index.ts'
+import { FEED_OFF, LAST_CHANGE, LAST_TRIMMED, PENDING } from './rows.ts'
 
 export const CHANGES_MAX = 1_000_000
 export const RETENTION_MS: number = 7 * 24 * 60 * 60 * 1000
@@ -71,9 +81,20 @@ export function* beginFeed(scope: Scope): Transaction<void> {
   scope.remove(FEED_OFF)
 }
 
+/** Changes are recorded, and cannot be read. */
+export function* prepareFeed(scope: Scope): Transaction<void> {
+  yield* resetFeed(scope)
+  scope.write(FEED_OFF, PENDING)
+}
+
 export function* endFeed(scope: Scope): Transaction<void> {
   yield* resetFeed(scope)
   scope.write(FEED_OFF, EMPTY)
+}
+
+export function* isPending(_scope: ReadScope): Transaction<boolean> {
+  const [off] = yield* read(FEED_OFF)
+  return off !== undefined && equalBytes(off, PENDING)
 }
 
 function* resetFeed(scope: Scope): Transaction<void> {
@@ -83,29 +104,19 @@ function* resetFeed(scope: Scope): Transaction<void> {
   scope.write(LAST_TRIMMED, position)
 }
 
-/** `begin` records that there is a feed. It is taken back where somebody else may have opened the store before that. */
-export async function beginAlone(
-  backend: Backend,
-  begin: () => Promise<void>,
-  takeBack: () => Promise<void>,
-): Promise<void> {
-  const { file } = backend
-  if (!file) {
-    throw new PrestigeError(
-      'INVALID_OPTIONS',
-      'Changes of this store can only be recorded from its creation on, because others may have it open without recording any. Make a new store with changes: true, and put everything into it (prestige export --archive, prestige import --archive).',
-    )
-  }
-  await begin()
-  try {
-    if (!(await file.isShared())) return
-  } catch (error) {
-    await takeBack()
-    throw error
-  }
-  await takeBack()
+/** Who has opened a store without a feed can only be found out where there is a file. */
+export function requireFile({ file }: Backend): EngineFile {
+  if (file) return file
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    'Changes of this store can only be recorded from its creation on, because others may have it open without recording any. Make a new store with changes: true, and put everything into it (prestige export --archive, prestige import --archive).',
+  )
+}
+
+export async function requireAlone(file: EngineFile): Promise<void> {
+  if (!(await file.isShared())) return
   throw new PrestigeError(
     'CONTENDED',
-    'Others may have this store open, and would go on without recording changes. Nothing was changed. Close it everywhere else, then open it with changes: true again. (Whether others have a directory open can only be found out on Linux; elsewhere make a new store.)',
+    'Others may have this store open, or be backing it up, and would go on without recording changes. The feed was not turned on. Close the store everywhere else, then open it with changes: true again. (Whether others have a directory open can only be found out on Linux; elsewhere make a new store.)',
   )
 }

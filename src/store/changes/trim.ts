@@ -17,21 +17,37 @@ import { type ChangeSettings, CHANGES_MAX, RETENTION_MS } from './settings.ts'
 /** One transaction: within the limits of every engine. */
 const AT_ONCE = 64
 
-/** Yields after every slice how many have gone. */
+/**
+ * Yields after every slice how many have gone. A transaction goes as a whole, also one that is only in part too much:
+ * what is kept begins with the first change of one.
+ */
 export async function* trimChanges(backend: Backend, feed: ChangeFeed): AsyncGenerator<number> {
   const limits = await backend.read(limitsOf, feed.settings)
   const isOld = (sequence: number, { at }: ChangeRow) =>
     sequence <= limits.sequence || at < limits.before
-  let slice: Head[] = []
+  let old: Head[] = []
+  let last = -1
   for await (const { key, value } of backend.scan(changeJournal)) {
     const sequence = sequenceOf(key)
-    if (!isOld(sequence, value)) break
-    slice.push({ sequence, nonce: value.nonce })
-    if (slice.length < AT_ONCE) continue
-    yield await backend.run(trimSlice, slice)
-    slice = []
+    const begins = value.transaction !== last
+    if (begins && !isOld(sequence, value)) break
+    if (begins && old.length >= AT_ONCE) {
+      yield* trimAll(backend, old)
+      old = []
+    }
+    old.push({ sequence, nonce: value.nonce })
+    last = value.transaction
   }
-  if (slice.length > 0) yield await backend.run(trimSlice, slice)
+  yield* trimAll(backend, old)
+}
+
+/** Whole transactions: all of them count as trimmed before the first change goes. */
+async function* trimAll(backend: Backend, old: readonly Head[]): AsyncGenerator<number> {
+  const end = old.at(-1)
+  if (!end) return
+  for (let at = 0; at < old.length; at += AT_ONCE) {
+    yield await backend.run(trimSlice, end, old.slice(at, at + AT_ONCE))
+  }
 }
 
 /** Of a feed that was turned off: all that it has left. */
@@ -72,10 +88,9 @@ function* limitsOf(
   return { sequence, before: scope.now() - retentionMs }
 }
 
-function* trimSlice(scope: Scope, slice: readonly Head[]): Transaction<number> {
+function* trimSlice(scope: Scope, end: Head, slice: readonly Head[]): Transaction<number> {
   const [trimmed] = yield* read(LAST_TRIMMED)
-  const last = slice.at(-1)
-  if (last && last.sequence > (trimmed?.sequence ?? 0)) scope.write(LAST_TRIMMED, last)
+  if (end.sequence > (trimmed?.sequence ?? 0)) scope.write(LAST_TRIMMED, end)
   for (const { sequence } of slice) scope.remove(cell(changeJournal, sequenceKey(sequence)))
   return slice.length
 }
