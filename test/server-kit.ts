@@ -14,11 +14,6 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Reply {
-  readonly status: number
-  readonly body: any
-}
-
 export class RunServer {
   readonly directory = mkdtempSync(join(tmpdir(), 'prestige-server-runs-'))
   readonly out = join(this.directory, 'out')
@@ -48,36 +43,40 @@ export class RunServer {
     )
   }
 
-  async call(path: string, call?: Call): Promise<Reply> {
+  async call(path: string, call?: Call) {
     const response = await this.fetch(path, call)
-    return { status: response.status, body: await response.json() }
+    return { status: response.status, body: JSON.parse(await response.text()) }
   }
 
-  post(path: string, body?: unknown): Promise<Reply> {
+  post(path: string, body?: unknown) {
     return this.call(path, { method: 'POST', body })
   }
 
-  upload(lines: string, query = ''): Promise<Reply> {
+  upload(lines: string, query = '') {
     return this.call(`/api/v1/runs${query}`, { method: 'POST', lines })
   }
 
   /** The job when it has ended. */
-  async ended(job: string): Promise<any> {
+  async ended(job: string) {
     await this.events(job)
     return (await this.call(`/api/v1/jobs/${job}`)).body
   }
 
   /** All events of a job, as they come. */
-  async events(job: string, headers = {}): Promise<{ event: string; id: string; data: any }[]> {
+  async events(job: string, headers = {}) {
     const response = await this.fetch(`/api/v1/jobs/${job}/events`, { headers })
     const blocks = (await response.text()).split('\n\n')
     return blocks.flatMap((block) => {
-      const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s)))
-      return fields.event ? [{ ...fields, data: JSON.parse(fields.data) }] : []
-    }) as { event: string; id: string; data: any }[]
+      const {
+        event = '',
+        id = '',
+        data = '',
+      } = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s)))
+      return event === '' ? [] : [{ event: String(event), id: String(id), data: JSON.parse(data) }]
+    })
   }
 
-  async run(lines: string, query = ''): Promise<any> {
+  async run(lines: string, query = '') {
     return this.ended((await this.upload(lines, query)).body.job)
   }
 

@@ -58,9 +58,7 @@ describe('a run of documents that are sent', () => {
     ])
     const [explained] = why.body.documents
     expect(explained.text).toBe(`${explained.against.text} and more`)
-    expect(explained.alignment.spans.at(-1)).toMatchObject({
-      text: expect.stringContaining('more'),
-    })
+    expect(explained.alignment.spans.at(-1)).toEqual({ kind: 'only-a', a: 'and more' })
 
     const would = await site.post('/api/v1/runs/first/undo', { dryRun: true })
     expect(would.body).toMatchObject({ dryRun: true, undone: [{ run: 'first', documents: 40 }] })
@@ -90,9 +88,9 @@ describe('a run of documents that are sent', () => {
     const order = would.body.undone.map(({ run }: { run: string }) => run)
     expect(order).toEqual(['two', 'one'])
     const both = await site.post('/api/v1/runs/one/undo', { cascade: true })
-    expect(both.body.undone).toMatchObject(
-      would.body.undone.map(({ run, documents }: any) => ({ run, documents })),
-    )
+    // But for what only doing it tells.
+    const plain = both.body.undone.map((one: object) => ({ ...one, notes: [] }))
+    expect(plain).toEqual(would.body.undone)
   })
 
   it('does nothing when the same documents are sent again', async () => {
@@ -265,7 +263,7 @@ describe('inputs by path', () => {
 describe('jobs', () => {
   it('wait for one another, and are refused when too many do', async () => {
     site.server = site.open({ limits: { waitingRuns: 1 } })
-    const long = await site.upload(jsonl(corpus(3000)), '?run=long')
+    const long = await site.upload(jsonl(corpus(1000)), '?run=long')
     const next = await site.upload(jsonl(corpus(5, 7)), '?run=next')
     expect(next.body.status).toBe('waiting')
     expect(await site.upload(jsonl(corpus(6, 8)))).toMatchObject({
@@ -283,14 +281,14 @@ describe('jobs', () => {
 
   it('are stopped, and resumed by the name of the upload, also by another process', async () => {
     const whole = new RunServer()
-    const lines = jsonl(corpus(4000))
+    const lines = jsonl(corpus(2000))
     const expected = await whole.run(lines, '?run=one')
     await whole.close()
     const started = await site.upload(lines, '?run=one')
     await firstProgress(started.body.job)
     const stopped = await site.call(`/api/v1/jobs/${started.body.job}`, { method: 'DELETE' })
     expect(stopped.body).toMatchObject({ status: 'stopped', run: 'one' })
-    expect(stopped.body.documents).toBeLessThan(4000)
+    expect(stopped.body.documents).toBeLessThan(2000)
     expect((await site.call('/api/v1/runs')).body.runs).toMatchObject([{ status: 'deciding' }])
     await site.server.close()
     site.server = site.open()
@@ -302,7 +300,7 @@ describe('jobs', () => {
   })
 
   it('are discarded with their run', async () => {
-    const started = await site.upload(jsonl(corpus(4000)), '?run=one')
+    const started = await site.upload(jsonl(corpus(2000)), '?run=one')
     await firstProgress(started.body.job)
     await site.call(`/api/v1/jobs/${started.body.job}?discard=true`, { method: 'DELETE' })
     expect((await site.call('/api/v1/runs')).body.runs).toMatchObject([{ status: 'undone' }])
@@ -318,7 +316,7 @@ describe('jobs', () => {
     const all = await site.events(job)
     const rest = await site.events(job, { 'last-event-id': all[0]?.id })
     expect(rest.map(({ id }) => id)).toEqual(all.slice(1).map(({ id }) => id))
-    const long = (await site.upload(jsonl(corpus(4000, 3)))).body.job
+    const long = (await site.upload(jsonl(corpus(2000, 3)))).body.job
     const following = site.events(long)
     await firstProgress(long)
     await site.server.close()
