@@ -35,8 +35,8 @@ export interface JobView {
 
 /** So many milliseconds, at least, are between two events of progress. */
 const PROGRESS_MS = 200
-/** Threads are not worth their start for little input. */
-const THREADS_FROM_BYTES = 64 * 1024 * 1024
+/** From here on a thread prepares documents, so that other requests wait less; for less it is not worth its start. */
+const THREADS_FROM_BYTES = 1024 * 1024
 
 interface Noted extends ServerEvent {
   readonly number: number
