@@ -176,7 +176,7 @@ export class CorpusJobs {
     try {
       return await this.#turns.run(async () => {
         stop.throwIfAborted()
-        const deduper = await this.#openFor(order, this.isMade ? this.state : 'memory:')
+        const deduper = await this.#openFor(order, this.#hasData() ? this.state : 'memory:')
         const file = join(directory, 'duplicates.jsonl')
         try {
           const job = { ...this.#jobOf(order), file, watcher: { signal: stop } }
@@ -192,8 +192,7 @@ export class CorpusJobs {
     }
   }
 
-  /** Whether there is a state: nothing makes one but a run. */
-  get isMade(): boolean {
+  #hasData(): boolean {
     return existsSync(join(this.state, 'data.mdb'))
   }
 
@@ -209,6 +208,15 @@ export class CorpusJobs {
     } finally {
       await deduper.close()
     }
+  }
+
+  /** The same where there need not be a state yet. */
+  async withAnyState<T>(use: (deduper: Deduper) => Promise<T>, otherwise: T): Promise<T> {
+    if (!this.#hasData()) return otherwise
+    return this.withState(use).catch((error: unknown) => {
+      if (codeOf(error) === 'STORE_NOT_FOUND') return otherwise
+      throw error
+    })
   }
 
   /** The same about one run. */
@@ -256,12 +264,15 @@ export class CorpusJobs {
 
   /** Whether a run of the state that was not taken back has read a file. */
   async #isInput(file: string): Promise<boolean> {
-    return this.isMade && (await this.withState(({ backend }) => inputsOf(backend))).has(file)
+    return (await this.#inputs()).has(file)
+  }
+
+  #inputs(): Promise<ReadonlySet<string>> {
+    return this.withAnyState(({ backend }) => inputsOf(backend), new Set())
   }
 
   async #clean(): Promise<void> {
-    if (!this.isMade) return
-    await this.uploads.removeLeft(await this.withState(({ backend }) => inputsOf(backend)))
+    await this.uploads.removeLeft(await this.#inputs())
   }
 
   /** Stops what goes on, which can be resumed, and waits until all have ended. */

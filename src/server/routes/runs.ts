@@ -242,9 +242,7 @@ async function namedOrder(call: Call<v.InferOutput<typeof runQuery>>): Promise<O
 async function list(call: Call): Promise<Response> {
   const jobs = jobsOf(call)
   const { runLines } = await import('../../report/index.ts')
-  const runs = jobs.isMade
-    ? await jobs.withState(({ backend }) => runLines(backend, new Map(), false))
-    : []
+  const runs = await jobs.withAnyState(({ backend }) => runLines(backend, new Map(), false), [])
   return json({ runs, jobs: jobs.jobs.map(({ view }) => view) })
 }
 
