@@ -69,7 +69,7 @@ it('shows the runs of dedupe -o DIR, and adds to them', { timeout: 60_000 }, asy
   // A server makes no store that nobody has asked for.
   expect(existsSync(join(directory, 'out/data.mdb'))).toBe(false)
   const runs = await prestige(['runs', '--state', 'out/state', '--json'], { cwd: directory })
-  expect(JSON.parse(runs.out)).toMatchObject([{ id: 'one' }, { id: 'two', status: 'finished' }])
+  expect(JSON.parse(String(runs.out))).toMatchObject([{ id: 'one' }, { id: 'two', status: 'finished' }])
 })
 
 it('goes on after a crash when the same is sent again', { timeout: 60_000 }, async () => {
