@@ -36,7 +36,7 @@ async function serve(...args: string[]): Promise<{ child: ChildProcess; url: str
     env: { ...process.env, NO_COLOR: '1' },
   })
   children.push(child)
-  const [line] = await once(child.stdout!, 'data')
+  const [line] = await once(child.stdout, 'data')
   return { child, url: JSON.parse(String(line)).url }
 }
 
@@ -69,7 +69,10 @@ it('shows the runs of dedupe -o DIR, and adds to them', { timeout: 60_000 }, asy
   // A server makes no store that nobody has asked for.
   expect(existsSync(join(directory, 'out/data.mdb'))).toBe(false)
   const runs = await prestige(['runs', '--state', 'out/state', '--json'], { cwd: directory })
-  expect(JSON.parse(String(runs.out))).toMatchObject([{ id: 'one' }, { id: 'two', status: 'finished' }])
+  expect(JSON.parse(String(runs.out))).toMatchObject([
+    { id: 'one' },
+    { id: 'two', status: 'finished' },
+  ])
 })
 
 it('goes on after a crash when the same is sent again', { timeout: 60_000 }, async () => {
