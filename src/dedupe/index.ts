@@ -4,11 +4,18 @@ export type { AgainstResult } from './against.ts'
 export { type CommandConfig, commandNames } from './config/command-options.ts'
 export { configYaml } from './config/config-text.ts'
 export { type DedupeConfig, type KeepRule, nearThreshold } from './config/config.ts'
-export { type JobConfig, type Layer, environmentLayer, readJobConfig } from './config/job-config.ts'
+export {
+  type JobConfig,
+  type Layer,
+  environmentLayer,
+  namedLayer,
+  readJobConfig,
+  saidIn,
+} from './config/job-config.ts'
 export { type Decision, type Method, METHODS, type Named } from './decision/decision.ts'
 export type { DocumentLike } from './decision/prepare.ts'
 export type { DedupeStreamOptions, Deduper, Job, RunInfo } from './deduper.ts'
-export type { JobResult } from './job.ts'
+export type { JobResult, PlanResult } from './job.ts'
 export { hex, named } from './names.ts'
 export { type DedupeOptions, dedupe, openDedupe, openForJob } from './open.ts'
 export { type ChangedSetting, changedSettings } from './inspect/changed-settings.ts'
@@ -45,7 +52,7 @@ export {
   type Summary,
   summarise,
 } from './phases/summary.ts'
-export type { Undone } from './phases/take-back.ts'
+export { type Undone, wouldUndo } from './phases/take-back.ts'
 export { type SketchCounts, writeSketches } from './sketches/write-sketches.ts'
 export { type DocumentRow, dedupeSpaces, documents, pending } from './rows.ts'
 export { storedState } from './stored.ts'

@@ -27,6 +27,7 @@ export {
   lines,
   rejects,
   runs,
+  STATUSES,
 } from './rows.ts'
 export { requireRunning, runCell } from './runs.ts'
 export {

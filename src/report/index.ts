@@ -21,5 +21,6 @@ export {
   type Samples,
   samplesOf,
 } from './sample-pairs.ts'
-export type { RunLine } from './runs.ts'
+export { type RunLine, runLines } from './runs.ts'
 export { type TextOptions, textReport } from './text-report.ts'
+export { lacksReport, pageOf, writeReports } from './write-report.ts'

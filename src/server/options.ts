@@ -19,6 +19,11 @@ export interface ServerLimits {
   readonly concurrency?: number | undefined
   /** Namespaces that are open at once. Default: 100. */
   readonly namespaces?: number | undefined
+  /** Bytes of documents that are sent for one run, and of all that runs have. Default: 1 GiB, and 16 GiB. */
+  readonly uploadBytes?: number | undefined
+  readonly uploadsBytes?: number | undefined
+  /** Runs that wait while one goes on; others are refused (503). Default: 8. */
+  readonly waitingRuns?: number | undefined
 }
 
 export interface ServerOptions {
@@ -36,7 +41,7 @@ export interface ServerOptions {
   readonly limits?: ServerLimits | undefined
   /** Directories below which a run may read its inputs. Default: none. */
   readonly roots?: readonly string[] | undefined
-  /** The directory for outputs of runs, one directory each; absent: there are no runs. */
+  /** The directory for outputs of runs, as that of `prestige dedupe -o DIR`; absent: there are no runs. */
   readonly jobs?: string | undefined
   /** Measurements go here as well as to /metrics. */
   readonly metrics?: MetricsSink | undefined
@@ -69,6 +74,9 @@ const LIMITS: CheckedLimits = {
   batchLines: 100_000,
   concurrency: 256,
   namespaces: 100,
+  uploadBytes: 1024 ** 3,
+  uploadsBytes: 16 * 1024 ** 3,
+  waitingRuns: 8,
 }
 
 export function limitsOf(given: ServerLimits = {}): CheckedLimits {

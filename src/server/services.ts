@@ -5,6 +5,7 @@ import type { MetricsSink } from '../platform/telemetry.ts'
 import { openResolver, type Resolver } from '../resolve/index.ts'
 import { openStore, type Store } from '../store/index.ts'
 import { HttpProblem } from './http/problem.ts'
+import { CorpusJobs } from './jobs/corpus-jobs.ts'
 import { type CheckedLimits, limitsOf, type ServerOptions } from './options.ts'
 
 interface Closable {
@@ -56,6 +57,8 @@ export class Services {
   readonly limits: CheckedLimits
   readonly metrics: MetricsSink
   readonly clock: () => number
+  /** Absent where there are no runs. */
+  readonly jobs: CorpusJobs | undefined
   readonly #stores: Opened<Store>
   readonly #resolvers: Opened<Resolver>
   /** In milliseconds of `performance.now()`. */
@@ -69,6 +72,7 @@ export class Services {
     this.limits = limitsOf(options.limits)
     this.metrics = metrics
     this.clock = options.clock ?? Date.now
+    this.jobs = jobsOf(options, this.limits, this.clock)
     const max = this.limits.namespaces
     this.#stores = new Opened(
       (namespace, create) => openStore(location, { ...options.store, namespace, create, metrics }),
@@ -114,6 +118,7 @@ export class Services {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    await this.jobs?.close()
     await this.#stores.close()
     await this.#resolvers.close()
   }
@@ -121,4 +126,12 @@ export class Services {
   #requireOpen(): void {
     if (this.#isClosed) throw new PrestigeError('BACKEND_CLOSED', 'The server is shutting down.')
   }
+}
+
+function jobsOf(
+  { jobs }: ServerOptions,
+  { waitingRuns: waitingMax, uploadsBytes }: CheckedLimits,
+  clock: () => number,
+): CorpusJobs | undefined {
+  return jobs === undefined ? undefined : new CorpusJobs(jobs, { waitingMax, uploadsBytes, clock })
 }

@@ -8,11 +8,8 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
 import { withoutSecrets } from '../../backends/index.ts'
-import { exists } from '../../platform/files.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { writeWhole } from '../../platform/atomic-file.ts'
-import { resolve } from '../../platform/paths.ts'
 import type { Deduper, Job, JobEvents, JobResult } from '../../index.ts'
 import { inputBytes } from '../dedupe/dedupe-input.ts'
 import { emptyStateRemover, holdsNothing } from '../dedupe/empty-state.ts'
@@ -25,14 +22,7 @@ import {
   undoCommand,
   wouldChangeText,
 } from '../dedupe/dedupe-report.ts'
-import {
-  type AgainstResult,
-  isShown,
-  recordPath,
-  type Redo,
-  REPORTS,
-  showRecords,
-} from '../../dedupe/index.ts'
+import type { AgainstResult, Redo } from '../../dedupe/index.ts'
 import {
   type CallSettings,
   type JobPlaces,
@@ -50,7 +40,6 @@ import { isHelper, MoreWorkers } from '../dedupe/more-workers.ts'
 import { paint, print, printJson, tell } from '../print/output.ts'
 import { Progress } from '../print/progress.ts'
 import { requireInputs, requireMakeableAll, requireSharable } from '../dedupe/require-call.ts'
-import { reportOfRun, writePage } from '../dedupe/run-report.ts'
 import { versionOf } from '../../platform/version.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -282,8 +271,11 @@ class Work {
     this.#isFinished = true
     const { out, state, filter } = this.#places
     if (filter) return this.#write(filter, result)
-    const isLeft = !isHelper() && (await this.#lacksReport(deduper, result.run))
-    if (result.isPublisher || isLeft) await this.#report(deduper, result)
+    const { lacksReport, writeReports } = await import('../../report/index.ts')
+    const { backend } = deduper
+    const isLeft = !isHelper() && (await lacksReport(backend, out, result.run))
+    if (result.isPublisher || isLeft)
+      await writeReports(backend, out, result, { version: versionOf() })
     this.#invocation.isComplete = true
     this.#progress.end()
     if (isHelper()) return 0
@@ -317,26 +309,6 @@ class Work {
       tell(nothing ? NOTHING_NEW : summaryText(summary, { ...run, notes }))
     }
     return this.#exitCode({ rejection: result.rejection, ...run })
-  }
-
-  /** The last thing a run does is to write its report, and it may have been killed before that. */
-  async #lacksReport(deduper: Deduper, run: string): Promise<boolean> {
-    const out = resolve(this.#places.out)
-    const known = (await deduper.runs()).find(({ id }) => id === run)
-    if (known?.out !== out) return false
-    return (
-      !(await exists(recordPath(out, run, 'report.html'))) ||
-      !(await isShown(out, run, 'report.html'))
-    )
-  }
-
-  async #report(deduper: Deduper, { run, status, summary }: JobResult): Promise<void> {
-    const { out } = this.#places
-    const report = await reportOfRun(deduper, run, status === 'finished' ? summary : undefined)
-    const json = recordPath(out, run, 'report.json')
-    await writeWhole(json, [`${JSON.stringify(report, undefined, 2)}\n`])
-    await writePage(deduper, report, recordPath(out, run, 'report.html'))
-    await showRecords(out, run, REPORTS)
   }
 
   async #plan(deduper: Deduper, job: Job): Promise<number> {

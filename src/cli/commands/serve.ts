@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import type { AccessLine, ServerOptions } from '../../server/index.ts'
 import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
+import { stateWithin } from '../call/location.ts'
 import { sizeGiven } from '../call/size-given.ts'
 import { choice, locationOf, storeInput } from '../call/with-store.ts'
 import { print, printJson } from '../print/output.ts'
@@ -13,16 +14,20 @@ const PORT_MAX = 65_535
 const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]']
 
 export async function run(invocation: Invocation): Promise<number> {
-  const location = invocation.operands[0] ?? locationOf(invocation)
+  const named = invocation.operands[0] ?? locationOf(invocation)
+  // The directory that dedupe wrote to: its runs are shown, and a store lies beside its state.
+  const location = stateWithin(named)
+  const jobs = invocation.text('jobs') ?? (location === named ? undefined : named)
   const port = invocation.wholeNumber('port') ?? 8080
   if (port > PORT_MAX)
     throw usageFailure(`--port ${port}: must be a whole number from 0 to ${PORT_MAX}.`)
   const { createServer, listen } = await import('../../server/index.ts')
-  const server = createServer(location, await optionsOf(invocation))
+  const server = createServer(location, await optionsOf(invocation, jobs))
   const host = invocation.text('host')
   const listening = await listen(server, { port, host, tls: await tlsOf(invocation) })
-  if (invocation.flag('json')) await printJson({ url: listening.url, location })
-  else if (!invocation.flag('quiet')) await print(`${location} is served at ${listening.url}\n`)
+  if (invocation.flag('json'))
+    await printJson({ url: listening.url, location, ...(jobs !== undefined && { jobs }) })
+  else if (!invocation.flag('quiet')) await print(`${named} is served at ${listening.url}\n`)
   await ended(invocation.signal)
   await listening.close()
   invocation.isComplete = true
@@ -36,7 +41,7 @@ function ended(signal: AbortSignal): Promise<void> {
   })
 }
 
-async function optionsOf(invocation: Invocation): Promise<ServerOptions> {
+async function optionsOf(invocation: Invocation, jobs: string | undefined): Promise<ServerOptions> {
   const { namespace: _, ...store } = await storeInput(invocation)
   const valueBytes = sizeGiven(invocation, 'body-max')
   return {
@@ -46,7 +51,7 @@ async function optionsOf(invocation: Invocation): Promise<ServerOptions> {
     hosts: hostsOf(invocation),
     limits: { valueBytes },
     roots: listOf(invocation, 'roots'),
-    jobs: invocation.text('jobs'),
+    jobs,
     log: logOf(invocation),
   }
 }

@@ -30,7 +30,8 @@ export const serverCommands = {
     details: [
       'Without LOCATION, --store or PRESTIGE_STORE names it. The address is 127.0.0.1 unless --host says',
       'otherwise; an address that other machines can reach needs --keys. SIGTERM ends it properly: what',
-      'was accepted is finished. GET /openapi.json describes every path.',
+      'was accepted is finished; a run goes on when it is asked for again. GET /openapi.json describes every',
+      'path. LOCATION may be the directory of dedupe -o DIR: its runs are shown, as with --jobs DIR.',
     ],
     shared: WRITES_STORE,
     options: {
@@ -43,7 +44,7 @@ export const serverCommands = {
       'tls-key': 'Key of the certificate as PEM; with --tls-cert.',
       'body-max': 'Longest value, such as 10MiB (1GiB).',
       roots: 'Directories below which runs may read inputs.',
-      jobs: 'Directory for outputs of runs; without it there are none.',
+      jobs: 'Directory for outputs of runs, as of dedupe -o DIR.',
       'log-format': 'One line for each request: text (default), json, none.',
       quiet: QUIET,
     },

@@ -11,6 +11,7 @@ import {
   type Layer,
   readJobConfig,
   type Said,
+  saidIn,
 } from '../../dedupe/index.ts'
 import { withoutSecrets } from '../../backends/index.ts'
 import type { OptionName } from '../declarations/index.ts'
@@ -250,18 +251,10 @@ const OPTION_AT: Readonly<Record<string, string>> = {
 }
 
 /** What was typed, and what to type instead where it differs from earlier runs. */
-export function saidOf(invocation: Invocation, { given, typed, config }: JobConfig): Said {
-  const { input } = given
-  // All others are of the command, not of decisions.
-  const settings = Object.fromEntries(Object.entries(given).filter(([name]) => name in config))
-  const { fields, source, lineBytesMax, format } = Object(input)
-  const all = Object.entries({ fields, source, lineBytesMax, format })
-  const reading = Object.fromEntries(all.filter(([, value]) => value !== undefined))
+export function saidOf(invocation: Invocation, config: JobConfig): Said {
   const elsewhere = invocation.text('state') ?? invocation.text('backend')
   return {
-    settings,
-    reading,
-    typed,
+    ...saidIn(config),
     command: commandOf(invocation, {}),
     commandAgain: commandOf(invocation, { run: undefined, plan: undefined, again: true }),
     commandOther: commandOf(invocation, {

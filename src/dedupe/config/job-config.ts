@@ -151,6 +151,19 @@ export function readJobConfig(layers: readonly Layer[]): JobConfig {
   return { config: readConfig(dedupe), listing, reading, strict, command, warnings, ...said }
 }
 
+/** What was given of decisions and of how inputs are read; all else is of the command. */
+export function saidIn({
+  given,
+  typed,
+  config,
+}: JobConfig): Pick<JobConfig, 'typed'> & { readonly settings: Raw; readonly reading: Raw } {
+  const settings = Object.fromEntries(Object.entries(given).filter(([name]) => name in config))
+  const { fields, source, lineBytesMax, format } = Object(given['input'])
+  const all = Object.entries({ fields, source, lineBytesMax, format })
+  const reading = Object.fromEntries(all.filter(([, value]) => value !== undefined))
+  return { settings, reading, typed }
+}
+
 function dedupeOnly(read: DedupeConfig): DedupeConfig {
   const own = Object.keys(dedupeSchema.entries).map((name) => [name, Reflect.get(read, name)])
   // safe: what is left out are the settings of the command
@@ -225,10 +238,27 @@ export function environmentName({ path }: Pick<SchemaField, 'path'>): string {
 }
 
 export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): Layer {
-  const known = new Map(fieldsOf(jobSchema).map((field) => [environmentName(field), field]))
+  const own = Object.entries(environment).filter(([name]) => name.startsWith(ENVIRONMENT))
+  const typed = (path: string) => {
+    const name = environmentName({ path: path.split('.') })
+    return `${name}=${environment[name]}`
+  }
+  return { from: 'The environment', values: textValues(own, environmentName), typed }
+}
+
+/** Settings by their names, as a query has them: `near.threshold` and `0.9`. */
+export function namedLayer(from: string, values: Readonly<Record<string, string>>): Layer {
+  return { from, values: textValues(Object.entries(values), ({ path }) => path.join('.')) }
+}
+
+function textValues(
+  given: readonly (readonly [name: string, value: string | undefined])[],
+  nameOf: (field: SchemaField) => string,
+): Raw {
+  const known = new Map(fieldsOf(jobSchema).map((field) => [nameOf(field), field]))
   let values: Raw = {}
-  for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith(ENVIRONMENT) || value === undefined) continue
+  for (const [name, value] of given) {
+    if (value === undefined) continue
     const field = known.get(name)
     if (!field) {
       const meant = nearest(name, [...known.keys()])
@@ -237,9 +267,5 @@ export function environmentLayer(environment: Readonly<Record<string, string | u
     }
     values = mergeRaw(values, nested(field.path, value))
   }
-  const typed = (path: string) => {
-    const name = environmentName({ path: path.split('.') })
-    return `${name}=${environment[name]}`
-  }
-  return { from: 'The environment', values, typed }
+  return values
 }

@@ -35,6 +35,8 @@ export interface ClustersOptions {
   readonly sizeMin?: number | undefined
   /** How many members of each. Default: 5. */
   readonly membersMax?: number | undefined
+  /** Only clusters that documents of this run have joined. Default: of all runs. */
+  readonly run?: string | undefined
 }
 
 const CLUSTERS_MAX = 1000
@@ -55,21 +57,34 @@ export async function largestClusters(
   const limit = countOption('limit', options.limit, { max: CLUSTERS_MAX, unsaid: LIMIT })
   const sizeMin = countOption('sizeMin', options.sizeMin, { min: 2, unsaid: 2 })
   const membersMax = countOption('membersMax', options.membersMax, { max: 1000, unsaid: MEMBERS })
-  const found = await largestStored(backend, limit, sizeMin, membersMax)
+  const { run } = options
+  const joined = run === undefined ? undefined : await joinedBy(backend, run)
+  const found = await largestStored(backend, limit, sizeMin, membersMax, joined)
   const texts = await textsOf(backend, found.flatMap(documentsIn))
   return found.flatMap((one) => clusterInfo(one, texts) ?? [])
 }
 
-/** The same as they are stored. */
+/** Keys of the clusters that have members of a run. */
+async function joinedBy(backend: Backend, run: string): Promise<ReadonlySet<string>> {
+  const joined = new Set<string>()
+  for await (const { key, value } of backend.scan(members)) {
+    if (Buffer.from(value).toString() === run) joined.add(hex(key.subarray(0, KEY_BYTES)))
+  }
+  return joined
+}
+
+/** The same as they are stored. `among`: only these keys. */
 export async function largestStored(
   backend: Backend,
   limit: number,
   sizeMin: number,
   membersMax: number,
+  among?: ReadonlySet<string>,
 ): Promise<StoredCluster[]> {
   const top = new Top<Sized>(limit, bySize)
   for await (const { key, value: row } of backend.scan(clusters)) {
-    if (row.size >= sizeMin) top.add({ key: hex(key), row })
+    if (row.size < sizeMin || (among && !among.has(hex(key)))) continue
+    top.add({ key: hex(key), row })
   }
   const found: StoredCluster[] = []
   for (const { key, row } of top.items) {

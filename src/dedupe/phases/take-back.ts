@@ -20,7 +20,7 @@ import { State } from '../state.ts'
 import { holdsDocuments } from '../state-settings.ts'
 import { restoreOthers } from '../output/reconcile.ts'
 import { dropReplays } from './replay.ts'
-import { clearRun, reliedOnBy, undoRun } from './undo.ts'
+import { clearRun, countDocuments, reliedOnBy, undoRun } from './undo.ts'
 import { endUndo, takeOutputsBack } from './undo-outputs.ts'
 
 export interface Undone {
@@ -33,10 +33,42 @@ export interface Undone {
 
 /** Takes a run back; with `cascade`, those that rely on it first. Returns the runs that were taken back. */
 export async function undoJob(backend: Backend, id: string, cascade: boolean): Promise<Undone[]> {
+  const { run, runs, relying } = await undoable(backend, id, cascade)
+  const undone: Undone[] = []
+  for (const other of runs.toReversed()) {
+    if (relying.has(other.id)) undone.push(...(await undoJob(backend, other.id, true)))
+  }
+  undone.push(...(await takeBackRedone(backend, run, runs)))
+  if (!isTakenBack(run)) undone.push(await takeBack(backend, run))
+  return undone
+}
+
+/** What `undoJob` would take back, in its order; refuses what it refuses. Nothing is changed. */
+export async function wouldUndo(backend: Backend, id: string, cascade: boolean): Promise<Undone[]> {
+  const { run, runs, relying } = await undoable(backend, id, cascade)
+  const would = new Map<string, Undone>()
+  for (const other of runs.toReversed()) {
+    if (!relying.has(other.id)) continue
+    for (const one of await wouldUndo(backend, other.id, true)) would.set(one.run, one)
+  }
+  if (!isTakenBack(run)) {
+    const documents = await countDocuments(backend, id)
+    would.set(id, { run: id, documents, out: run.out, notes: [] })
+  }
+  return [...would.values()]
+}
+
+interface Undoable {
+  readonly run: RunRow
+  readonly runs: readonly RunHead[]
+  /** Those that have to be taken back before it. */
+  readonly relying: ReadonlySet<string>
+}
+
+async function undoable(backend: Backend, id: string, cascade: boolean): Promise<Undoable> {
   const run = await findRun(backend, id)
   if (run.redoneBy !== undefined) throw redone(run, run.redoneBy)
   const relying = await reliedOnBy(backend, id)
-  const undone: Undone[] = []
   if (relying.size > 0 && !cascade) {
     throw new PrestigeError(
       'RUN_RELIED_ON',
@@ -47,12 +79,7 @@ export async function undoJob(backend: Backend, id: string, cascade: boolean): P
   const involved = new Set([id, ...relying, ...(run.redoes ?? [])])
   const open = runs.find((one) => isOpen(one) && !involved.has(one.id))
   if (open) throw open.status === 'undoing' ? halfUndone(open.id) : stillOpen(open.id)
-  for (const other of runs.toReversed()) {
-    if (relying.has(other.id)) undone.push(...(await undoJob(backend, other.id, true)))
-  }
-  undone.push(...(await takeBackRedone(backend, run, runs)))
-  if (!isTakenBack(run)) undone.push(await takeBack(backend, run))
-  return undone
+  return { run, runs, relying }
 }
 
 export function halfUndone(id: string): PrestigeError {

@@ -49,6 +49,15 @@ export async function documentsOf(backend: Backend, run: string): Promise<Buffer
   return keys.toReversed()
 }
 
+/** Documents that are as this run has decided. */
+export async function countDocuments(backend: Backend, run: string): Promise<number> {
+  let count = 0
+  for (const key of await documentsOf(backend, run)) {
+    if ((await backend.read(findDocument, key))?.run === run) count++
+  }
+  return count
+}
+
 /** Runs that have documents in clusters around a document of this run, or cut because of one. */
 export async function reliedOnBy(backend: Backend, run: string): Promise<Set<string>> {
   const others = new Set<string>()

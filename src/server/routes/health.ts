@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 
+import { codeOf } from '../../platform/errors.ts'
 import { json } from '../http/reply.ts'
 import { type AnyRoute, type Call, route } from '../http/route.ts'
 import type { Measurements } from '../measurements.ts'
@@ -56,13 +57,14 @@ export function healthRoutes(measurements: Measurements): AnyRoute[] {
   ]
 }
 
-/** Reads one key, which costs the same however large the store is. */
+/** Reads one key, which costs the same however large the store is. One that nothing was put into is made by a put. */
 async function ready({ services }: Call): Promise<Response> {
   try {
     const store = await services.store(undefined)
     await store.has('ready')
     return json({ status: 'ready' })
-  } catch {
+  } catch (error) {
+    if (codeOf(error) === 'STORE_NOT_FOUND') return json({ status: 'ready' })
     return json({ status: 'unavailable' }, { status: 503, headers: { 'retry-after': '1' } })
   }
 }

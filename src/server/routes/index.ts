@@ -8,10 +8,15 @@ import type { Measurements } from '../measurements.ts'
 import { adminRoutes } from './admin.ts'
 import { batchRoutes } from './batch.ts'
 import { changesRoutes } from './changes.ts'
+import { documentRoutes } from './documents.ts'
 import { healthRoutes } from './health.ts'
+import { jobRoutes } from './jobs.ts'
 import { kvRoutes } from './kv.ts'
+import { ledgerRoutes } from './ledger.ts'
 import { listRoutes } from './list.ts'
 import { textRoutes } from './texts.ts'
+import { runRoutes } from './runs.ts'
+import { tuneRoutes } from './tune.ts'
 
 export function routes(measurements: Measurements): AnyRoute[] {
   const all = [
@@ -20,6 +25,11 @@ export function routes(measurements: Measurements): AnyRoute[] {
     ...batchRoutes,
     ...textRoutes,
     ...changesRoutes,
+    ...runRoutes,
+    ...jobRoutes,
+    ...documentRoutes,
+    ...ledgerRoutes,
+    ...tuneRoutes,
     ...adminRoutes(measurements),
     ...healthRoutes(measurements),
   ]
