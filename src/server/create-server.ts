@@ -9,6 +9,7 @@ import { inspect } from 'node:util'
 
 import { prestigeError } from '../platform/errors.ts'
 import { jsonBody, queryOf, refuseLongBody } from './http/body.ts'
+import { LightRequest, LightResponse } from './http/light.ts'
 import { HttpProblem, problemResponse } from './http/problem.ts'
 import type { AnyRoute, Call } from './http/route.ts'
 import { type Match, Router } from './http/router.ts'
@@ -21,11 +22,11 @@ import { Gatekeeper } from './security/gatekeeper.ts'
 import { Services } from './services.ts'
 
 /** Sent with every answer; a route may say otherwise. */
-const SAFE_HEADERS: Readonly<Record<string, string>> = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-}
+const SAFE_HEADERS = [
+  ['x-content-type-options', 'nosniff'],
+  ['referrer-policy', 'no-referrer'],
+  ['cache-control', 'no-store'],
+] as const
 const REQUEST_ID = /^[\w.-]{1,64}$/
 
 export interface PrestigeServer {
@@ -48,6 +49,8 @@ interface Trail {
   readonly startedAt: number
   route: string
   caller: Caller
+  /** Where the bytes of both messages are not counted as they pass. */
+  spend?: (bytes: number) => void
   failure?: unknown
 }
 
@@ -84,10 +87,11 @@ class Server implements PrestigeServer {
     }
     this.#inFlight++
     try {
-      return this.#sealed(request, trail, await this.#answer(request, trail))
+      return asked(request, this.#sealed(request, trail, await this.#answer(request, trail)))
     } catch (error) {
       trail.failure = error
-      return this.#sealed(request, trail, problemResponse(error, trail.requestId))
+      const response = this.#sealed(request, trail, problemResponse(error, trail.requestId))
+      return asked(request, response)
     } finally {
       this.#inFlight--
       if (this.#inFlight === 0) this.#idle?.()
@@ -105,35 +109,45 @@ class Server implements PrestigeServer {
       )
     const preflight = this.#crossOrigin.check(request)
     if (preflight) return preflight
-    const url = new URL(request.url)
-    const match = this.#router.find(request.method, url.pathname)
+    const { pathname, query } = targetOf(request)
+    const match = this.#router.find(request.method, pathname)
     trail.route = match.route.path
-    return match.route.handle(await this.#call(request, url, match, trail))
+    return match.route.handle(await this.#call(request, query, match, trail))
   }
 
-  async #call(request: Request, url: URL, { route, path }: Match, trail: Trail): Promise<Call> {
+  async #call(
+    request: Request,
+    query: string,
+    { route, path }: Match,
+    trail: Trail,
+  ): Promise<Call> {
     const namespace = namespaceOf(request)
-    const { caller } = this.#gatekeeper.admit(request, route, namespace)
+    const { caller, spend } = this.#gatekeeper.admit(request, route, namespace)
     trail.caller = caller
+    if (request instanceof LightRequest) request.spend = spend
+    else trail.spend = spend
     return {
       request,
       path,
-      query: queryOf(url.searchParams, route.query),
+      query: queryOf(query, route.query),
       body: await bodyFor(request, route, this.#services.limits.jsonBytes),
       namespace,
       caller,
       services: this.#services,
       requestId: trail.requestId,
-      signal: request.signal,
+      get signal() {
+        return request.signal
+      },
     }
   }
 
   #sealed(request: Request, trail: Trail, response: Response): Response {
     const { headers } = response
-    for (const [name, value] of Object.entries(SAFE_HEADERS))
+    for (const [name, value] of SAFE_HEADERS)
       if (!headers.has(name)) headers.set(name, value)
     headers.set('x-request-id', trail.requestId)
     this.#crossOrigin.mark(request, headers)
+    trail.spend?.(lengthOf(request) + lengthOf(response))
     const ms = performance.now() - trail.startedAt
     this.#measurements.request(request.method, trail.route, response.status, ms)
     this.#log?.(this.#line(request, trail, response.status, ms))
@@ -160,6 +174,28 @@ class Server implements PrestigeServer {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
     await this.#services.close()
   }
+}
+
+/** A caller that brought a Request of fetch gets a Response of fetch. */
+function asked(request: Request, response: Response): Response {
+  const isBoth = response instanceof LightResponse && !(request instanceof LightRequest)
+  return isBoth ? response.real() : response
+}
+
+function lengthOf({ headers }: Request | Response): number {
+  return Number(headers.get('content-length') ?? 0)
+}
+
+/** The path as it was sent, where that is known: see `LightRequest`. */
+function targetOf(request: Request): { readonly pathname: string; readonly query: string } {
+  if (!(request instanceof LightRequest)) {
+    const { pathname, search } = new URL(request.url)
+    return { pathname, query: search }
+  }
+  const { target } = request
+  const at = target.indexOf('?')
+  if (at < 0) return { pathname: target, query: '' }
+  return { pathname: target.slice(0, at), query: target.slice(at) }
 }
 
 /** One that a proxy has given is kept, if it can do no harm in a log or a header. */

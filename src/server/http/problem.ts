@@ -6,6 +6,7 @@ import {
   PrestigeError,
   prestigeError,
 } from '../../platform/errors.ts'
+import { bytesResponse } from './light.ts'
 
 const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   missing: 404,
@@ -87,13 +88,10 @@ export function problemResponse(thrown: unknown, requestId: string): Response {
     message: detail,
   }
   const own = error instanceof HttpProblem ? error.headers : {}
-  return new Response(JSON.stringify(details), {
-    status,
-    headers: {
-      'content-type': 'application/problem+json',
-      ...(error.retryable && { 'retry-after': '1' }),
-      ...own,
-    },
+  return bytesResponse(Buffer.from(JSON.stringify(details)), status, {
+    'content-type': 'application/problem+json',
+    ...(error.retryable && { 'retry-after': '1' }),
+    ...own,
   })
 }
 

@@ -4,16 +4,20 @@ import { isUtf8 } from 'node:buffer'
 
 import * as v from 'valibot'
 
+import { bytesResponse } from './light.ts'
+
 /** A key that is text, or its bytes. */
 export const keyForm: v.GenericSchema = v.pipe(
   v.union([v.string(), v.strictObject({ base64: v.string() })]),
   v.description('A key: text, or {"base64": …} where it is not UTF-8.'),
 )
 
-export function json(value: unknown, init: ResponseInit = {}): Response {
-  const headers = new Headers(init.headers)
-  headers.set('content-type', 'application/json')
-  return new Response(JSON.stringify(value), { ...init, headers })
+export function json(
+  value: unknown,
+  init: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
+): Response {
+  const headers = { ...init.headers, 'content-type': 'application/json' }
+  return bytesResponse(Buffer.from(JSON.stringify(value)), init.status ?? 200, headers)
 }
 
 /** The content of a header: what is not printable ASCII is percent-encoded, so that no value ends a header. */

@@ -7,6 +7,7 @@ import type { Head, PutOptions, Receipt } from '../../store/index.ts'
 import { bodyBytes, bodyOf, parsed, refuseLongBody } from '../http/body.ts'
 import { contentRange, rangeOf } from '../http/byte-range.ts'
 import { conditionOf, isKnown, tagOf } from '../http/conditions.ts'
+import { bytesResponse } from '../http/light.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { headerText, json, keyForm, shown } from '../http/reply.ts'
 import { type AnyRoute, type Call, route } from '../http/route.ts'
@@ -168,9 +169,7 @@ async function get(call: Call): Promise<Response> {
     return json({ key: shown(key), value: shown((await store.get(key, { signal })) ?? fail()) })
   const range = rangeOf(request, head)
   if (!range && head.bytes <= WHOLE_BYTES)
-    return new Response((await store.get(key, { signal })) ?? fail(), {
-      headers: { ...headers, 'content-length': String(head.bytes) },
-    })
+    return bytesResponse((await store.get(key)) ?? fail(), 200, headers)
   const stream = await store.getStream(key, { ...range, signal })
   if (!stream) throw notFound()
   const length = range ? range.end - range.start : head.bytes
