@@ -123,7 +123,13 @@ export async function benchServer(scale: number, print: (line: object) => void):
       const reference = await measured(nothing, method, Math.max(1, 15 * scale))
       const ours = await measured(store, method, Math.max(1, 60 * scale))
       const ratio = Math.round((ours.perSecond / reference.perSecond) * 100) / 100
-      print({ case: `${method} ${VALUE_BYTES} bytes`, ours, reference, ratio, isWithin: ratio >= 0.6 })
+      print({
+        case: `${method} ${VALUE_BYTES} bytes`,
+        ours,
+        reference,
+        ratio,
+        isWithin: ratio >= 0.6,
+      })
     }
   } finally {
     await Promise.all([nothing.stop(), store.stop()])
@@ -141,10 +147,12 @@ async function serveNothing(): Promise<{ url: string; close(): Promise<void> }> 
       reply.end(value)
       return
     }
-    request.on('data', () => undefined).on('end', () => {
-      reply.writeHead(201, { 'content-type': 'application/json' })
-      reply.end('{"status":"ok"}')
-    })
+    request
+      .on('data', () => undefined)
+      .on('end', () => {
+        reply.writeHead(201, { 'content-type': 'application/json' })
+        reply.end('{"status":"ok"}')
+      })
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   const { port } = http.address() as AddressInfo // safe: it listens on a port

@@ -143,8 +143,7 @@ class Server implements PrestigeServer {
 
   #sealed(request: Request, trail: Trail, response: Response): Response {
     const { headers } = response
-    for (const [name, value] of SAFE_HEADERS)
-      if (!headers.has(name)) headers.set(name, value)
+    for (const [name, value] of SAFE_HEADERS) if (!headers.has(name)) headers.set(name, value)
     headers.set('x-request-id', trail.requestId)
     this.#crossOrigin.mark(request, headers)
     trail.spend?.(lengthOf(request) + lengthOf(response))

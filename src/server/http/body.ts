@@ -13,9 +13,7 @@ export function refuseLongBody(request: Request, bytesMax: number): void {
 }
 
 function tooLarge(bytesMax: number): HttpProblem {
-  return new HttpProblem('BODY_TOO_LARGE', `A body may have ${bytesMax} bytes here.`, {
-    connection: 'close',
-  })
+  return new HttpProblem('BODY_TOO_LARGE', `A body may have ${bytesMax} bytes here.`)
 }
 
 /** What the client sends, as it comes. Fails as soon as it is longer than allowed. */

@@ -73,7 +73,6 @@ export class LightHeaders implements Headers {
   }
 }
 
-
 /** What a request came with, and by which name the server was called. */
 export interface Arrival {
   readonly message: IncomingMessage
@@ -216,19 +215,19 @@ function cutOff(cause: unknown): PrestigeError {
 export class LightResponse {
   readonly status: number
   readonly headers: LightHeaders
-  readonly bytes: Buffer
+  readonly content: Buffer | string
   #real: Response | undefined
 
-  constructor(bytes: Buffer, status: number, headers: Values) {
-    this.bytes = bytes
+  constructor(content: Buffer | string, status: number, headers: Values) {
+    this.content = content
     this.status = status
     this.headers = new LightHeaders(headers)
   }
 
   /** As fetch has it; made once, when all headers have been set. @internal */
   real(): Response {
-    const { status, bytes, headers } = this
-    const body = status === 204 || status === 304 ? undefined : bytes
+    const { status, content, headers } = this
+    const body = status === 204 || status === 304 ? undefined : content
     this.#real ??= new Response(body, { status, headers: [...headers] })
     return this.#real
   }
@@ -257,8 +256,8 @@ export function asRequest(light: LightRequest): Request {
 }
 
 /** A response whose body is there. */
-export function bytesResponse(bytes: Buffer, status: number, headers: Values): Response {
-  const length = { ...headers, 'content-length': String(bytes.byteLength) }
-  const whole: unknown = new LightResponse(bytes, status, length)
+export function lightResponse(content: Buffer | string, status: number, headers: Values): Response {
+  const length = { ...headers, 'content-length': String(Buffer.byteLength(content)) }
+  const whole: unknown = new LightResponse(content, status, length)
   return whole as Response // safe: it has what a Response has, by `completed`
 }

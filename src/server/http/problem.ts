@@ -6,7 +6,7 @@ import {
   PrestigeError,
   prestigeError,
 } from '../../platform/errors.ts'
-import { bytesResponse } from './light.ts'
+import { lightResponse } from './light.ts'
 
 const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   missing: 404,
@@ -88,7 +88,7 @@ export function problemResponse(thrown: unknown, requestId: string): Response {
     message: detail,
   }
   const own = error instanceof HttpProblem ? error.headers : {}
-  return bytesResponse(Buffer.from(JSON.stringify(details)), status, {
+  return lightResponse(JSON.stringify(details), status, {
     'content-type': 'application/problem+json',
     ...(error.retryable && { 'retry-after': '1' }),
     ...own,

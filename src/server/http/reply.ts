@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 
 import * as v from 'valibot'
 
-import { bytesResponse } from './light.ts'
+import { lightResponse } from './light.ts'
 
 /** A key that is text, or its bytes. */
 export const keyForm: v.GenericSchema = v.pipe(
@@ -17,7 +17,7 @@ export function json(
   init: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
 ): Response {
   const headers = { ...init.headers, 'content-type': 'application/json' }
-  return bytesResponse(Buffer.from(JSON.stringify(value)), init.status ?? 200, headers)
+  return lightResponse(JSON.stringify(value), init.status ?? 200, headers)
 }
 
 /** The content of a header: what is not printable ASCII is percent-encoded, so that no value ends a header. */

@@ -135,19 +135,20 @@ async function send(
   const isRefused = !message.complete && !isSkippable(message)
   if (isRefused || traffic.isClosing) reply.shouldKeepAlive = false
   if (response instanceof LightResponse) {
-    const { status, headers, bytes } = response
+    const { status, headers, content } = response
     writeHead(reply, status, headers.fields)
     if (message.method !== 'HEAD') {
-      request?.spend?.(bytes.byteLength)
-      if (isRefused) reply.write(bytes)
-      else return void reply.end(bytes)
+      request?.spend?.(Number(headers.get('content-length')))
+      if (isRefused) reply.write(content)
+      else return void reply.end(content)
     }
   } else {
     writeHead(reply, response.status, Object.fromEntries(response.headers))
     if (message.method === 'HEAD') await discarded(response)
     else await sendBody(traffic, response, reply, request)
   }
-  if (isRefused) await skipped(message, reply)
+  // A client that waits to be asked has sent nothing.
+  if (isRefused && message.headers.expect === undefined) await skipped(message, reply)
   reply.end()
 }
 

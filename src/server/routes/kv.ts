@@ -7,7 +7,7 @@ import type { Head, PutOptions, Receipt } from '../../store/index.ts'
 import { bodyBytes, bodyOf, parsed, refuseLongBody } from '../http/body.ts'
 import { contentRange, rangeOf } from '../http/byte-range.ts'
 import { conditionOf, isKnown, tagOf } from '../http/conditions.ts'
-import { bytesResponse } from '../http/light.ts'
+import { lightResponse } from '../http/light.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { headerText, json, keyForm, shown } from '../http/reply.ts'
 import { type AnyRoute, type Call, route } from '../http/route.ts'
@@ -100,8 +100,11 @@ async function put(call: Call): Promise<Response> {
   const { valueBytes } = services.limits
   refuseLongBody(request, valueBytes)
   const store = await services.store(namespace, true)
-  const options: PutOptions = { ...conditionOf(request), ...ttlOf(request), signal: call.signal }
-  const receipt = await store.put(keyOf(call), await valueOf(request, valueBytes), options)
+  const value = await valueOf(request, valueBytes)
+  // What has come whole is put, whether or not its client has gone meanwhile.
+  const signal = Buffer.isBuffer(value) ? undefined : call.signal
+  const options: PutOptions = { ...conditionOf(request), ...ttlOf(request), signal }
+  const receipt = await store.put(keyOf(call), value, options)
   return json(
     { status: 'ok', key: shown(keyOf(call)), receipt },
     { status: 201, headers: receiptHeaders(receipt) },
@@ -154,10 +157,10 @@ function receiptHeaders(receipt: Receipt): Record<string, string> {
 }
 
 async function get(call: Call): Promise<Response> {
-  const { request, services, namespace, signal } = call
+  const { request, services, namespace } = call
   const key = keyOf(call)
   const store = await services.store(namespace, false)
-  const head = await store.head(key, { signal })
+  const head = await store.head(key)
   if (!head) throw notFound()
   const headers = headHeaders(head)
   if (isKnown(request, head.digest)) return new Response(undefined, { status: 304, headers })
@@ -166,11 +169,11 @@ async function get(call: Call): Promise<Response> {
       headers: { ...headers, 'content-length': String(head.bytes) },
     })
   if (wantsJson(request))
-    return json({ key: shown(key), value: shown((await store.get(key, { signal })) ?? fail()) })
+    return json({ key: shown(key), value: shown((await store.get(key)) ?? fail()) })
   const range = rangeOf(request, head)
   if (!range && head.bytes <= WHOLE_BYTES)
-    return bytesResponse((await store.get(key)) ?? fail(), 200, headers)
-  const stream = await store.getStream(key, { ...range, signal })
+    return lightResponse((await store.get(key)) ?? fail(), 200, headers)
+  const stream = await store.getStream(key, { ...range, signal: call.signal })
   if (!stream) throw notFound()
   const length = range ? range.end - range.start : head.bytes
   return new Response(stream, {

@@ -111,9 +111,12 @@ function isThere(entry: Entry | undefined): boolean {
 export async function head(
   core: StoreCore,
   key: StoreKey,
-  options: CallOptions = {},
+  options: CallOptions | undefined,
 ): Promise<Head | undefined> {
-  const entry = await reading(core, 'The head', options, (backend) => entryOf(core, backend, key))
+  const entry =
+    options === undefined
+      ? await entryOf(core, core.backend, key)
+      : await reading(core, 'The head', options, (backend) => entryOf(core, backend, key))
   return entry && headOf(entry)
 }
 
