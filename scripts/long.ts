@@ -256,7 +256,9 @@ const descriptions: Readonly<Record<string, readonly [what: string, times?: stri
     'files of stores with flipped bits, lost pages, or cut off: 5 a round, 1250 in every case',
     'a round 20 s',
   ],
-  'hostile-http': ['10,000 malformed requests, bodies of 1 GiB, and servers that are killed under load'],
+  'hostile-http': [
+    '10,000 malformed requests, bodies of 1 GiB, and servers that are killed under load',
+  ],
   tests: ['tests that do less where all tests run, in full, once'],
   orders: [
     'corpus jobs in 20 orders, with all numbers of workers and engines: 320 in every case',

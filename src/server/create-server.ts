@@ -16,6 +16,7 @@ import { type Match, Router } from './http/router.ts'
 import { Measurements } from './measurements.ts'
 import type { AccessLine, ServerOptions } from './options.ts'
 import { routes } from './routes/index.ts'
+import type { ApiKey } from './security/api-keys.ts'
 import { ANYBODY, type Caller } from './security/caller.ts'
 import { CrossOrigin } from './security/cross-origin.ts'
 import { Gatekeeper } from './security/gatekeeper.ts'
@@ -34,6 +35,8 @@ export interface PrestigeServer {
   readonly asksForKeys: boolean
   /** Answers a request; never rejects. */
   fetch(request: Request): Promise<Response>
+  /** From now on these may call. A server that asks for no keys goes on asking for none. */
+  replaceKeys(keys: readonly ApiKey[]): void
   /** Refuses new requests, waits for those under way, and closes what is open. */
   close(): Promise<void>
 }
@@ -76,6 +79,10 @@ class Server implements PrestigeServer {
 
   get asksForKeys(): boolean {
     return this.#gatekeeper.asksForKeys
+  }
+
+  replaceKeys(keys: readonly ApiKey[]): void {
+    if (this.asksForKeys) this.#gatekeeper.replaceKeys(keys)
   }
 
   async fetch(request: Request): Promise<Response> {

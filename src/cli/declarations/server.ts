@@ -30,7 +30,8 @@ export const serverCommands = {
     details: [
       'Without LOCATION, --store or PRESTIGE_STORE names it. The address is 127.0.0.1 unless --host says',
       'otherwise; an address that other machines can reach needs --keys. SIGTERM ends it properly: what',
-      'was accepted is finished. GET /openapi.json describes every path.',
+      'was accepted is finished. SIGHUP reads the file of keys again. GET /openapi.json describes',
+      'every path.',
     ],
     shared: WRITES_STORE,
     options: {

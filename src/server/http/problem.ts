@@ -90,6 +90,8 @@ export function problemResponse(thrown: unknown, requestId: string): Response {
   const own = error instanceof HttpProblem ? error.headers : {}
   return lightResponse(JSON.stringify(details), status, {
     'content-type': 'application/problem+json',
+    // The answer to a HEAD has no body to say it.
+    'prestige-code': error.code,
     ...(error.retryable && { 'retry-after': '1' }),
     ...own,
   })

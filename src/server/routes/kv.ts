@@ -201,6 +201,8 @@ function headHeaders(head: Head): Record<string, string> {
     'content-security-policy': VALUE_POLICY,
     'accept-ranges': 'bytes',
     etag: tagOf(head.digest),
+    'prestige-content-id': head.contentId,
+    'prestige-put-at': new Date(head.putAt).toISOString(),
     'last-modified': new Date(head.putAt).toUTCString(),
     'cache-control': 'private, no-cache',
     ...(head.expiresAt !== undefined && {

@@ -2,7 +2,6 @@
 
 import { asBuffer } from '../../platform/bytes.ts'
 import type { Backend } from '../../backends/index.ts'
-import { PrestigeError } from '../../platform/errors.ts'
 import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
@@ -81,18 +80,6 @@ export async function reading<T>(
 ): Promise<T> {
   refuseUnknown(options, CALL_OPTIONS)
   return bounded(backend, options, { what }, work)
-}
-
-export function textOf(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch (error) {
-    throw new PrestigeError(
-      'UNREADABLE_VALUE',
-      'The value is not valid UTF-8. Use get for its bytes.',
-      { cause: error },
-    )
-  }
 }
 
 export function has(
