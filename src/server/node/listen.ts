@@ -1,6 +1,12 @@
 /** Listens on a port of this machine, and passes requests of Node's HTTP server to a fetch handler. */
 
-import { createServer as createHttp, type Server, STATUS_CODES } from 'node:http'
+import {
+  createServer as createHttp,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -52,14 +58,7 @@ export async function listen(
       'INVALID_OPTIONS',
       `${host} can be reached from other machines, which needs keys: make one with prestige keys add, and give --keys FILE.`,
     )
-  const traffic: Traffic = {
-    server,
-    isSecure: tls !== undefined,
-    headersMax: options.headersMax ?? 100,
-    isClosing: false,
-    underWay: new Map(),
-    uploads: new Set(),
-  }
+  const traffic = trafficOf(server, tls !== undefined, options.headersMax)
   const http = httpOf(traffic, options)
   await started(http, port, host)
   const { port: bound } = http.address() as AddressInfo // safe: it listens on a port
@@ -68,6 +67,27 @@ export async function listen(
     url: `${tls ? 'https' : 'http'}://${name}:${bound}`,
     port: bound,
     close: () => stopped(http, traffic, options.closeTimeoutMs ?? 30_000),
+  }
+}
+
+/** For a server of Node that is there already: Express, Fastify, or one that has other paths. */
+export function nodeHandler(
+  server: PrestigeServer,
+): (request: IncomingMessage, reply: ServerResponse) => void {
+  const plain = trafficOf(server, false)
+  const secure = trafficOf(server, true)
+  return (request, reply) =>
+    answer('encrypted' in request.socket ? secure : plain, request, reply, false)
+}
+
+function trafficOf(server: PrestigeServer, isSecure: boolean, headersMax = 100): Traffic {
+  return {
+    server,
+    isSecure,
+    headersMax,
+    isClosing: false,
+    underWay: new Map(),
+    uploads: new Set(),
   }
 }
 
