@@ -167,8 +167,10 @@ export class LightRequest {
         if (length <= bytesMax) pieces.push(piece)
         else ended(() => (message.pause(), reject(tooLong())))
       }
-      const onEnd = () =>
-        ended(() => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))) // safe: it has one
+      const onEnd = () => {
+        const [only, ...others] = pieces
+        ended(() => resolve(only && others.length === 0 ? only : Buffer.concat(pieces)))
+      }
       const onLost = (cause?: unknown) => ended(() => reject(cutOff(cause)))
       if (message.destroyed && !message.complete) onLost()
       else message.on('data', onData).on('end', onEnd).on('error', onLost).on('close', onLost)

@@ -131,7 +131,7 @@ async function send(
   message: IncomingMessage,
   request: LightRequest | undefined,
 ): Promise<void> {
-  if (reply.destroyed) return void (await discarded(response))
+  if (reply.destroyed) return discarded(response)
   const isRefused = !message.complete && !isSkippable(message)
   if (isRefused || traffic.isClosing) reply.shouldKeepAlive = false
   if (response instanceof LightResponse) {

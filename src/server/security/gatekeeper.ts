@@ -15,7 +15,7 @@ interface KnownKey {
 /** `spend` takes bytes that were received or sent. */
 export interface Admitted {
   readonly caller: Caller
-  spend(bytes: number): void
+  readonly spend: (bytes: number) => void
 }
 
 export class Gatekeeper {
