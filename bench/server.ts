@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url'
 import { createServer, listen } from 'prestige-dedup/server'
 
 const CONNECTIONS = 64
-const KEYS = 10_000
+const KEYS = 1_000
 const VALUE_BYTES = 1024
 
 type Kind = 'nothing' | 'store'

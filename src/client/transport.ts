@@ -7,6 +7,7 @@ import type { CallOptions } from '../store/index.ts'
 export interface ClientOptions {
   /** An API key, as `prestige keys add` prints it. */
   readonly key?: string | undefined
+  /** Of the store. Default: the unnamed one. */
   readonly namespace?: string | undefined
   /** Default: that of the platform. */
   readonly fetch?: typeof globalThis.fetch | undefined

@@ -31,6 +31,7 @@ export interface ServerOptions {
   readonly origins?: readonly string[] | undefined
   /** Host names under which the server is called. Default: any; `listen` allows those of a loopback address alone. */
   readonly hosts?: readonly string[] | undefined
+  /** How much a request may bring, and how many there may be at once. */
   readonly limits?: ServerLimits | undefined
   /** Directories below which a run may read its inputs. Default: none. */
   readonly roots?: readonly string[] | undefined

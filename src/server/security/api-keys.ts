@@ -10,7 +10,7 @@ import * as v from 'valibot'
 
 import { AtomicFile } from '../../platform/atomic-file.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
-import { scopes } from '../http/route.ts'
+import { type Scope, scopes } from '../http/route.ts'
 
 const FORMAT = 1
 const KEY = /^prestige_([0-9a-f]{12})_([\w-]{43})$/
@@ -28,7 +28,16 @@ const keyRow = v.strictObject({
 
 const keyFile = v.strictObject({ format: v.literal(FORMAT), keys: v.array(keyRow) })
 
-export type ApiKey = Readonly<v.InferOutput<typeof keyRow>>
+export interface ApiKey {
+  readonly id: string
+  readonly name: string
+  readonly scope: Scope
+  readonly namespaces?: string[] | undefined
+  readonly requestsPerSecond?: number | undefined
+  readonly bytesPerSecond?: number | undefined
+  readonly createdAt: number
+  readonly sha256: string
+}
 
 export type NewKey = Pick<
   ApiKey,
