@@ -151,6 +151,13 @@ const figures: Record<
       await benchGuards(positive('scale'), print)
     },
   },
+  server: {
+    question: 'What does the HTTP service cost, beside a handler of Node that does nothing?',
+    run: async (print) => {
+      const { benchServer } = await import('./server.ts')
+      await benchServer(positive('scale'), (line) => print({ ...line }))
+    },
+  },
   judge: {
     question: 'How many wrong merges does a judge save, at the recall of a bare threshold?',
     run: async (print) => (await import('./judge.ts')).benchJudge(print),

@@ -168,7 +168,7 @@ async function simulation(seed: number): Promise<unknown> {
 }
 
 /** Test files that ask for an amount, with the larger one. Seeds are their own. */
-async function tests(): Promise<unknown> {
+function tests(): Promise<unknown> {
   const files = ['src', 'test'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .map((name) => join(folder, name))
@@ -176,6 +176,10 @@ async function tests(): Promise<unknown> {
         (path) => path.endsWith('.test.ts') && readFileSync(path, 'utf8').includes('amount('),
       ),
   )
+  return testFiles(files)
+}
+
+async function testFiles(files: readonly string[]): Promise<unknown> {
   const env = { ...process.env, PRESTIGE_TESTS: 'long' }
   const args = ['node_modules/vitest/vitest.mjs', 'run', ...files]
   const child = spawn(process.execPath, args, { env, stdio: 'inherit' })
@@ -224,6 +228,7 @@ const tasks: Readonly<Record<string, Round>> = {
   faults: fault,
   damage: (seed) => damage(seed),
   tests,
+  'hostile-http': () => testFiles(['test/server-hostile.test.ts', 'test/server-process.test.ts']),
   orders: (seed) => orders(sampledCases(seed)),
 }
 
@@ -250,6 +255,9 @@ const descriptions: Readonly<Record<string, readonly [what: string, times?: stri
   damage: [
     'files of stores with flipped bits, lost pages, or cut off: 5 a round, 1250 in every case',
     'a round 20 s',
+  ],
+  'hostile-http': [
+    '10,000 malformed requests, bodies of 1 GiB, and servers that are killed under load',
   ],
   tests: ['tests that do less where all tests run, in full, once'],
   orders: [

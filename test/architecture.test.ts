@@ -18,6 +18,7 @@ const MODULES = [
   'backends',
   'canonical',
   'cli',
+  'client',
   'compare',
   'dedupe',
   'exports',
@@ -86,7 +87,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'input',
     'backends',
   ],
-  server: MODULES.filter((name) => !['cli', 'exports', 'server'].includes(name)),
+  // Of the store it has types alone: it runs where there is no Node.
+  client: ['store'],
+  server: MODULES.filter((name) => !['cli', 'client', 'exports', 'server'].includes(name)),
   exports: MODULES.filter((name) => name !== 'cli' && name !== 'exports'),
   // A command loads what it needs: a store without the comparing of texts, or that without a store.
   cli: [...MODULES.filter((name) => name !== 'exports'), 'index'],

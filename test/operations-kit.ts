@@ -35,13 +35,70 @@ async function listed(keys: AsyncIterable<Buffer>): Promise<string[]> {
   return all
 }
 
-/** `open` gives an empty store on every call, with a clock that the test moves. */
-export function describeOperations(open: (clock: () => number) => Promise<Store>): void {
-  const opened = async () => {
+/** Those of a store that a client of a server has, too. */
+export type Basics = Pick<
+  Store,
+  'put' | 'get' | 'getText' | 'has' | 'head' | 'delete' | 'keys' | 'entries' | 'stats' | 'close'
+>
+
+function opener<S extends Pick<Store, 'close'>>(open: (clock: () => number) => Promise<S>) {
+  return async () => {
     const clock = { time: Date.now() }
     const store = await open(() => clock.time)
     return { store, clock, [Symbol.asyncDispose]: () => store.close() }
   }
+}
+
+/** What holds of a store in this process and of one behind a server. `open` as for `describeOperations`. */
+export function describeBasics(open: (clock: () => number) => Promise<Basics>): void {
+  const opened = opener(open)
+
+  describe('a receipt', () => {
+    it('says what became of the key and of the content, of which content, and what it saved', async () => {
+      await using world = await opened()
+      const { store, clock } = world
+      const { time } = clock
+      const first = await store.put('a', 'hello')
+      expect(first).toEqual({
+        key: 'created',
+        content: 'new',
+        contentId: expect.stringMatching(/^[0-9a-f]{32}$/),
+        bytes: 5,
+        bytesSaved: 0,
+      })
+      clock.time += 1000
+      const of = { content: first.contentId, firstKey: Buffer.from('a'), storedAt: time }
+      expect(await store.put('b', 'hello')).toEqual({
+        key: 'created',
+        content: 'duplicate',
+        contentId: first.contentId,
+        of,
+        method: 'digest',
+        bytes: 5,
+        bytesSaved: 5,
+      })
+      expect((await store.put('b', 'hello')).key).toBe('unchanged')
+      expect((await store.put('b', 'other')).key).toBe('replaced')
+      expect((await store.put('c', 'hello', { ttlMs: 5 })).expiresAt).toBe(time + 1005)
+    })
+  })
+
+  describe('listings', () => {
+    it('are in byte order, by prefix, after a key, and limited', async () => {
+      await using world = await opened()
+      const { store } = world
+      for (const key of ['b', 'a/2', 'é', 'a/1', 'a', '𝒵', 'z']) await store.put(key, key)
+      expect(await listed(store.keys())).toEqual(['a', 'a/1', 'a/2', 'b', 'z', 'é', '𝒵'])
+      expect(await listed(store.keys({ prefix: 'a/' }))).toEqual(['a/1', 'a/2'])
+      expect(await listed(store.keys({ prefix: '' }))).toHaveLength(7)
+      expect(await listed(store.keys({ startAfter: 'a/1', limit: 2 }))).toEqual(['a/2', 'b'])
+      expect(await listed(store.keys({ prefix: 'b', startAfter: 'a' }))).toEqual(['b'])
+      expect(await listed(store.keys({ limit: 0 }))).toEqual([])
+      const values: string[] = []
+      for await (const [key, value] of store.entries({ limit: 2 })) values.push(`${key}=${value}`)
+      expect(values).toEqual(['a=a', 'a/1=a/1'])
+    })
+  })
 
   describe('conditions', () => {
     it('ifAbsent puts once, and again when the key has expired or was deleted', async () => {
@@ -98,6 +155,53 @@ export function describeOperations(open: (clock: () => number) => Promise<Store>
       }
     })
   })
+
+  it('keys are any bytes, and values come back as they were put', async () => {
+    await using world = await opened()
+    const { store } = world
+    const keys = [
+      '_count',
+      'a/b',
+      'a b',
+      'ключ',
+      '%2e%2e',
+      '?',
+      '#',
+      '\0',
+      'é',
+      Buffer.from([255, 254]),
+    ]
+    for (const key of keys) {
+      const value = Buffer.concat([Buffer.from(key), Buffer.from([0, 255])])
+      await store.put(key, value)
+      expect(await store.get(key)).toEqual(value)
+      expect(await store.has(key)).toBe(true)
+    }
+    expect((await store.stats()).keys).toBe(keys.length)
+    for (const key of keys) expect(await store.delete(key)).toBe(true)
+    expect(await store.delete('a/b')).toBe(false)
+    expect(await store.get('a/b')).toBeUndefined()
+  })
+
+  it('a key that is none is refused', async () => {
+    await using world = await opened()
+    const { store } = world
+    const wrong = ['', 'k'.repeat(901), Buffer.alloc(901)]
+    for (const key of wrong) {
+      expect(await codeOf(store.put(key, 'v'))).toBe('INVALID_KEY')
+      expect(await codeOf(store.get(key))).toBe('INVALID_KEY')
+      expect(await codeOf(store.has(key))).toBe('INVALID_KEY')
+      expect(await codeOf(store.delete(key))).toBe('INVALID_KEY')
+    }
+    expect(await codeOf(store.put('k', 'v', { ttl: 5 } as object))).toBe('INVALID_OPTIONS')
+    expect(await codeOf(store.keys({ limit: -1 }).next())).toBe('INVALID_OPTIONS')
+  })
+}
+
+/** `open` gives an empty store on every call, with a clock that the test moves. */
+export function describeOperations(open: (clock: () => number) => Promise<Store>): void {
+  const opened = opener(open)
+  describeBasics(open)
 
   it('getWithHead answers value and head of one moment, however often the key is put meanwhile', async () => {
     await using world = await opened()

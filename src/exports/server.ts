@@ -9,6 +9,7 @@ export {
   type ListenOptions,
   makeKey,
   type NewKey,
+  nodeHandler,
   type PrestigeServer,
   readKeys,
   type Scope,

@@ -53,7 +53,8 @@ export function deadlineOf(
   const clock = new AbortController()
   const timer = setTimeout(() => clock.abort(late(checked)), checked)
   // Work that is under way keeps the process; a listing that nobody reads on must not.
-  timer.unref()
+  // In a browser a timer is a number.
+  if (typeof timer === 'object') timer.unref()
   const either = signal ? AbortSignal.any([signal, clock.signal]) : clock.signal
   return { signal: either, clear: () => clearTimeout(timer) }
 }

@@ -9,23 +9,25 @@ import { inspect } from 'node:util'
 
 import { prestigeError } from '../platform/errors.ts'
 import { jsonBody, queryOf, refuseLongBody } from './http/body.ts'
+import { LightRequest, LightResponse } from './http/light.ts'
 import { HttpProblem, problemResponse } from './http/problem.ts'
 import type { AnyRoute, Call } from './http/route.ts'
 import { type Match, Router } from './http/router.ts'
 import { Measurements } from './measurements.ts'
 import type { AccessLine, ServerOptions } from './options.ts'
 import { routes } from './routes/index.ts'
+import type { ApiKey } from './security/api-keys.ts'
 import { ANYBODY, type Caller } from './security/caller.ts'
 import { CrossOrigin } from './security/cross-origin.ts'
 import { Gatekeeper } from './security/gatekeeper.ts'
 import { Services } from './services.ts'
 
 /** Sent with every answer; a route may say otherwise. */
-const SAFE_HEADERS: Readonly<Record<string, string>> = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-}
+const SAFE_HEADERS = [
+  ['x-content-type-options', 'nosniff'],
+  ['referrer-policy', 'no-referrer'],
+  ['cache-control', 'no-store'],
+] as const
 /** A shorter answer is there as a whole. */
 const WHOLE_BYTES = 64 * 1024
 /** How long answers that are being read are waited for. */
@@ -37,6 +39,8 @@ export interface PrestigeServer {
   readonly asksForKeys: boolean
   /** Answers a request; never rejects. */
   fetch(request: Request): Promise<Response>
+  /** From now on these may call. A server that asks for no keys goes on asking for none. */
+  replaceKeys(keys: readonly ApiKey[]): void
   /** Refuses new requests, waits for those under way, and closes what is open. */
   close(): Promise<void>
 }
@@ -52,6 +56,8 @@ interface Trail {
   readonly startedAt: number
   route: string
   caller: Caller
+  /** Where the bytes of both messages are not counted as they pass. */
+  spend?: (bytes: number) => void
   failure?: unknown
 }
 
@@ -79,6 +85,10 @@ class Server implements PrestigeServer {
     return this.#gatekeeper.asksForKeys
   }
 
+  replaceKeys(keys: readonly ApiKey[]): void {
+    if (this.asksForKeys) this.#gatekeeper.replaceKeys(keys)
+  }
+
   async fetch(request: Request): Promise<Response> {
     const trail: Trail = {
       requestId: requestIdOf(request),
@@ -87,14 +97,17 @@ class Server implements PrestigeServer {
       caller: ANYBODY,
     }
     this.#inFlight++
-    const response = await this.#answer(request, trail).catch((error: unknown) => {
+    let response: Response
+    try {
+      response = await this.#answer(request, trail)
+    } catch (error) {
       trail.failure = error
-      return problemResponse(error, trail.requestId)
-    })
+      response = problemResponse(error, trail.requestId)
+    }
     const sealed = this.#sealed(request, trail, response)
     if (isStreamed(sealed)) return untilRead(sealed, () => this.#leave())
     this.#leave()
-    return sealed
+    return asked(request, sealed)
   }
 
   #leave(): void {
@@ -113,35 +126,44 @@ class Server implements PrestigeServer {
       )
     const preflight = this.#crossOrigin.check(request)
     if (preflight) return preflight
-    const url = new URL(request.url)
-    const match = this.#router.find(request.method, url.pathname)
+    const { pathname, query } = targetOf(request)
+    const match = this.#router.find(request.method, pathname)
     trail.route = match.route.path
-    return match.route.handle(await this.#call(request, url, match, trail))
+    return match.route.handle(await this.#call(request, query, match, trail))
   }
 
-  async #call(request: Request, url: URL, { route, path }: Match, trail: Trail): Promise<Call> {
+  async #call(
+    request: Request,
+    query: string,
+    { route, path }: Match,
+    trail: Trail,
+  ): Promise<Call> {
     const namespace = namespaceOf(request)
-    const { caller } = this.#gatekeeper.admit(request, route, namespace)
+    const { caller, spend } = this.#gatekeeper.admit(request, route, namespace)
     trail.caller = caller
+    if (request instanceof LightRequest) request.spend = spend
+    else trail.spend = spend
     return {
       request,
       path,
-      query: queryOf(url.searchParams, route.query),
+      query: queryOf(query, route.query),
       body: await bodyFor(request, route, this.#services.limits.jsonBytes),
       namespace,
       caller,
       services: this.#services,
       requestId: trail.requestId,
-      signal: request.signal,
+      get signal() {
+        return request.signal
+      },
     }
   }
 
   #sealed(request: Request, trail: Trail, response: Response): Response {
     const { headers } = response
-    for (const [name, value] of Object.entries(SAFE_HEADERS))
-      if (!headers.has(name)) headers.set(name, value)
+    for (const [name, value] of SAFE_HEADERS) if (!headers.has(name)) headers.set(name, value)
     headers.set('x-request-id', trail.requestId)
     this.#crossOrigin.mark(request, headers)
+    trail.spend?.(lengthOf(request) + lengthOf(response))
     const ms = performance.now() - trail.startedAt
     this.#measurements.request(request.method, trail.route, response.status, ms)
     this.#log?.(this.#line(request, trail, response.status, ms))
@@ -179,7 +201,9 @@ class Server implements PrestigeServer {
 }
 
 /** Its body is still being made when the handler has ended. */
-function isStreamed({ body, headers }: Response): boolean {
+function isStreamed(response: Response): boolean {
+  if (response instanceof LightResponse) return false
+  const { body, headers } = response
   return body !== null && !(Number(headers.get('content-length') ?? Infinity) <= WHOLE_BYTES)
 }
 
@@ -210,6 +234,28 @@ function untilRead(response: Response, ended: () => void): Response {
     { highWaterMark: 0 },
   )
   return new Response(body, response)
+}
+
+/** A caller that brought a Request of fetch gets a Response of fetch. */
+function asked(request: Request, response: Response): Response {
+  const isBoth = response instanceof LightResponse && !(request instanceof LightRequest)
+  return isBoth ? response.real() : response
+}
+
+function lengthOf({ headers }: Request | Response): number {
+  return Number(headers.get('content-length') ?? 0)
+}
+
+/** The path as it was sent, where that is known: see `LightRequest`. */
+function targetOf(request: Request): { readonly pathname: string; readonly query: string } {
+  if (!(request instanceof LightRequest)) {
+    const { pathname, search } = new URL(request.url)
+    return { pathname, query: search }
+  }
+  const { target } = request
+  const at = target.indexOf('?')
+  if (at < 0) return { pathname: target, query: '' }
+  return { pathname: target.slice(0, at), query: target.slice(at) }
 }
 
 /** One that a proxy has given is kept, if it can do no harm in a log or a header. */

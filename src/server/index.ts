@@ -1,7 +1,7 @@
 /** The HTTP service: a store, a resolver and corpus runs behind a fetch handler */
 
 export { createServer, type PrestigeServer } from './create-server.ts'
-export { listen, type Listening, type ListenOptions } from './node/listen.ts'
+export { listen, type Listening, type ListenOptions, nodeHandler } from './node/listen.ts'
 export type { AccessLine, ServerLimits, ServerOptions } from './options.ts'
 export { type ApiKey, makeKey, type NewKey, readKeys, writeKeys } from './security/api-keys.ts'
 export type { Scope } from './http/route.ts'

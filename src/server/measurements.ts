@@ -31,6 +31,7 @@ class Latencies {
     return { calls: this.#calls, p50Us: at(0.5), p99Us: at(0.99) }
   }
 }
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
 
 export class Measurements {
   readonly #prometheus = prometheusSink({
@@ -40,6 +41,8 @@ export class Measurements {
     },
   })
   readonly #latencies = new Map<string, Latencies>()
+  /** The same objects again, whose text the sink need not make again. There are as many as routes, methods and codes. */
+  readonly #labels = new Map<string, Record<'counted' | 'timed', MetricLabels>>()
   readonly sink: MetricsSink
 
   constructor(other: MetricsSink | undefined) {
@@ -67,10 +70,19 @@ export class Measurements {
 
   /** The path is that of the route, so that there are only as many series as routes. */
   request(method: string, path: string, status: number, ms: number): void {
-    const known = /^(?:GET|HEAD|PUT|POST|DELETE|OPTIONS)$/.test(method) ? method : 'other'
-    const labels = { method: known, path, status: String(status) }
-    this.sink.counter('prestige.http.requests_total', 1, labels)
-    this.sink.histogram('prestige.http.request_duration_ms', ms, { method: known, path })
+    const known = METHODS.has(method) ? method : 'other'
+    const key = `${status} ${known} ${path}`
+    let labels = this.#labels.get(key)
+    if (!labels) {
+      const common = { method: known, path }
+      labels = {
+        counted: Object.freeze({ ...common, status: String(status) }),
+        timed: Object.freeze(common),
+      }
+      this.#labels.set(key, labels)
+    }
+    this.sink.counter('prestige.http.requests_total', 1, labels.counted)
+    this.sink.histogram('prestige.http.request_duration_ms', ms, labels.timed)
   }
 
   /** Of the operations of stores, by name. Times are of the last calls. */

@@ -18,33 +18,6 @@ const rejects = async (work: Promise<unknown>, code: string) =>
   expect(work).rejects.toMatchObject({ name: 'PrestigeError', code })
 
 describe('a receipt', () => {
-  it('says what became of the key and of the content, of which content, and what it saved', async () => {
-    let time = 1000
-    await using store = await openStore('memory:', { clock: () => time })
-    const first = await store.put('a', 'hello')
-    expect(first).toEqual({
-      key: 'created',
-      content: 'new',
-      contentId: expect.stringMatching(/^[0-9a-f]{32}$/),
-      bytes: 5,
-      bytesSaved: 0,
-    })
-    time = 2000
-    const of = { content: first.contentId, firstKey: Buffer.from('a'), storedAt: 1000 }
-    expect(await store.put('b', 'hello')).toEqual({
-      key: 'created',
-      content: 'duplicate',
-      contentId: first.contentId,
-      of,
-      method: 'digest',
-      bytes: 5,
-      bytesSaved: 5,
-    })
-    expect((await store.put('b', 'hello')).key).toBe('unchanged')
-    expect((await store.put('b', 'other')).key).toBe('replaced')
-    expect((await store.put('c', 'hello', { ttlMs: 5 })).expiresAt).toBe(2005)
-  })
-
   it('can be had again later from explain, with the other keys of the content', async () => {
     await using store = await openStore('memory:')
     const first = await store.put('a', 'hello')
@@ -58,22 +31,6 @@ describe('a receipt', () => {
     await store.put('a', 'hello', { ttlMs: 1e6 })
     expect((await store.explain('a'))?.content).toBe('new')
     expect(await store.explain('missing')).toBeUndefined()
-  })
-})
-
-describe('listings', () => {
-  it('are in byte order, by prefix, after a key, and limited', async () => {
-    await using store = await openStore('memory:')
-    for (const key of ['b', 'a/2', 'é', 'a/1', 'a', '𝒵', 'z']) await store.put(key, key)
-    expect(await list(store.keys())).toEqual(['a', 'a/1', 'a/2', 'b', 'z', 'é', '𝒵'])
-    expect(await list(store.keys({ prefix: 'a/' }))).toEqual(['a/1', 'a/2'])
-    expect(await list(store.keys({ prefix: '' }))).toHaveLength(7)
-    expect(await list(store.keys({ startAfter: 'a/1', limit: 2 }))).toEqual(['a/2', 'b'])
-    expect(await list(store.keys({ prefix: 'b', startAfter: 'a' }))).toEqual(['b'])
-    expect(await list(store.keys({ limit: 0 }))).toEqual([])
-    const values: string[] = []
-    for await (const [key, value] of store.entries({ limit: 2 })) values.push(`${key}=${value}`)
-    expect(values).toEqual(['a=a', 'a/1=a/1'])
   })
 })
 

@@ -34,6 +34,8 @@ interface Series {
   readonly buckets: number[]
 }
 
+const NO_LABELS: MetricLabels = Object.freeze({})
+
 class Family {
   readonly kind: Kind
   readonly name: string
@@ -41,6 +43,7 @@ class Family {
   readonly #bounds: readonly number[]
   readonly #plain: Series
   readonly #series = new Map<string, Series>()
+  readonly #byObject = new WeakMap<MetricLabels, Series>()
   readonly #common: MetricLabels
 
   constructor(
@@ -57,7 +60,18 @@ class Family {
     this.#plain = this.#begin(common)
   }
 
+  /** Callers that give the same object again save the making of its text. */
   of(labels: MetricLabels | undefined): Series {
+    const given = labels ?? NO_LABELS
+    let series = this.#byObject.get(given)
+    if (!series) {
+      series = this.#named(labels)
+      if (labels === undefined || Object.isFrozen(labels)) this.#byObject.set(given, series)
+    }
+    return series
+  }
+
+  #named(labels: MetricLabels | undefined): Series {
     const all = labels && { ...this.#common, ...labels }
     const key = all ? labelsText(all) : this.#plain.labels
     let series = this.#series.get(key)

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 
-import type { AccessLine, ServerOptions } from '../../server/index.ts'
+import type { AccessLine, PrestigeServer, ServerOptions } from '../../server/index.ts'
 import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { stateWithin } from '../call/location.ts'
@@ -28,10 +28,24 @@ export async function run(invocation: Invocation): Promise<number> {
   if (invocation.flag('json'))
     await printJson({ url: listening.url, location, ...(jobs !== undefined && { jobs }) })
   else if (!invocation.flag('quiet')) await print(`${named} is served at ${listening.url}\n`)
+  const reload = () => void reloadKeys(invocation, server)
+  process.on('SIGHUP', reload)
   await ended(invocation.signal)
   await listening.close()
+  process.removeListener('SIGHUP', reload)
   invocation.isComplete = true
   return 0
+}
+
+/** SIGHUP reads the file of keys again. One that cannot be used changes nothing. */
+async function reloadKeys(invocation: Invocation, server: PrestigeServer): Promise<void> {
+  try {
+    const keys = await keysOf(invocation)
+    if (keys) server.replaceKeys(keys)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`The keys stay as they are: ${message}\n`)
+  }
 }
 
 function ended(signal: AbortSignal): Promise<void> {

@@ -30,8 +30,9 @@ export const serverCommands = {
     details: [
       'Without LOCATION, --store or PRESTIGE_STORE names it. The address is 127.0.0.1 unless --host says',
       'otherwise; an address that other machines can reach needs --keys. SIGTERM ends it properly: what',
-      'was accepted is finished; a run goes on when it is asked for again. GET /openapi.json describes every',
-      'path. LOCATION may be the directory of dedupe -o DIR: its runs are shown, as with --jobs DIR.',
+      'was accepted is finished; a run goes on when it is asked for again. SIGHUP reads the file of keys',
+      'again. GET /openapi.json describes every path. LOCATION may be the directory of dedupe -o DIR: its',
+      'runs are shown, as with --jobs DIR.',
     ],
     shared: WRITES_STORE,
     options: {

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 
+import { LightRequest } from './light.ts'
 import { HttpProblem } from './problem.ts'
 import type { Fields } from './route.ts'
 
@@ -12,22 +13,16 @@ export function refuseLongBody(request: Request, bytesMax: number): void {
 }
 
 function tooLarge(bytesMax: number): HttpProblem {
-  return new HttpProblem('BODY_TOO_LARGE', `A body may have ${bytesMax} bytes here.`, {
-    connection: 'close',
-  })
+  return new HttpProblem('BODY_TOO_LARGE', `A body may have ${bytesMax} bytes here.`)
 }
 
-/** What the client sends, as it comes. Fails as soon as it is longer than allowed. `onBytes` counts. */
-export async function* bodyOf(
-  request: Request,
-  bytesMax: number,
-  onBytes?: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
-  if (!request.body) return
+/** What the client sends, as it comes. Fails as soon as it is longer than allowed. */
+export async function* bodyOf(request: Request, bytesMax: number): AsyncGenerator<Uint8Array> {
+  const source = request instanceof LightRequest ? request.source() : request.body
+  if (!source) return
   let length = 0
-  for await (const piece of request.body) {
+  for await (const piece of source) {
     length += piece.byteLength
-    onBytes?.(piece.byteLength)
     if (length > bytesMax) throw tooLarge(bytesMax)
     yield piece
   }
@@ -35,6 +30,7 @@ export async function* bodyOf(
 
 /** The whole of a short body. */
 export async function bodyBytes(request: Request, bytesMax: number): Promise<Buffer> {
+  if (request instanceof LightRequest) return request.whole(bytesMax, () => tooLarge(bytesMax))
   const pieces: Uint8Array[] = []
   for await (const piece of bodyOf(request, bytesMax)) pieces.push(piece)
   return Buffer.concat(pieces)
@@ -97,7 +93,9 @@ export function checked(schema: Fields | undefined, input: unknown, what: string
 }
 
 /** The parameters of a query. One that is given twice is refused, rather than one of the two left out. */
-export function queryOf(parameters: URLSearchParams, schema: Fields | undefined): object {
+export function queryOf(query: string, schema: Fields | undefined): object {
+  if (query === '' && !schema) return {}
+  const parameters = new URLSearchParams(query)
   const fields: Record<string, string> = Object.create(null)
   for (const [name, value] of parameters) {
     if (name in fields)

@@ -6,6 +6,7 @@ import {
   PrestigeError,
   prestigeError,
 } from '../../platform/errors.ts'
+import { lightResponse } from './light.ts'
 
 const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   missing: 404,
@@ -89,15 +90,12 @@ export function problemResponse(thrown: unknown, requestId: string): Response {
     message: detail,
   }
   const own = error instanceof HttpProblem ? error.headers : {}
-  const text = JSON.stringify(details)
-  return new Response(text, {
-    status,
-    headers: {
-      'content-type': 'application/problem+json',
-      'content-length': String(Buffer.byteLength(text)),
-      ...(error.retryable && { 'retry-after': '1' }),
-      ...own,
-    },
+  return lightResponse(JSON.stringify(details), status, {
+    'content-type': 'application/problem+json',
+    // The answer to a HEAD has no body to say it.
+    'prestige-code': error.code,
+    ...(error.retryable && { 'retry-after': '1' }),
+    ...own,
   })
 }
 

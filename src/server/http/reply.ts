@@ -4,6 +4,8 @@ import { isUtf8 } from 'node:buffer'
 
 import * as v from 'valibot'
 
+import { lightResponse } from './light.ts'
+
 export type SentKey = string | { readonly base64: string }
 
 /** A key that is text, or its bytes. */
@@ -16,12 +18,12 @@ export function keyBytesOf(key: SentKey): Buffer {
   return typeof key === 'string' ? Buffer.from(key) : Buffer.from(key.base64, 'base64')
 }
 
-export function json(value: unknown, init: ResponseInit = {}): Response {
-  const headers = new Headers(init.headers)
-  const text = JSON.stringify(value)
-  headers.set('content-type', 'application/json')
-  headers.set('content-length', String(Buffer.byteLength(text)))
-  return new Response(text, { ...init, headers })
+export function json(
+  value: unknown,
+  init: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
+): Response {
+  const headers = { ...init.headers, 'content-type': 'application/json' }
+  return lightResponse(JSON.stringify(value), init.status ?? 200, headers)
 }
 
 /** The content of a header: what is not printable ASCII is percent-encoded, so that no value ends a header. */

@@ -9,6 +9,7 @@ import type { PutOptions, Receipt, ValueWithHead } from '../../store/index.ts'
 import { bodyBytes, bodyOf, parsed, refuseLongBody } from '../http/body.ts'
 import { contentRange, rangeOf } from '../http/byte-range.ts'
 import { conditionOf, isKnown, tagOf } from '../http/conditions.ts'
+import { lightResponse } from '../http/light.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { headerText, json, keyForm, shown } from '../http/reply.ts'
 import { type AnyRoute, type Call, route } from '../http/route.ts'
@@ -101,8 +102,11 @@ async function put(call: Call): Promise<Response> {
   const { valueBytes } = services.limits
   refuseLongBody(request, valueBytes)
   const store = await services.writable(namespace)
-  const options: PutOptions = { ...conditionOf(request), ...ttlOf(request), signal: call.signal }
-  const receipt = await store.put(keyOf(call), await valueOf(request, valueBytes), options)
+  const value = await valueOf(request, valueBytes)
+  // What has come whole is put, whether or not its client has gone meanwhile.
+  const signal = Buffer.isBuffer(value) ? undefined : call.signal
+  const options: PutOptions = { ...conditionOf(request), ...ttlOf(request), signal }
+  const receipt = await store.put(keyOf(call), value, options)
   return json(
     { status: 'ok', key: shown(keyOf(call)), receipt },
     { status: 201, headers: receiptHeaders(receipt) },
@@ -155,10 +159,10 @@ function receiptHeaders(receipt: Receipt): Record<string, string> {
 }
 
 async function get(call: Call): Promise<Response> {
-  const { request, services, namespace, signal } = call
+  const { request, services, namespace } = call
   const key = keyOf(call)
   const store = await services.store(namespace)
-  const found = await store.getWithHead(key, { signal })
+  const found = await store.getWithHead(key)
   if (!found) throw notFound()
   const { head, value } = found
   const headers = headHeaders(found)
@@ -173,7 +177,8 @@ async function get(call: Call): Promise<Response> {
     ...(range && { 'content-range': contentRange(range, head.bytes) }),
   }
   if (request.method === 'HEAD') return new Response(undefined, { status, headers: sent })
-  const body = value ? value.subarray(range?.start, range?.end) : found.stream({ ...range, signal })
+  if (value) return lightResponse(value.subarray(range?.start, range?.end), status, sent)
+  const body = found.stream({ ...range, signal: call.signal })
   return new Response(body, { status, headers: sent })
 }
 
@@ -202,6 +207,8 @@ function headHeaders({ head, value }: ValueWithHead): Record<string, string> {
     'content-security-policy': VALUE_POLICY,
     'accept-ranges': 'bytes',
     etag: tagOf(head.digest),
+    'prestige-content-id': head.contentId,
+    'prestige-put-at': new Date(head.putAt).toISOString(),
     'last-modified': new Date(head.putAt).toUTCString(),
     'cache-control': 'private, no-cache',
     ...(head.expiresAt !== undefined && {

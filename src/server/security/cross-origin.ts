@@ -3,6 +3,7 @@
  * somebody visits could reach a server on their machine by a name that it makes point there.
  */
 
+import { LightRequest } from '../http/light.ts'
 import { HttpProblem } from '../http/problem.ts'
 
 const METHODS = 'GET, HEAD, PUT, POST, DELETE'
@@ -21,8 +22,7 @@ export class CrossOrigin {
   /** Refuses what may not be asked; answers what a browser asks beforehand. */
   check(request: Request): Response | undefined {
     const { headers, method, url } = request
-    const host = new URL(url).hostname.toLowerCase()
-    if (this.#hosts && !this.#hosts.has(host))
+    if (this.#hosts && !this.#hosts.has(hostName(request)))
       throw new HttpProblem(
         'FORBIDDEN',
         'The server is not called by this host name. Name it with --allow-host.',
@@ -44,6 +44,20 @@ export class CrossOrigin {
     reply.set('access-control-allow-origin', origin)
     reply.append('vary', 'origin')
   }
+}
+
+/** By which it was called: the same one again and again, which is taken apart once. */
+let lastOrigin = ''
+let lastName = ''
+
+function hostName(request: Request): string {
+  if (!(request instanceof LightRequest)) return new URL(request.url).hostname
+  const { origin } = request
+  if (origin !== lastOrigin) {
+    lastName = new URL(origin).hostname
+    lastOrigin = origin
+  }
+  return lastName
 }
 
 function isSame(origin: string, headers: Headers, url: string): boolean {

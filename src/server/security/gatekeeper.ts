@@ -15,16 +15,28 @@ interface KnownKey {
 /** `spend` takes bytes that were received or sent. */
 export interface Admitted {
   readonly caller: Caller
-  spend(bytes: number): void
+  readonly spend: (bytes: number) => void
 }
 
 export class Gatekeeper {
-  readonly #keys: ReadonlyMap<string, ApiKey> | undefined
-  readonly #known: ReadonlyMap<string, KnownKey>
+  readonly #clock: () => number
+  #keys: ReadonlyMap<string, ApiKey> | undefined
+  #known: ReadonlyMap<string, KnownKey> = new Map()
 
   constructor(keys: readonly ApiKey[] | undefined, clock: () => number) {
-    this.#keys = keys && new Map(keys.map((key) => [key.id, key]))
-    this.#known = new Map((keys ?? []).map((key) => [key.id, knownKey(key, clock)]))
+    this.#clock = clock
+    if (keys) this.replaceKeys(keys)
+  }
+
+  /** Requests that were admitted go on. What a key has used is forgotten with it, and kept where the key is the same. */
+  replaceKeys(keys: readonly ApiKey[]): void {
+    const known = keys.map((key): [string, KnownKey] => {
+      const before = this.#known.get(key.id)
+      const isSame = JSON.stringify(this.#keys?.get(key.id)) === JSON.stringify(key)
+      return [key.id, isSame && before ? before : knownKey(key, this.#clock)]
+    })
+    this.#keys = new Map(keys.map((key) => [key.id, key]))
+    this.#known = new Map(known)
   }
 
   get asksForKeys(): boolean {

@@ -2,7 +2,6 @@
 
 import { asBuffer, type Bytes } from '../../platform/bytes.ts'
 import type { Backend } from '../../backends/index.ts'
-import { PrestigeError } from '../../platform/errors.ts'
 import { CALL_OPTIONS, type CallOptions } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
@@ -85,18 +84,6 @@ export async function reading<T>(
   return bounded(backend, options, { what }, work)
 }
 
-export function textOf(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch (error) {
-    throw new PrestigeError(
-      'UNREADABLE_VALUE',
-      'The value is not valid UTF-8. Use get for its bytes.',
-      { cause: error },
-    )
-  }
-}
-
 export function has(
   core: StoreCore,
   key: StoreKey,
@@ -113,9 +100,12 @@ function isThere(entry: Entry | undefined): boolean {
 export async function head(
   core: StoreCore,
   key: StoreKey,
-  options: CallOptions = {},
+  options: CallOptions | undefined,
 ): Promise<Head | undefined> {
-  const entry = await reading(core, 'The head', options, (backend) => entryOf(core, backend, key))
+  const entry =
+    options === undefined
+      ? await entryOf(core, core.backend, key)
+      : await reading(core, 'The head', options, (backend) => entryOf(core, backend, key))
   return entry && headOf(entry)
 }
 

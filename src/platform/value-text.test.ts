@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { openStore } from '../../index.ts'
-import { canonicalProfile } from '../../canonical/index.ts'
-import { jsonText, type JsonValue } from './json.ts'
+import { openStore } from '../index.ts'
+import { canonicalProfile } from '../canonical/index.ts'
+import { jsonText, type JsonValue } from './value-text.ts'
 
 const raw = (value: unknown) => value as JsonValue
 

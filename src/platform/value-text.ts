@@ -2,10 +2,12 @@
  * Values as JSON, written in one way: names sorted, no white space, numbers and strings as JavaScript writes them (RFC
  * 8785). So equal values have equal bytes, and are one content whatever the order in which their members were set.
  *
+ * Text is UTF-8. Both are used where there is no Node, too.
+ *
  * What JSON cannot say is refused with its path, never left out or altered: a value comes back as it was put.
  */
 
-import { PrestigeError } from '../../platform/errors.ts'
+import { PrestigeError } from './errors.ts'
 
 export type JsonValue =
   | string
@@ -19,7 +21,19 @@ export type JsonValue =
 const DEPTH_MAX = 1000
 
 export function jsonText(value: JsonValue): string {
-  return textOf(value, '$', [])
+  return jsonOf(value, '$', [])
+}
+
+export function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (error) {
+    throw new PrestigeError(
+      'UNREADABLE_VALUE',
+      'The value is not valid UTF-8. Use get for its bytes.',
+      { cause: error },
+    )
+  }
 }
 
 export function parseJson(text: string): unknown {
@@ -35,7 +49,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** `around`: the objects and arrays that the value is in. */
-function textOf(value: unknown, path: string, around: unknown[]): string {
+function jsonOf(value: unknown, path: string, around: unknown[]): string {
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return stringText(value, path)
   if (typeof value === 'number') {
@@ -63,7 +77,7 @@ function stringText(text: string, path: string): string {
 function arrayText(array: readonly unknown[], path: string, around: unknown[]): string {
   let text = '['
   for (let at = 0; at < array.length; at++) {
-    text += (at === 0 ? '' : ',') + textOf(array[at], `${path}[${at}]`, around)
+    text += (at === 0 ? '' : ',') + jsonOf(array[at], `${path}[${at}]`, around)
   }
   return text + ']'
 }
@@ -77,7 +91,7 @@ function objectText(value: object, path: string, around: unknown[]): string {
   // By UTF-16 units, as RFC 8785 sorts.
   for (const name of Object.keys(value).toSorted()) {
     const inner = `${path}${/^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`}`
-    const member = textOf(Reflect.get(value, name), inner, around)
+    const member = jsonOf(Reflect.get(value, name), inner, around)
     text += `${text === '{' ? '' : ','}${stringText(name, inner)}:${member}`
   }
   return text + '}'

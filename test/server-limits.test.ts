@@ -1,0 +1,109 @@
+/** What keys may use, what a server takes, and where it can run. */
+
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { get as getSecurely } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { start } from '../examples/server/node.ts'
+import { createClient } from '../src/client/index.ts'
+import { createServer, makeKey, type NewKey } from '../src/server/index.ts'
+import { codeOf } from './operations-kit.ts'
+import { raw, served } from './server-socket-kit.ts'
+
+describe('a key with a rate', () => {
+  async function limited(rate: Pick<NewKey, 'bytesPerSecond' | 'requestsPerSecond'>) {
+    const clock = { time: 1_000_000 }
+    const { key, secret } = makeKey({ name: 'limited', scope: 'write', ...rate }, 0)
+    const server = await served('memory:', { keys: [key], clock: () => clock.time })
+    return {
+      ...server,
+      clock,
+      secret,
+      client: createClient(server.url, { key: secret, retriesMax: 0 }),
+    }
+  }
+
+  it('of bytes is refused once it has sent too many, until they are paid for', async () => {
+    await using world = await limited({ bytesPerSecond: 1000 })
+    const { client, clock } = world
+    await client.put('a', 'x'.repeat(15_000))
+    expect(await codeOf(client.get('a'))).toBe('RATE_LIMITED')
+    clock.time += 6000
+    expect(await client.has('a')).toBe(true)
+  })
+
+  it('of bytes counts those that come without a length, and those that are sent', async () => {
+    await using world = await limited({ bytesPerSecond: 1000 })
+    const { client, clock } = world
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < 4; at++) yield Buffer.alloc(3000, 'x')
+    }
+    await client.put('a', pieces())
+    expect(await codeOf(client.get('a'))).toBe('RATE_LIMITED')
+    clock.time += 10_000
+    expect((await client.get('a'))?.byteLength).toBe(12_000)
+    expect(await codeOf(client.get('a'))).toBe('RATE_LIMITED')
+  })
+
+  it('of requests is told when to come again', async () => {
+    await using world = await limited({ requestsPerSecond: 1 })
+    for (let at = 0; at < 10; at++) await world.client.has('a')
+    const refused = await fetch(`${world.url}/api/v1/kv`, {
+      headers: { 'x-api-key': world.secret },
+    })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+  })
+})
+
+describe('a server', () => {
+  it('answers fetch with a Response of the platform', async () => {
+    const server = createServer('memory:')
+    const address = 'http://localhost/api/v1/kv/key'
+    const put = await server.fetch(new Request(address, { method: 'PUT', body: 'value' }))
+    expect([put.status, Object(await put.clone().json()).status]).toEqual([201, 'ok'])
+    const found = await server.fetch(new Request(address))
+    expect(await new Response(found.body, found).text()).toBe('value')
+    await server.close()
+  })
+
+  it('runs inside a server of Node that has other paths', async () => {
+    const { http, prestige } = start('memory:')
+    http.listen(0, '127.0.0.1')
+    await once(http, 'listening')
+    const { port } = http.address() as AddressInfo // safe: it listens on a port
+    const client = createClient(`http://127.0.0.1:${port}`)
+    expect((await client.put('key', 'value')).key).toBe('created')
+    expect(await client.getText('key')).toBe('value')
+    expect((await raw(port, ['GET / HTTP/1.1\r\nHost: a\r\n\r\n'])).text).toContain('another page')
+    http.close()
+    http.closeAllConnections()
+    await prestige.close()
+  })
+
+  it('speaks TLS with a certificate', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-tls-'))
+    const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+    const args = ['req', '-x509', ...curve, ...subject, '-keyout', keyFile, '-out', certFile]
+    execFileSync('openssl', args, { stdio: 'ignore' })
+    const [cert, key] = [await readFile(certFile), await readFile(keyFile)]
+    await rm(directory, { recursive: true })
+    await using server = await served('memory:', {}, { tls: { cert, key } })
+    expect(server.url).toMatch(/^https:/)
+    const options = { ca: cert, host: '127.0.0.1', port: server.port, servername: 'localhost' }
+    const status = await new Promise((resolve, reject) => {
+      getSecurely({ ...options, path: '/health' }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      }).on('error', reject)
+    })
+    expect(status).toBe(200)
+  })
+})
