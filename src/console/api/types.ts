@@ -1,8 +1,13 @@
 /** What the API answers: the library's types as JSON has them. */
 
 import type { Alignment, Comparison, TextTuning } from '../../compare/index.ts'
-import type { CloseCalls, DocumentCluster, DocumentExplanation } from '../../dedupe/index.ts'
-import type { LedgerLine } from '../../ledger/index.ts'
+import type {
+  CloseCalls,
+  DocumentCluster,
+  DocumentExplanation,
+  RejectedPiece,
+} from '../../dedupe/index.ts'
+import type { LedgerLine, LineStatus } from '../../ledger/index.ts'
 import type { Stored } from '../../location/index.ts'
 import type { Report, RunLine } from '../../report/index.ts'
 import type { Explanation, StoreHealth, StoreStats } from '../../store/index.ts'
@@ -18,7 +23,7 @@ type Wire<T> = T extends Uint8Array
       ? { readonly [Name in keyof T]: Wire<T[Name]> }
       : T
 
-export type { Alignment, DocumentCluster, LedgerLine, Report, RunLine, Stored }
+export type { Alignment, DocumentCluster, LedgerLine, LineStatus, Report, RunLine, Stored }
 export type KeyExplanation = Wire<Explanation>
 
 export interface Counts {
@@ -49,10 +54,14 @@ export interface Compared {
 
 export interface Job {
   readonly job: string
+  readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
   readonly run?: string
-  readonly status?: string
   readonly phase?: string
-  readonly startedAt?: string | number
+  readonly documents: number
+  readonly bytes: number
+  /** Of all inputs, which may be more than their texts. */
+  readonly bytesAll: number
+  readonly error?: { readonly code: string; readonly message: string }
 }
 
 export interface Runs {
@@ -61,7 +70,18 @@ export interface Runs {
 }
 
 export type Why = DocumentExplanation & {
-  readonly alignment?: Alignment
+  /** With what it was measured against, or with the nearest other one: `with` is its key. */
+  readonly alignment?: Alignment & { readonly with: string }
+}
+
+export interface Explained {
+  readonly documents: readonly Why[]
+  /** Pieces of input that are no documents. */
+  readonly rejected?: readonly RejectedPiece[]
+}
+
+export interface UndonePlan {
+  readonly undone: readonly { readonly run: string; readonly documents: number }[]
 }
 
 export type Pairs = CloseCalls

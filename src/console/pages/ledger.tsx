@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
 import { ApiProblem, getJson, queryText } from '../api/client.ts'
-import type { LedgerLine, LedgerPage as Page } from '../api/types.ts'
+import type { LedgerLine, LedgerPage as Page, LineStatus } from '../api/types.ts'
 import { Empty, PageHead, Panel, ProblemNote, Status, Table } from '../parts/basics.tsx'
 import { DocumentLink } from '../parts/document.tsx'
 import { countOf, moment } from '../parts/format.ts'
@@ -14,7 +14,14 @@ import { goTo, hrefOf, place } from '../state/place.ts'
 import { NO_RUNS } from './runs.tsx'
 
 const LINES = 100
-const STATUSES = ['accepted', 'duplicate', 'superseded', 'rejected', 'failed', 'claimed']
+const STATUSES: readonly LineStatus[] = [
+  'accepted',
+  'duplicate',
+  'superseded',
+  'rejected',
+  'failed',
+  'claimed',
+]
 const FILTERS = ['source', 'run', 'status', 'since', 'until'] as const
 type Filter = Readonly<Record<(typeof FILTERS)[number], string>>
 
@@ -48,21 +55,22 @@ function Filters({
   readonly of: Filter
   readonly onChange: (changed: Partial<Filter>) => void
 }): JSX.Element {
-  const field = (name: keyof Filter, label: string, type: string) => (
+  // Lines of a source and lines of a run are in two lists: one of them at a time.
+  const field = (name: keyof Filter, label: string, type: string, others: Partial<Filter> = {}) => (
     <label class="field">
       <span>{label}</span>
       <input
         type={type}
         value={filter[name]}
         spellcheck={false}
-        onInput={({ currentTarget }) => onChange({ [name]: currentTarget.value })}
+        onInput={({ currentTarget }) => onChange({ ...others, [name]: currentTarget.value })}
       />
     </label>
   )
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      {field('source', 'Source', 'search')}
-      {field('run', 'Run', 'search')}
+      {field('source', 'Source', 'search', { run: '' })}
+      {field('run', 'Run', 'search', { source: '' })}
       <label class="field">
         <span>Status</span>
         <select

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
 import { ApiProblem, call, getJson, postJson } from '../api/client.ts'
-import type { DocumentCluster, Report } from '../api/types.ts'
+import type { DocumentCluster, Report, UndonePlan } from '../api/types.ts'
 import {
   Dialog,
   Figures,
@@ -18,7 +18,6 @@ import {
 import { Columns, Shares } from '../parts/charts.tsx'
 import { DocumentLink } from '../parts/document.tsx'
 import { count, countOf, moment, percent, size } from '../parts/format.ts'
-import { Scalars } from '../parts/scalars.tsx'
 import { useLoaded } from '../state/loaded.ts'
 import { useObserved } from '../state/observable.ts'
 import { goTo, hrefOf } from '../state/place.ts'
@@ -26,12 +25,16 @@ import { apiKey } from '../state/session.ts'
 
 const CLUSTERS = 20
 
+interface ClustersReply {
+  readonly clusters: readonly DocumentCluster[]
+}
+
 /** `run` is percent-encoded. */
 export function RunPage({ run }: { readonly run: string }): JSX.Element {
   const name = decodeURIComponent(run)
   const report = useLoaded((signal) => getJson<Report>(`runs/${run}`, signal), [run])
   const clusters = useLoaded(
-    (signal) => getJson<unknown>(`runs/${run}/clusters?limit=${CLUSTERS}`, signal),
+    (signal) => getJson<ClustersReply>(`runs/${run}/clusters?limit=${CLUSTERS}`, signal),
     [run],
   )
   const [isUndoing, setUndoing] = useState(false)
@@ -48,7 +51,7 @@ export function RunPage({ run }: { readonly run: string }): JSX.Element {
       </PageHead>
       <Shown loaded={report}>{(value) => <RunFigures of={value} />}</Shown>
       <Panel title="Clusters" note="the largest first">
-        <Shown loaded={clusters}>{(value) => <Clusters of={clustersIn(value)} />}</Shown>
+        <Shown loaded={clusters}>{(value) => <Clusters of={value.clusters} />}</Shown>
       </Panel>
       {isUndoing && <UndoDialog run={run} onClose={() => setUndoing(false)} />}
     </>
@@ -57,13 +60,6 @@ export function RunPage({ run }: { readonly run: string }): JSX.Element {
 
 function aboutOf({ run, inputs }: Report): string {
   return `${run.status} · started ${moment(run.startedAt)} · ${countOf(inputs.files, 'file')}, ${size(inputs.bytes)}`
-}
-
-/** A list, or an object that has it under its name. */
-function clustersIn(value: unknown): readonly DocumentCluster[] {
-  const list: unknown =
-    typeof value === 'object' && value !== null && 'clusters' in value ? value.clusters : value
-  return Array.isArray(list) ? list : []
 }
 
 /** The page of the report has its own policy. A link cannot send a key: with one, the page is saved as a file. */
@@ -204,6 +200,18 @@ function beginning(text = ''): string {
   return text.length > 90 ? `${text.slice(0, 90)}…` : text
 }
 
+function UndoList({ of }: { readonly of: UndonePlan['undone'] }): JSX.Element {
+  return (
+    <ul>
+      {of.map(({ run, documents }) => (
+        <li key={run}>
+          <span class="mono">{run}</span>: {countOf(documents, 'document')}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** What it takes back is shown first; then it is confirmed. */
 function UndoDialog({
   run,
@@ -213,7 +221,7 @@ function UndoDialog({
   readonly onClose: () => void
 }): JSX.Element {
   const plan = useLoaded(
-    (signal) => postJson<unknown>(`runs/${run}/undo`, { dryRun: true }, signal),
+    (signal) => postJson<UndonePlan>(`runs/${run}/undo`, { dryRun: true }, signal),
     [run],
   )
   const [problem, setProblem] = useState<ApiProblem>()
@@ -229,7 +237,7 @@ function UndoDialog({
   return (
     <Dialog title={`Undo ${decodeURIComponent(run)}?`} onClose={onClose}>
       <p>All decisions of the run are taken back, and its documents leave the outputs.</p>
-      <Shown loaded={plan}>{(value) => <Scalars of={value} />}</Shown>
+      <Shown loaded={plan}>{({ undone }) => <UndoList of={undone} />}</Shown>
       {problem && <ProblemNote problem={problem} />}
       <div class="actions">
         <button

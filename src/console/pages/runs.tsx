@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 
 import { getJson } from '../api/client.ts'
-import type { Runs, RunLine } from '../api/types.ts'
+import type { Job, RunLine, Runs } from '../api/types.ts'
 import { Empty, PageHead, Panel, Shown, Status, Table } from '../parts/basics.tsx'
 import { Shares } from '../parts/charts.tsx'
 import { count, duration, moment } from '../parts/format.ts'
@@ -20,10 +20,9 @@ export const NO_RUNS =
   'Runs are shown where the server was started with --jobs, or on the output directory of prestige dedupe.'
 
 export function RunsPage(): JSX.Element {
-  const { rest, query } = useObserved(place)
+  const { rest } = useObserved(place)
   const [first, second] = rest
-  if (first === 'why' && second !== undefined)
-    return <WhyPage id={second} source={query.get('source') ?? ''} />
+  if (first === 'why' && second !== undefined) return <WhyPage id={second} />
   if (first) return <RunPage run={first} />
   return <RunList />
 }
@@ -40,8 +39,8 @@ function RunList(): JSX.Element {
       <Shown loaded={loaded} missing={NO_RUNS}>
         {({ runs, jobs }) => (
           <>
-            {jobs.map(({ job }) => (
-              <JobProgress key={job} job={job} onEnd={loaded.reload} />
+            {jobs.filter(isWorthShowing).map((job) => (
+              <JobProgress key={job.job} of={job} onEnd={loaded.reload} />
             ))}
             <Panel title="All runs" note="the newest first">
               {runs.length === 0 ? (
@@ -56,6 +55,11 @@ function RunList(): JSX.Element {
       </Shown>
     </>
   )
+}
+
+/** What is done is in the list of runs. */
+function isWorthShowing({ status }: Job): boolean {
+  return status !== 'done' && status !== 'stopped'
 }
 
 function RunTable({ of }: { readonly of: readonly RunLine[] }): JSX.Element {

@@ -2,8 +2,8 @@
 
 import type { JSX } from 'preact'
 
-import { getJson, queryText } from '../api/client.ts'
-import type { Why } from '../api/types.ts'
+import { getJson } from '../api/client.ts'
+import type { Explained, Why } from '../api/types.ts'
 import { PageHead, Panel, Shown, Status, Table } from '../parts/basics.tsx'
 import { DocumentLink } from '../parts/document.tsx'
 import { moment, percent, size } from '../parts/format.ts'
@@ -12,17 +12,8 @@ import { useLoaded } from '../state/loaded.ts'
 import { hrefOf } from '../state/place.ts'
 
 /** `id` is percent-encoded. */
-export function WhyPage({
-  id,
-  source,
-}: {
-  readonly id: string
-  readonly source: string
-}): JSX.Element {
-  const why = useLoaded(
-    (signal) => getJson<Why>(`documents/${id}/why${queryText({ source })}`, signal),
-    [id, source],
-  )
+export function WhyPage({ id }: { readonly id: string }): JSX.Element {
+  const why = useLoaded((signal) => getJson<Explained>(`documents/${id}/why`, signal), [id])
   return (
     <>
       <a class="back" href={hrefOf('runs')}>
@@ -32,13 +23,27 @@ export function WhyPage({
         title={decodeURIComponent(id)}
         about="Why this document was kept, linked or dropped."
       />
-      <Shown loaded={why}>{(value) => <Explained of={value} />}</Shown>
+      <Shown loaded={why}>
+        {({ documents, rejected = [] }) => (
+          <>
+            {documents.map((one) => (
+              <ExplainedDocument key={one.key} of={one} />
+            ))}
+            {rejected.map(({ line, reason, message }) => (
+              <Panel key={line} title="Rejected" note={`line ${line}`}>
+                <Status of="rejected" /> {reason}: {message}
+              </Panel>
+            ))}
+          </>
+        )}
+      </Shown>
     </>
   )
 }
 
-function Explained({ of: why }: { readonly of: Why }): JSX.Element {
+function ExplainedDocument({ of: why }: { readonly of: Why }): JSX.Element {
   const { against, alignment, vetoes = [], nearest = [] } = why
+  const other = [against, ...nearest].find((one) => one?.key === alignment?.with)
   return (
     <>
       <Panel title="Decision">
@@ -50,9 +55,9 @@ function Explained({ of: why }: { readonly of: Why }): JSX.Element {
           <Vetoes of={vetoes} />
         </Panel>
       )}
-      {alignment && against ? (
+      {alignment && other ? (
         <Panel title="Side by side">
-          <SideBySide alignment={alignment} names={[why.id, against.id]} />
+          <SideBySide alignment={alignment} names={[why.id, other.id]} />
         </Panel>
       ) : (
         <Panel title="Text">

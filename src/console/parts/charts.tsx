@@ -12,7 +12,7 @@ export interface Point {
   readonly y: number
 }
 
-interface Scale {
+export interface Scale {
   readonly x: (value: number) => number
   readonly y: (value: number) => number
 }

@@ -4,14 +4,13 @@ import type { JSX } from 'preact'
 
 import { hrefOf } from '../state/place.ts'
 
-interface Named {
-  readonly id: string
-  readonly source?: string | undefined
-}
-
-export function DocumentLink({ of: { id, source } }: { readonly of: Named }): JSX.Element {
+export function DocumentLink({
+  of: { id },
+}: {
+  readonly of: { readonly id: string }
+}): JSX.Element {
   return (
-    <a class="mono" href={hrefOf('runs', ['why', encodeURIComponent(id)], { source })}>
+    <a class="mono" href={hrefOf('runs', ['why', encodeURIComponent(id)])}>
       <bdi>{id}</bdi>
     </a>
   )

@@ -3,89 +3,80 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-import { ApiProblem, call, eventsOf, type ServerEvent } from '../api/client.ts'
+import { ApiProblem, call, eventsOf } from '../api/client.ts'
+import type { Job } from '../api/types.ts'
 import { hrefOf } from '../state/place.ts'
 import { Panel, ProblemNote, Status } from './basics.tsx'
-import { Scalars } from './scalars.tsx'
+import { count, percent, size } from './format.ts'
 
-interface Progress {
-  readonly phase: string
-  readonly figures: unknown
-  readonly run?: string
-  readonly problem?: ApiProblem
-}
+const ENDS = new Set<Job['status']>(['done', 'failed', 'stopped'])
 
 export function JobProgress({
-  job,
+  of,
   onEnd,
 }: {
-  readonly job: string
+  readonly of: Job
   readonly onEnd: () => void
 }): JSX.Element {
-  const [progress, setProgress] = useState<Progress>({ phase: 'waiting', figures: undefined })
+  const [job, setJob] = useState(of)
+  const [problem, setProblem] = useState<ApiProblem>()
   useEffect(() => {
     const controller = new AbortController()
     const follow = async () => {
-      for await (const event of eventsOf(`jobs/${job}/events`, controller.signal)) {
-        setProgress((before) => after(before, event))
-        if (event.event === 'done' || event.event === 'failed') onEnd()
+      for await (const { data } of eventsOf(`jobs/${of.job}/events`, controller.signal)) {
+        const next: Job = JSON.parse(data)
+        setJob(next)
+        if (ENDS.has(next.status)) onEnd()
       }
     }
     follow().catch((error: unknown) => {
-      if (!controller.signal.aborted)
-        setProgress((before) => ({ ...before, problem: ApiProblem.of(error) }))
+      if (!controller.signal.aborted) setProblem(ApiProblem.of(error))
     })
     return () => controller.abort()
-  }, [job])
-  const { phase, figures, problem, run } = progress
-  const isUnderWay = phase !== 'done' && phase !== 'failed'
+  }, [of.job])
+  const isUnderWay = !ENDS.has(job.status)
+  const stop = () => void call(`jobs/${job.job}`, { method: 'DELETE' })
   return (
     <Panel
-      title="Run under way"
+      title={isUnderWay ? 'Run under way' : 'Run'}
       class="job"
       actions={
         isUnderWay && (
-          <button type="button" onClick={() => void call(`jobs/${job}`, { method: 'DELETE' })}>
+          <button type="button" onClick={stop}>
             Stop
           </button>
         )
       }
     >
       <p aria-live="polite">
-        <Status of={phase} />{' '}
-        {run !== undefined && <a href={hrefOf('runs', [encodeURIComponent(run)])}>{run}</a>}
+        <Status of={isUnderWay ? (job.phase ?? job.status) : job.status} /> {count(job.documents)}{' '}
+        documents, {size(job.bytes)}{' '}
+        {job.run !== undefined && (
+          <a href={hrefOf('runs', [encodeURIComponent(job.run)])}>{job.run}</a>
+        )}
       </p>
-      {isUnderWay && <div class="progress-bar" role="progressbar" aria-label="Run under way" />}
-      {figures !== undefined && <Scalars of={figures} />}
+      {isUnderWay && <Bar of={job} />}
+      {job.error && <ProblemNote problem={new ApiProblem(0, job.error.code, job.error.message)} />}
       {problem && <ProblemNote problem={problem} />}
     </Panel>
   )
 }
 
-function after(before: Progress, { event, data }: ServerEvent): Progress {
-  const sent: unknown = parsed(data)
-  const run = textIn(sent, 'run') ?? before.run
-  const known = run === undefined ? before : { ...before, run }
-  if (event === 'failed') {
-    const message = textIn(sent, 'detail') ?? textIn(sent, 'message') ?? 'The run has failed.'
-    const code = textIn(sent, 'code') ?? 'FAILED'
-    return { ...known, phase: 'failed', problem: new ApiProblem(0, code, message) }
-  }
-  if (event === 'done') return { ...known, phase: 'done' }
-  if (event === 'phase') return { ...known, phase: textIn(sent, 'phase') ?? data }
-  return event === 'progress' ? { ...known, figures: sent } : known
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data)
-  } catch {
-    return data
-  }
-}
-
-function textIn(sent: unknown, name: string): string | undefined {
-  const value: unknown =
-    typeof sent === 'object' && sent !== null ? Reflect.get(sent, name) : undefined
-  return typeof value === 'string' ? value : undefined
+/** Bytes of texts are fewer than those of files, so the end comes a little before the bar is full. */
+function Bar({ of: { bytes, bytesAll } }: { readonly of: Job }): JSX.Element {
+  const share = bytesAll === 0 ? 0 : Math.min(1, bytes / bytesAll)
+  return (
+    <svg
+      class="shares"
+      viewBox="0 0 100 6"
+      preserveAspectRatio="none"
+      role="progressbar"
+      aria-label="Texts that were read"
+      aria-valuenow={Math.round(share * 100)}
+      aria-valuetext={percent(share, 0)}
+    >
+      <rect class="ground" width="100" height="6" />
+      <rect class="fill-linked" width={share * 100} height="6" />
+    </svg>
+  )
 }

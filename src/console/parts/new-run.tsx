@@ -23,7 +23,7 @@ async function send(path: string, { file, paths, threshold }: Input): Promise<un
   const inputs = paths.split('\n').filter((line) => line.trim() !== '')
   const near = threshold === '' ? undefined : Number(threshold)
   const response = file
-    ? await call(`${path}${queryText({ threshold: near })}`, {
+    ? await call(`${path}${queryText({ 'near.threshold': near })}`, {
         method: 'POST',
         headers: { 'content-type': 'application/x-ndjson' },
         body: file,
@@ -31,7 +31,10 @@ async function send(path: string, { file, paths, threshold }: Input): Promise<un
     : await call(path, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ inputs, ...(near !== undefined && { threshold: near }) }),
+        body: JSON.stringify({
+          inputs,
+          ...(near !== undefined && { settings: { near: { threshold: near } } }),
+        }),
       })
   return response.json()
 }

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks'
 import type { Tuned } from '../api/types.ts'
 import { useObserved } from '../state/observable.ts'
 import { chosenThreshold } from '../state/session.ts'
-import { bandPath, linePath, Plot, type Point, shareTicks } from './charts.tsx'
+import { bandPath, linePath, Plot, type Point, type Scale, shareTicks } from './charts.tsx'
 import { percent } from './format.ts'
 
 type Score = Tuned['thresholds'][number]
@@ -106,47 +106,50 @@ function RatesPlot({
       yTicks={[0, 0.25, 0.5, 0.75, 1]}
       yText={(value) => percent(value, 0)}
     >
-      {(scale) => {
-        const of = (rate: (score: Score) => Rate, tone: string) => {
-          const at = (value: (rate: Rate) => number | undefined): Point[] =>
-            scores.flatMap((one) => {
-              const y = value(rate(one))
-              return y === undefined ? [] : [{ x: one.threshold, y }]
-            })
-          return (
-            <g class={`tone-${tone}`}>
-              <path
-                class="band"
-                d={bandPath(
-                  at(({ low }) => low),
-                  at(({ high }) => high),
-                  scale,
-                )}
-              />
-              <path
-                class="line"
-                d={linePath(
-                  at(({ value }) => value),
-                  scale,
-                )}
-              />
-            </g>
-          )
-        }
-        return (
-          <>
-            {of(({ precision }) => precision, 'linked')}
-            {of(({ recall }) => recall, 'kept')}
-            <line
-              class="threshold"
-              x1={scale.x(threshold)}
-              x2={scale.x(threshold)}
-              y1={scale.y(0)}
-              y2={scale.y(1)}
-            />
-          </>
-        )
-      }}
+      {(scale) => (
+        <>
+          <RateLines of={scores} name="precision" tone="linked" scale={scale} />
+          <RateLines of={scores} name="recall" tone="kept" scale={scale} />
+          <line
+            class="threshold"
+            x1={scale.x(threshold)}
+            x2={scale.x(threshold)}
+            y1={scale.y(0)}
+            y2={scale.y(1)}
+          />
+        </>
+      )}
     </Plot>
+  )
+}
+
+function RateLines({
+  of: scores,
+  name,
+  tone,
+  scale,
+}: {
+  readonly of: readonly Score[]
+  readonly name: 'precision' | 'recall'
+  readonly tone: string
+  readonly scale: Scale
+}): JSX.Element {
+  const at = (value: (rate: Rate) => number | undefined): Point[] =>
+    scores.flatMap((score) => {
+      const y = value(score[name])
+      return y === undefined ? [] : [{ x: score.threshold, y }]
+    })
+  const [low, high] = [at((rate) => rate.low), at((rate) => rate.high)]
+  return (
+    <g class={`tone-${tone}`}>
+      <path class="band" d={bandPath(low, high, scale)} />
+      <path
+        class="line"
+        d={linePath(
+          at((rate) => rate.value),
+          scale,
+        )}
+      />
+    </g>
   )
 }
