@@ -19,28 +19,38 @@ import { openStore } from '../src/store/index.ts'
 import { jsonl } from './corpus-kit.ts'
 
 const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
-const near = { threshold: 0.6 }
+const near = { threshold: 0.8 }
 /** How the store is opened, by the server too. */
 const KEEPING = { dedup: 'near', near } as const
 
-const SUBJECTS = ['pump', 'compressor', 'boiler', 'conveyor', 'press', 'furnace', 'crane', 'mixer']
-const PLACES = ['hall A', 'hall B', 'the yard', 'the basement', 'line 4', 'the test stand']
+/** What was reported of each machine: nothing that two of them share. */
+const FAULTS: Readonly<Record<string, string>> = {
+  pump: 'On Monday morning the pump in hall A stopped without a warning. A bearing was worn, and the operator replaced it before the shift went on. Pressure was 6 bar afterwards.',
+  boiler:
+    'The boiler lost water overnight because a seal at the lower flange leaked. We drained 40 litres, cleaned both faces of the flange and fitted a seal of the newer type.',
+  conveyor:
+    'Belt 4 drifts to the left under load and rubs against the frame. Tension was adjusted at both ends; after 3 hours of work the drift is below the limit of the manual.',
+  furnace:
+    'Temperature in zone 2 could not be held at 850 degrees. Two heating elements had burnt through, which the current measurement shows. Spare elements are on order.',
+  crane:
+    'During the yearly inspection the inspector found 5 broken wires in the hoist rope. The crane is locked until the rope has been changed and a load test was passed.',
+  mixer:
+    'An unusual noise comes from the gearbox of the mixer as soon as it turns backwards. The oil had metal chips in it. Gears and oil should be changed within 2 weeks.',
+}
 
 /** Reports of faults, of which some are there twice, some nearly, and some with another number. */
 export function faultReports(): { id: string; source: string; text: string }[] {
-  return SUBJECTS.flatMap((subject, at) => {
-    const place = PLACES[at % PLACES.length]!
-    const text = `On Monday morning the ${subject} in ${place} stopped without a warning. The operator switched it off, waited until it had cooled down and opened the cover. A bearing of the ${subject} was worn and had to be replaced before the shift could go on. Pressure was ${at + 3} bar afterwards.`
-    const nearly = text.replace('without a warning', 'without any warning at all')
-    const less = text
-      .replace('On Monday morning', 'Yesterday around noon')
-      .replace('before the shift could go on', 'by the night crew')
+  return Object.entries(FAULTS).flatMap(([machine, text], at) => {
+    const nearly = text.replace(/ (the|a|an) /, ' this ')
+    const first = text.split('. ')[0] ?? ''
+    const longer = `${text} ${first.slice(0, 60)}, as said before.`
+    const other = text.replace(/\d+/, (number) => String(Number(number) + 1))
     return [
-      { id: `report/${subject}/1`, source: 'maintenance', text },
-      { id: `mail/${subject}/1`, source: 'mail', text: at % 2 === 0 ? text : nearly },
-      { id: `mail/${subject}/2`, source: 'mail', text: nearly },
-      { id: `archive/${subject}/7`, source: 'archive', text: less },
-      { id: `archive/${subject}/8`, source: 'archive', text: text.replace(' bar', '0 bar') },
+      { id: `report/${machine}/1`, source: 'maintenance', text },
+      { id: `mail/${machine}/1`, source: 'mail', text: at % 2 === 0 ? text : nearly },
+      { id: `mail/${machine}/2`, source: 'mail', text: nearly },
+      { id: `archive/${machine}/7`, source: 'archive', text: at % 3 === 0 ? other : longer },
+      { id: `archive/${machine}/8`, source: 'archive', text: at % 3 === 1 ? other : first },
     ]
   })
 }
@@ -70,7 +80,7 @@ export async function fill(directory: string): Promise<Place> {
   )
   await store.put('<b>&"\'', '<script>console.error("owned")</script>')
   mkdirSync(join(directory, 'in'))
-  ;[all.slice(0, 20), all].forEach((documents, at) => {
+  ;[all.slice(0, 18), all].forEach((documents, at) => {
     const file = join(directory, 'in', `${at}.jsonl`)
     writeFileSync(file, jsonl(documents))
     const run = ['--run', `march-${at + 1}`, '--threshold', String(near.threshold)]

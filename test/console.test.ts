@@ -93,6 +93,8 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
 
   async function tour(page: Page, suffix: string): Promise<void> {
     await page.getByText('faults').or(page.getByText(place.store)).first().waitFor()
+    // Rates need two samples.
+    await page.getByRole('cell', { name: 'GET kv/_count' }).waitFor()
     await picture(page, `overview-${suffix}`)
     await open(page, `browse/${encodeURIComponent('mail/boiler/2')}`, 'Browse')
     await page.getByText('Why it is here').waitFor()
@@ -112,7 +114,7 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
     await page.locator('.cluster summary').first().click()
     await picture(page, `run-${suffix}`)
     await open(page, `runs/why/${encodeURIComponent('mail/boiler/2')}`, 'mail/boiler/2')
-    await page.locator('.sides').waitFor()
+    await page.locator('.sides').first().waitFor()
     await picture(page, `why-${suffix}`)
     await open(page, 'ledger', 'Ledger')
     await page.getByRole('cell', { name: 'accepted' }).first().waitFor()
@@ -142,10 +144,8 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
       await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
       const focused = () => page.evaluate('document.activeElement.textContent.trim()')
       expect(await focused()).toBe('Overview')
-      await page.goto(`${listening.url}/?again#/browse`)
+      await page.goto(`${listening.url}/console#/browse`)
       await page.getByRole('link', { name: 'mail/boiler/2' }).waitFor()
-      await page.evaluate('document.activeElement.blur()')
-      await page.keyboard.press('Tab')
       await page.keyboard.press('/')
       expect(await page.evaluate('document.activeElement.type')).toBe('search')
       await page.keyboard.type('report/crane')

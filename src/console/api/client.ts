@@ -1,5 +1,6 @@
 /** Calls of the API: the key and the namespace go in headers, and what goes wrong is an ApiProblem. */
 
+import { eventIn, type ServerEvent } from './event.ts'
 import { apiKey, isKeyNeeded, namespace } from '../state/session.ts'
 
 const BASE = '/api/v1/'
@@ -77,11 +78,6 @@ export function queryText(query: Readonly<Record<string, string | number | undef
   return text === '' ? '' : `?${text}`
 }
 
-export interface ServerEvent {
-  readonly event: string
-  readonly data: string
-}
-
 /** Server-sent events, read from a response: an EventSource could not send the key. */
 export async function* eventsOf(path: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const { body } = await call(path, { headers: { accept: 'text/event-stream' }, signal })
@@ -99,14 +95,4 @@ export async function* eventsOf(path: string, signal: AbortSignal): AsyncGenerat
       if (event) yield event
     }
   }
-}
-
-/** A block without data is a comment that keeps the connection open. */
-export function eventIn(block: string): ServerEvent | undefined {
-  const fields = block.split(/\r?\n/).map((line) => /^(\w+): ?(.*)$/.exec(line))
-  const of = (name: string) => fields.filter((field) => field?.[1] === name)
-  const data = of('data').map((field) => field?.[2] ?? '')
-  return data.length === 0
-    ? undefined
-    : { event: of('event')[0]?.[2] ?? 'message', data: data.join('\n') }
 }

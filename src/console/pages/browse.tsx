@@ -81,6 +81,9 @@ function Keys({
     void list([], undefined, controller.signal)
     return () => controller.abort()
   }, [prefix])
+  useEffect(() => {
+    document.querySelector('.key-list [aria-current]')?.scrollIntoView({ block: 'nearest' })
+  }, [selected, listed === undefined])
   if (!listed) return <div class="loading" role="status" aria-label="Loading" />
   const { keys, next, problem } = listed
   if (problem) return <ProblemNote problem={problem} />

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { call, getJson } from '../api/client.ts'
 import { type RouteTimes, routeTimes } from '../api/metrics.ts'
 import type { AdminStats, Counts, Stored } from '../api/types.ts'
-import { Figures, PageHead, Panel, Shown, Table } from '../parts/basics.tsx'
+import { Empty, Figures, PageHead, Panel, Shown, Table } from '../parts/basics.tsx'
 import { Growth, type Point } from '../parts/charts.tsx'
 import { count, countOf, duration, milliseconds, size } from '../parts/format.ts'
 import { Icon } from '../parts/icons.tsx'
@@ -134,7 +134,7 @@ function Activity({ samples }: { readonly samples: readonly Sample[] }): JSX.Ele
     <Panel title="Live" note={since && `watched ${since}`}>
       <div class="growths">
         <Growth
-          label="Requests per second"
+          label="Requests a second"
           points={ratesOf(samples)}
           text={perSecond}
           tone="linked"
@@ -170,6 +170,12 @@ function ratesOf(samples: readonly Sample[]): Point[] {
 }
 
 function Requests({ routes }: { readonly routes: readonly RouteTimes[] }): JSX.Element {
+  if (routes.length === 0)
+    return (
+      <Panel title="Requests" note="since the server started">
+        <Empty title="No requests yet">They are counted here as they come.</Empty>
+      </Panel>
+    )
   return (
     <Panel title="Requests" note="since the server started">
       <Table

@@ -46,7 +46,7 @@ function ExplainedDocument({ of: why }: { readonly of: Why }): JSX.Element {
   const other = [against, ...nearest].find((one) => one?.key === alignment?.with)
   return (
     <>
-      <Panel title="Decision">
+      <Panel title="Decision" note={why.file}>
         <Decision of={why} />
         <Facts of={why} />
       </Panel>

@@ -5,7 +5,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { short } from './format.ts'
 
 const WIDTH = 480
-const MARGIN = { left: 38, right: 10, top: 10, bottom: 24 }
+const MARGIN = { left: 44, right: 10, top: 10, bottom: 24 }
 
 export interface Point {
   readonly x: number
