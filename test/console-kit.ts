@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { deflateSync } from 'node:zlib'
 
 import { alignTexts, compareTexts, tune } from '../src/compare/index.ts'
 import { type Deduper, openDedupe } from '../src/dedupe/index.ts'
@@ -55,11 +56,37 @@ export function faultReports(): { id: string; source: string; text: string }[] {
   })
 }
 
-/** 8 by 8 pixels. */
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQMAAAD+wSzIAAAABlBMVEUJadr///9fzr0LAAAAFklEQVR4nGNkYGBgYGBgYoACJgYGBgAA4AALXyI9EwAAAABJRU5ErkJggg==',
-  'base64',
-)
+/** Stripes, 96 pixels wide and high, one byte a pixel. */
+function stripes(): Buffer {
+  const size = 96
+  const rows = Array.from({ length: size }, (_, y) =>
+    Buffer.from([0, ...Array.from({ length: size }, (__, x) => ((x + y) % 32 < 16 ? 70 : 210))]),
+  )
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type), data])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const head = Buffer.from([0, 0, 0, size, 0, 0, 0, size, 8, 0, 0, 0, 0])
+  const parts = [chunk('IHDR', head), chunk('IDAT', deflateSync(Buffer.concat(rows)))]
+  return Buffer.concat([
+    Buffer.from('89504e470d0a1a0a', 'hex'),
+    ...parts,
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+/** As PNG has it. */
+function crc32(bytes: Buffer): number {
+  let sum = 0xffffffff
+  for (const byte of bytes) {
+    sum ^= byte
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0)
+  }
+  return ~sum >>> 0
+}
 
 export interface Place {
   readonly store: string
@@ -73,7 +100,7 @@ export async function fill(directory: string): Promise<Place> {
   await using store = await openStore(place.store, KEEPING)
   for (const { id, text } of all) await store.put(id, text)
   await store.put('config/site.json', JSON.stringify({ site: 'north', lines: [1, 2, 4] }))
-  await store.put('images/logo.png', PNG)
+  await store.put('images/logo.png', stripes())
   await store.put(
     Buffer.of(0xff, 0x00, 0x10),
     Buffer.from(Array.from({ length: 300 }, (_, at) => at % 256)),

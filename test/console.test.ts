@@ -102,6 +102,8 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
     await picture(page, `browse-${suffix}`)
     await open(page, `browse/${encodeURIComponent('images/logo.png')}`, 'Browse')
     await page.getByAltText('The value as an image').waitFor()
+    const width = () => page.evaluate('document.querySelector(".picture img").naturalWidth')
+    await expect.poll(width).toBe(96)
     await picture(page, `image-${suffix}`)
     await open(page, 'compare', 'Compare')
     await page.getByRole('button', { name: 'Use an example' }).click()

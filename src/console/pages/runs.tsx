@@ -79,7 +79,7 @@ function RunTable({ of }: { readonly of: readonly RunLine[] }): JSX.Element {
       {of.map((run) => (
         <tr key={run.id}>
           <td>
-            <a class="mono" href={hrefOf('runs', [encodeURIComponent(run.id)])}>
+            <a class="mono nowrap" href={hrefOf('runs', [encodeURIComponent(run.id)])}>
               {run.id}
             </a>
           </td>
