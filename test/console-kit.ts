@@ -217,11 +217,13 @@ function compared({ a, b, ...options }: Body): object {
 function whyOf(place: Place, id: string): Promise<object> {
   return withState(place, async (deduper) => {
     const found = await deduper.why(id)
-    const documents = found.map((one) => {
+    const documents: object[] = []
+    for (const one of found) {
       const other = one.against ?? one.nearest?.[0]
-      if (one.text === undefined || other?.text === undefined) return one
-      return { ...one, alignment: { with: other.key, ...alignTexts(one.text, other.text) } }
-    })
+      const hasBoth = one.text !== undefined && other?.text !== undefined
+      const aligned = hasBoth && { with: other.key, ...alignTexts(one.text, other.text) }
+      documents.push({ ...one, ...(aligned && { alignment: aligned }) })
+    }
     return { documents }
   })
 }

@@ -91,7 +91,7 @@ function Fields({
   return (
     <>
       <label class="field">
-        <span>Documents as JSON Lines</span>
+        <span>A file of documents (JSON Lines)</span>
         <input
           type="file"
           accept=".jsonl,.ndjson,.json,application/x-ndjson"
