@@ -41,8 +41,8 @@ function summary(folder: string): string {
 
 function filesOf(folder: string): string {
   const names = readdirSync(join(ROOT, folder))
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((name) => name.replace(/\.ts$/, ''))
+    .filter((name) => /(?<!\.test)\.tsx?$/.test(name))
+    .map((name) => name.replace(/\.tsx?$/, ''))
   return names.join(', ')
 }
 

@@ -90,6 +90,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // Of the store it has types alone: it runs where there is no Node.
   client: ['store'],
   server: MODULES.filter((name) => !['cli', 'client', 'exports', 'server'].includes(name)),
+  // Runs in a browser: types of what the API answers, and nothing that is loaded.
+  console: ['store', 'compare', 'dedupe', 'ledger', 'report', 'location'],
   exports: MODULES.filter((name) => name !== 'cli' && name !== 'exports'),
   // A command loads what it needs: a store without the comparing of texts, or that without a store.
   cli: [...MODULES.filter((name) => name !== 'exports'), 'index'],
@@ -97,7 +99,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   .map((path) => path.split('\\').join('/'))
-  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+  .filter((path) => /(?<!\.test)\.tsx?$/.test(path))
 
 const textOf = (path: string) => readFileSync(join(ROOT, 'src', path), 'utf8')
 

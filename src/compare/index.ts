@@ -6,7 +6,7 @@
  */
 
 export { alignTexts } from './align.ts'
-export type { Span } from './align.ts'
+export type { Alignment, Span } from './align.ts'
 export { compareTexts } from './compare-texts.ts'
 export type { Comparison } from './compare-texts.ts'
 export { guardsOption, judgementOptions } from './options.ts'

@@ -14,8 +14,9 @@ interface WebAssemblyApi {
   readonly Instance: new (module: WebAssemblyModule) => { readonly exports: object }
 }
 
+const found: unknown = Reflect.get(globalThis, 'WebAssembly')
 // safe: the names and shapes are those of the WebAssembly JavaScript Interface; absent is possible.
-export const webAssembly = (globalThis as { WebAssembly?: WebAssemblyApi }).WebAssembly
+export const webAssembly = found as WebAssemblyApi | undefined
 
 /** The least module with a vector instruction in it: `i8x16.splat` and a drop. */
 const SIMD_PROBE = 'AGFzbQEAAAABBAFgAAADAgEACgkBBwBBAP0PGgs='

@@ -9,6 +9,7 @@ import { adminRoutes } from './admin.ts'
 import { batchRoutes } from './batch.ts'
 import { changesRoutes } from './changes.ts'
 import { documentRoutes } from './documents.ts'
+import { consoleRoutes } from './console.ts'
 import { healthRoutes } from './health.ts'
 import { jobRoutes } from './jobs.ts'
 import { kvRoutes } from './kv.ts'
@@ -34,7 +35,8 @@ export function routes(measurements: Measurements): AnyRoute[] {
     ...healthRoutes(measurements),
   ]
   all.push(openApiRoute(all))
-  return all
+  // Pages, and no part of the API that is described.
+  return [...all, ...consoleRoutes]
 }
 
 /** Made when it is first asked for. It lists itself, too. */
