@@ -1,7 +1,4 @@
-/**
- * A server with a store and corpus runs for the console, on a port of this machine. Routes that the server lacks are
- * answered here by the library itself, in the form that the API has.
- */
+/** A server with a store and corpus runs for the console, on a port of this machine. */
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -9,12 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateSync } from 'node:zlib'
 
-import { alignTexts, compareTexts, tune } from '../src/compare/index.ts'
-import { type Deduper, openDedupe } from '../src/dedupe/index.ts'
-import { collisionProbability } from '../src/fingerprint/index.ts'
-import { openLedger } from '../src/ledger/index.ts'
-import { listLocation } from '../src/location/index.ts'
-import { htmlReport, reportOf } from '../src/report/index.ts'
 import { createServer, listen, type Listening, type ServerOptions } from '../src/server/index.ts'
 import { openStore } from '../src/store/index.ts'
 import { jsonl } from './corpus-kit.ts'
@@ -119,123 +110,5 @@ export async function fill(directory: string): Promise<Place> {
 
 export async function serve(place: Place, options: ServerOptions = {}): Promise<Listening> {
   const server = createServer(place.store, { store: KEEPING, jobs: place.jobs, ...options })
-  return listen(
-    {
-      asksForKeys: server.asksForKeys,
-      close: () => server.close(),
-      async fetch(request) {
-        const asked = request.clone()
-        const reply = await server.fetch(request)
-        if (reply.status !== 404 || !(await reply.clone().text()).includes('ROUTE_NOT_FOUND'))
-          return reply
-        const known = await answerOf(place, asked)
-        if (known === undefined) return reply
-        return typeof known === 'string'
-          ? new Response(known, { headers: { 'content-type': 'text/html' } })
-          : Response.json(known)
-      },
-    },
-    { port: 0 },
-  )
-}
-
-async function withState<T>({ jobs }: Place, use: (deduper: Deduper) => Promise<T>): Promise<T> {
-  const deduper = await openDedupe(join(jobs, 'state'), { create: false, asBefore: true })
-  try {
-    return await use(deduper)
-  } finally {
-    await deduper.close()
-  }
-}
-
-// oxlint-disable-next-line typescript/no-explicit-any -- bodies of requests, which the library checks
-type Body = any
-
-async function answerOf(place: Place, request: Request): Promise<object | string | undefined> {
-  const { pathname, searchParams } = new URL(request.url)
-  const path = pathname.replace('/api/v1/', '')
-  const body: Body = request.method === 'POST' ? await request.json() : {}
-  const [, first = '', second = '', third = ''] = /^(\w+)\/?([^/]*)\/?(\w*)$/.exec(path) ?? []
-  const name = decodeURIComponent(second)
-  if (path === 'admin/stats') return statsOf(place)
-  if (first === 'explain') return explained(place, body)
-  if (first === 'compare') return compared(body)
-  if (first === 'tune') return tune(body.pairs)
-  if (first === 'pairs') return withState(place, (deduper) => deduper.closeCalls({ count: 20 }))
-  if (first === 'ledger') return ledgerOf(place, searchParams)
-  if (first === 'documents') return whyOf(place, name)
-  if (path === 'runs')
-    return withState(place, async ({ backend }) => {
-      const { runs } = await reportOf(backend, 'march-1')
-      return { runs, jobs: [] }
-    })
-  if (first !== 'runs') return undefined
-  return withState(place, async (deduper) => {
-    if (third === 'clusters') return { clusters: await deduper.clusters() }
-    if (third === 'undo')
-      return body.dryRun
-        ? { dryRun: true, undone: [{ run: name, documents: 1 }] }
-        : { dryRun: false, undone: await deduper.undo(name) }
-    const report = await reportOf(deduper.backend, name)
-    return third === 'report' ? htmlReport(report) : report
-  })
-}
-
-async function statsOf({ store: location }: Place): Promise<object> {
-  await using store = await openStore(location, { ...KEEPING, readOnly: true })
-  return {
-    version: '0.1.0',
-    location: 'faults',
-    uptimeMs: 83_000,
-    kinds: await listLocation(location),
-    store: { stats: await store.stats(), health: await store.health(), settings: store.settings },
-    operations: { put: { calls: 44, p50Us: 310, p99Us: 2210 } },
-  }
-}
-
-async function explained({ store: location }: Place, { key, limit }: Body): Promise<object> {
-  await using store = await openStore(location, { ...KEEPING, readOnly: true })
-  const bytes = typeof key === 'string' ? key : Buffer.from(key.base64, 'base64')
-  return (await store.explain(bytes, { sharedWithMax: limit })) ?? {}
-}
-
-function compared({ a, b, ...options }: Body): object {
-  const comparison = compareTexts(a, b, options)
-  const { similarity, estimate, containment, banding, vetoes } = comparison
-  const curve = Array.from({ length: 51 }, (_, at) => ({
-    similarity: at / 50,
-    probability: collisionProbability(at / 50, banding.bands, banding.rows),
-  }))
-  const methods = [
-    { method: 'jaccard', similarity },
-    { method: 'estimate', similarity: estimate },
-    { method: 'containment', similarity: Math.max(containment.aInB, containment.bInA) },
-  ]
-  return { comparison, alignment: alignTexts(a, b), methods, curve, vetoes }
-}
-
-function whyOf(place: Place, id: string): Promise<object> {
-  return withState(place, async (deduper) => {
-    const found = await deduper.why(id)
-    const documents: object[] = []
-    for (const one of found) {
-      const other = one.against ?? one.nearest?.[0]
-      const hasBoth = one.text !== undefined && other?.text !== undefined
-      const aligned = hasBoth && { with: other.key, ...alignTexts(one.text, other.text) }
-      documents.push({ ...one, ...(aligned && { alignment: aligned }) })
-    }
-    return { documents }
-  })
-}
-
-async function ledgerOf({ jobs }: Place, query: URLSearchParams): Promise<object> {
-  const ledger = await openLedger(join(jobs, 'state'), { create: false })
-  try {
-    const lines: object[] = []
-    const { limit: _, ...wanted }: Body = Object.fromEntries(query)
-    for await (const line of ledger.list(wanted)) lines.push(line)
-    return { lines }
-  } finally {
-    await ledger.close()
-  }
+  return listen(server, { port: 0 })
 }
