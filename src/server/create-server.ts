@@ -15,6 +15,7 @@ import type { AnyRoute, Call } from './http/route.ts'
 import { type Match, Router } from './http/router.ts'
 import { Measurements } from './measurements.ts'
 import type { AccessLine, ServerOptions } from './options.ts'
+import { consoleRoutes } from './routes/console.ts'
 import { routes } from './routes/index.ts'
 import type { ApiKey } from './security/api-keys.ts'
 import { ANYBODY, type Caller } from './security/caller.ts'
@@ -75,7 +76,7 @@ class Server implements PrestigeServer {
   constructor(location: string, options: ServerOptions) {
     this.#measurements = new Measurements(options.metrics)
     this.#services = new Services(location, options, this.#measurements.sink)
-    this.#router = new Router(routes(this.#measurements))
+    this.#router = new Router([...routes(this.#measurements), ...consoleRoutes])
     this.#gatekeeper = new Gatekeeper(options.keys, this.#services.clock)
     this.#crossOrigin = new CrossOrigin(options.origins, options.hosts)
     this.#log = options.log

@@ -114,6 +114,7 @@ export class Services {
   /** Ends what would never end by itself, such as streams of events. */
   beginClosing(): void {
     this.#closing.abort()
+    this.jobs?.stop()
   }
 
   async close(): Promise<void> {

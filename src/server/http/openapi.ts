@@ -17,6 +17,7 @@ const PROBLEM = 'application/problem+json'
 /** Sent by the pipeline, whatever the route. */
 const COMMON: Readonly<Record<number, string>> = {
   400: 'The request cannot be used',
+  404: 'It is not there',
   413: 'The body is too long',
   415: 'The body is of another type',
   429: 'The key has used up what it may; Retry-After says when it may again',

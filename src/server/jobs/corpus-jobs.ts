@@ -275,10 +275,15 @@ export class CorpusJobs {
     await this.uploads.removeLeft(await this.#inputs())
   }
 
-  /** Stops what goes on, which can be resumed, and waits until all have ended. */
-  async close(): Promise<void> {
+  /** Stops what goes on, which can be resumed. */
+  stop(): void {
     this.#closing.abort()
     for (const job of this.#jobs.values()) job.stop(false)
+  }
+
+  /** Waits until all have ended, too. */
+  async close(): Promise<void> {
+    this.stop()
     await this.#turns.run(() => Promise.resolve())
   }
 }

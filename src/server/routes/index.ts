@@ -9,7 +9,6 @@ import { adminRoutes } from './admin.ts'
 import { batchRoutes } from './batch.ts'
 import { changesRoutes } from './changes.ts'
 import { documentRoutes } from './documents.ts'
-import { consoleRoutes } from './console.ts'
 import { healthRoutes } from './health.ts'
 import { jobRoutes } from './jobs.ts'
 import { kvRoutes } from './kv.ts'
@@ -35,8 +34,7 @@ export function routes(measurements: Measurements): AnyRoute[] {
     ...healthRoutes(measurements),
   ]
   all.push(openApiRoute(all))
-  // Pages, and no part of the API that is described.
-  return [...all, ...consoleRoutes]
+  return all
 }
 
 /** Made when it is first asked for. It lists itself, too. */
