@@ -1,6 +1,7 @@
 /**
  * `npm run crash -- --rounds 50 --seed 1 [--dedup near]`: kills a writing process at random moments and checks what
- * is left; with `--kind collect` or `--kind compact`, while it collects in the background or compacts. With
+ * is left; with `--kind collect`, `compact` or `rewrite`, while it collects in the background, compacts,
+ * or loses what near duplicates are coded against. With
  * `--kind eviction` it writes to a bounded store, of which keys are evicted all the time. With
  * `--kind corpus [--documents N]` it is `prestige dedupe` that is killed, for every format and mode; with
  * `--kind backup`, backups and restores; with `--kind streams`, puts of streams; with `--kind second-run`, runs that change the outputs of earlier ones, and their undo.
@@ -38,8 +39,9 @@ else await killWriters(Number(values.rounds ?? 50), values.kind)
 
 async function killWriters(rounds: number, kind: string): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-'))
-  const dedup = values.dedup === 'near' ? 'near' : 'exact'
-  const beside = kind === 'collect' || kind === 'compact' ? kind : 'nothing'
+  const isRewriting = kind === 'rewrite'
+  const dedup = values.dedup === 'near' || isRewriting ? 'near' : 'exact'
+  const beside = kind === 'collect' || kind === 'compact' || isRewriting ? kind : 'nothing'
   const report = await crashRounds(directory, { rounds, seed, dedup, beside })
   console.log(JSON.stringify({ ...report, lost: 0, unsound: 0 }))
   await rm(directory, { recursive: true })

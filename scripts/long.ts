@@ -107,6 +107,7 @@ async function crash(seed: number): Promise<unknown> {
       'second-run',
       'collect',
       'compact',
+      'rewrite',
       'streams',
     ] as const,
     seed,
@@ -129,6 +130,10 @@ async function crash(seed: number): Promise<unknown> {
       return { kind, ...(await streamRounds(directory, { rounds: 20, seed })) }
     if (kind === 'collect' || kind === 'compact') {
       return { kind, ...(await crashRounds(directory, { rounds: 20, seed, beside: kind })) }
+    }
+    if (kind === 'rewrite') {
+      const options = { rounds: 20, seed, dedup: 'near', beside: kind } as const
+      return { kind, ...(await crashRounds(directory, options)) }
     }
     if (kind !== 'corpus') {
       return { kind, ...(await crashRounds(directory, { rounds: 10, seed, dedup: kind })) }

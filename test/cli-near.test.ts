@@ -59,6 +59,19 @@ describe('a near store on the command line', () => {
     expect((await run(['stats', '--json'])).json.near.links).toBeGreaterThan(0)
   })
 
+  it('keeps whole what is linked, if asked to, and says so', async () => {
+    const more = ['--store', join(directory, 'whole')]
+    const long = `${A} `.repeat(8)
+    await run(['put', 'a', long, '--dedup', 'near', '--no-deltas', ...more])
+    expect((await run(['put', 'b', `${long}end`, '--no-deltas', ...more])).text).toContain('linked')
+    const { text } = await run(['stats', ...more])
+    expect(text).toContain('near from 80.0 %, no deltas, fidelity own')
+    expect((await run(['explain', 'b', '--json', ...more])).json.delta).toBeUndefined()
+    const refused = await run(['put', 'c', long, '--no-deltas'])
+    expect(refused.code).not.toBe(0)
+    expect(refused.err).toContain('deltas')
+  })
+
   it('verifies, with --repair too', async () => {
     expect((await run(['verify'])).code).toBe(0)
     expect((await run(['verify', '--repair'])).code).toBe(0)

@@ -78,6 +78,19 @@ describe('a store whose writer is killed', () => {
     expect(report.acknowledged).toBeGreaterThan(100)
     await rm(directory, { recursive: true })
   }, 300_000)
+
+  it('while it writes deltas otherwise gives all bytes back, and frees what they were coded against', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-crash-deltas-'))
+    const report = await crashRounds(directory, {
+      rounds: 3,
+      seed: 20_261_118,
+      dedup: 'near',
+      beside: 'rewrite',
+      cutRewritesMin: 1,
+    })
+    expect(report.cutRewrites).toBeGreaterThan(0)
+    await rm(directory, { recursive: true })
+  }, 300_000)
 })
 
 describe('a backup or a restore that is killed', () => {

@@ -8,7 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { describe, expect, it } from 'vitest'
 
-import { cell, type Scope } from '../src/backends/contract.ts'
+import { cell, type Range, type Row, type Scope, type Space } from '../src/backends/contract.ts'
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { openStore } from '../src/index.ts'
 import { bucketKey } from '../src/match/rows.ts'
@@ -32,7 +32,7 @@ const GOLDEN_NEAR = golden('near-store-format-3')
 /** With deltas, whose bytes differ from one version of Node to the next: it is read, and not compared. */
 const GOLDEN_DELTAS = golden('near-store-format-4')
 /** Cut into some chunks, which what begins with it shares. */
-const LINES = Array.from({ length: 7500 }, (_, at) => `line ${(at * 7919) % 9973}\n`).join('')
+const LINES = Array.from({ length: 1000 }, (_, at) => `line ${(at * 7919) % 9973}\n`).join('')
 type Rows = Record<string, [key: string, value: string][]>
 
 /** Everything a store can hold, from a fixed clock and fixed randomness. */
@@ -43,6 +43,7 @@ async function writeStore(engine: MemoryEngine): Promise<void> {
     canonical: 'unicode',
     gc: 'manual',
     compression: 'none',
+    chunks: { fromBytes: 4096, averageBytes: 2048 },
   })
   await store.put('first', 'Straße')
   time += 1
@@ -82,6 +83,10 @@ async function writeNearStores(engine: MemoryEngine, deltas = false): Promise<vo
   await store.put('gone', 'this one is taken away again before the end')
   await store.delete('gone')
   await store.collect()
+  if (deltas) {
+    time += 1
+    await leaveHeldBase(new Stopping({ ...fixed, namespace: 'own' }, engine))
+  }
   const shared = new MemoryBackend({ ...fixed, namespace: 'shared' }, engine)
   const near = { threshold: 0.5, profile: 'words-3' } as const
   const sharing = await openStore(shared, { dedup: 'near', fidelity: 'representative', near })
@@ -117,6 +122,24 @@ async function writeFeeds(engine: MemoryEngine): Promise<void> {
   const off = new MemoryBackend({ ...fixed, namespace: 'off' }, engine)
   await openStore(off, { changes: true })
   await openStore(off, { changes: false })
+}
+
+const HELD_TEXT = Array.from({ length: 60 }, (_, at) => `term${at}`).join(' ')
+
+/** Nothing happens in it after the sweep of a content. */
+class Stopping extends MemoryBackend {
+  override scan<T>(space: Space<T>, range?: Range): AsyncGenerator<Row<T>> {
+    if (['near.orphaned', 'delta.held'].includes(space.name)) throw new Error('stopped')
+    return super.scan(space, range)
+  }
+}
+
+/** What a crash leaves that comes before the deltas of a content that is gone are written otherwise. */
+async function leaveHeldBase(backend: MemoryBackend): Promise<void> {
+  const store = await openStore(backend, { gc: 'immediate' })
+  await store.put('base', HELD_TEXT)
+  await store.put('coded', `${HELD_TEXT} end`)
+  await expect(store.delete('base')).rejects.toThrow('stopped')
 }
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
@@ -230,7 +253,8 @@ describe('the stored format', () => {
     // The key; then format, base, length and sum.
     const heads = (rows: Rows[string] = []) => rows.map(([key, row]) => [key, row.slice(0, 50)])
     expect(heads(deltas)).toEqual(heads(written))
-    expect(deltas).toHaveLength(1)
+    expect(deltas).toHaveLength(2)
+    expect(others['delta.held']).toHaveLength(1)
   })
 
   it('of near duplicates where there is no journal is the one written down as well', () => {
@@ -266,5 +290,19 @@ describe('the stored format', () => {
     expect(await shared.getText('near')).toBe(NEAR_TEXT)
     expect(await shared.explain('near')).toMatchObject({ method: 'near', threshold: 0.5 })
     expect((await shared.verify()).problems).toEqual([])
+  })
+
+  it('format-4 may have a base without a key: its deltas are read, and written otherwise', async () => {
+    const engine = load(JSON.parse(await readFile(GOLDEN_DELTAS, 'utf8')))
+    const held = () => engine.space('delta.held').slice('', undefined, 10).length
+    await using store = await openStore(new MemoryBackend({ namespace: 'own' }, engine))
+    expect([await store.get('base'), held()]).toEqual([undefined, 1])
+    expect((await store.explain('coded'))?.delta).toBeDefined()
+    expect(await store.getText('coded')).toBe(`${HELD_TEXT} end`)
+    await store.collect()
+    expect(held()).toBe(0)
+    expect((await store.explain('coded'))?.delta).toBeUndefined()
+    expect(await store.getText('coded')).toBe(`${HELD_TEXT} end`)
+    expect((await store.verify()).problems).toEqual([])
   })
 })

@@ -9,7 +9,8 @@ import { PrestigeError } from '../platform/errors.ts'
 import { isTrimDue, trimChanges } from './changes/trim.ts'
 import { collectContent, removeParts, STAGING_LEASE_MS } from './collect.ts'
 import { collectChunks } from './contents/collect-chunks.ts'
-import { adoptOrphans } from './near/adopt.ts'
+import { heldBases } from './contents/delta-rows.ts'
+import { adoptingSlices } from './near/adopt.ts'
 import { expiries, expiryKey, released, staged } from './rows.ts'
 import type { Keeping } from './transactions/release.ts'
 import { removeExpired } from './transactions/remove.ts'
@@ -86,12 +87,17 @@ export function sumOf(one: Collected, other: Partial<Collected>): Collected {
 }
 
 /** Only to know whether to begin: there may be nothing to collect in what it has seen. */
-export async function hasNotes(backend: Backend, { changes }: Keeping): Promise<boolean> {
+export async function hasNotes(backend: Backend, keeping: Keeping): Promise<boolean> {
+  const { changes, layout, near } = keeping
   for await (const _row of backend.scan(released, { limit: 1 })) return true
   for await (const _row of backend.scan(staged, { limit: 1 })) return true
   for await (const _row of backend.scan(expiries, { end: expiredUntil(backend), limit: 1 })) {
     return true
   }
+  if (near?.canCompare) {
+    for await (const _row of backend.scan(near.graph.spaces.orphaned, { limit: 1 })) return true
+  }
+  if (layout.deltas) for await (const _row of backend.scan(heldBases, { limit: 1 })) return true
   return changes ? backend.read(isTrimDue, changes.settings) : false
 }
 
@@ -158,8 +164,7 @@ async function* unreachableChunks({ backend, keeping }: CollectingHow): ReturnTy
 
 /** Contents that were linked to one that is gone; and the room that those have left in the indexes. */
 async function* orphans({ backend, keeping }: CollectingHow): ReturnType<CollectingStep> {
-  await adoptOrphans(backend, keeping)
-  yield {}
+  for await (const _count of adoptingSlices(backend, keeping)) yield {}
   await keeping.near?.trim(backend)
   await keeping.semantic?.view.trim()
   yield {}

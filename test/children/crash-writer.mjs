@@ -1,7 +1,7 @@
 /**
  * Writes to a store until it is killed, and says in a file what it began and what was acknowledged.
- * Arguments: directory, log file, seed, durability, dedup, and what goes on beside it: `collect` in the background, or
- * `compact` again and again. Lines: `B lane key op value`, `A lane`.
+ * Arguments: directory, log file, seed, durability, dedup, and what goes on beside it: `collect` in the background,
+ * `compact` again and again, or `rewrite`: near duplicates lose what they are coded against all the time. Lines: `B lane key op value`, `A lane`.
  */
 
 import { openSync, writeSync } from 'node:fs'
@@ -15,6 +15,8 @@ const random = seededRandom(Number(seed))
 const log = openSync(logFile, 'a')
 const LANES = 48
 const KEYS_PER_LANE = 6
+/** With many versions of a text, each has one key or none, and representatives go with theirs. */
+const NUMBERS = beside === 'rewrite' ? 4000 : 80
 
 /** Few enough that most puts are duplicates, and some longer than a part. */
 function valueOf(number) {
@@ -42,7 +44,7 @@ async function runLane(lane) {
   for (;;) {
     const key = `lane ${lane} key ${Math.floor(random() * KEYS_PER_LANE)}`
     const dice = random()
-    const number = Math.floor(random() * 80)
+    const number = Math.floor(random() * NUMBERS)
     const op = dice < 0.6 ? 'put' : dice < 0.7 ? 'putTtl' : dice < 0.95 ? 'delete' : 'collect'
     writeSync(log, `B\t${lane}\t${key}\t${op}\t${number}\n`)
     if (op === 'put') await store.put(key, valueFor(number))

@@ -12,7 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { openStore, type Store } from '../../src/index.ts'
+import { withBackendAt } from '../../src/backends/index.ts'
 import { seededRandom } from '../../src/backends/simulated/backend.ts'
+import { heldBases } from '../../src/store/contents/delta-rows.ts'
+import { storeSpaces } from '../../src/store/rows.ts'
 
 const WRITER = fileURLToPath(new URL('../children/crash-writer.mjs', import.meta.url))
 
@@ -22,6 +25,8 @@ export interface CrashReport {
   readonly underWay: number
   /** Deaths in the middle of a compaction that had not ended: its copy was left behind. */
   readonly cutCopies: number
+  /** Deaths that left deltas of a base that was gone, to be written otherwise. */
+  readonly cutRewrites: number
 }
 
 /** What a key may hold: the value's number, or nothing. More than one where an operation was under way. */
@@ -32,6 +37,7 @@ export async function crashRounds(
   {
     rounds: roundsMin,
     acknowledgedMin = 0,
+    cutRewritesMin = 0,
     seed,
     dedup = 'exact',
     beside = 'nothing',
@@ -40,10 +46,12 @@ export async function crashRounds(
     rounds: number
     /** More rounds, until so many writes were acknowledged: on a busy machine a writer dies before it has written much. */
     acknowledgedMin?: number
+    /** The same for deaths in the middle of a rewriting. */
+    cutRewritesMin?: number
     seed: number
     dedup?: 'exact' | 'near'
     /** What goes on while it is killed. */
-    beside?: 'nothing' | 'collect' | 'compact'
+    beside?: 'nothing' | 'collect' | 'compact' | 'rewrite'
     location?: string
   },
 ): Promise<CrashReport> {
@@ -52,8 +60,10 @@ export async function crashRounds(
   let acknowledged = 0
   let underWay = 0
   let cutCopies = 0
+  let cutRewrites = 0
   let round = 0
-  for (; round < roundsMin || acknowledged < acknowledgedMin; round++) {
+  const isEnough = () => acknowledged >= acknowledgedMin && cutRewrites >= cutRewritesMin
+  for (; round < roundsMin || !isEnough(); round++) {
     const log = join(directory, `log-${round}.txt`)
     const durability = round % 2 === 0 ? 'os' : 'fsync'
     const args = [location, log, String(seed + round), durability, dedup, beside]
@@ -65,9 +75,10 @@ export async function crashRounds(
     acknowledged += told.acknowledged
     underWay += told.underWay
     await rm(log, { force: true })
+    if (beside === 'rewrite' && (await hasHeldBases(location))) cutRewrites++
     await check(location, possible)
   }
-  return { rounds: round, acknowledged, underWay, cutCopies }
+  return { rounds: round, acknowledged, underWay, cutCopies, cutRewrites }
 }
 
 const MOMENTS_MAX = 2000
@@ -131,13 +142,22 @@ async function check(location: string, possible: Map<string, Possible>): Promise
   const report = await store.verify()
   if (!report.isSound)
     throw new Error(`verify found ${JSON.stringify(report.problems.slice(0, 3))}`)
-  if (store.settings.near) await checkNear(store)
+  if (store.settings.near) await checkNear(store, location)
+}
+
+/** Whether deltas are to be written otherwise, or a base without any is to be removed. */
+function hasHeldBases(location: string): Promise<boolean> {
+  return withBackendAt(location, storeSpaces, { readOnly: true }, async (backend) => {
+    for await (const _row of backend.scan(heldBases, { limit: 1 })) return true
+    return false
+  })
 }
 
 /** What was linked when the writer died is linked still, or decided anew; nobody is linked to what is gone. */
-async function checkNear(store: Store): Promise<void> {
+async function checkNear(store: Store, location: string): Promise<void> {
   await store.collect()
   const { problems } = await store.verify()
+  if (await hasHeldBases(location)) throw new Error('a base is held after a collection')
   if (problems.length > 0) throw new Error(`verify found ${JSON.stringify(problems[0])}`)
   const representatives = new Map<string, string>()
   for await (const key of store.keys()) {

@@ -74,6 +74,7 @@ export async function storeInput(invocation: Invocation): Promise<StoreOptions> 
     maxKeys: invocation.wholeNumber('max-keys'),
     compression: choice(invocation, 'compression'),
     chunks: chunksInput(invocation),
+    ...(invocation.flag('no-deltas') && { deltas: false }),
   }
 }
 

@@ -58,7 +58,7 @@ function time(): string {
 function tableOf(stats: StoreStats, settings: StoreSettings): string {
   const { keys, keysWithExpiry, valueBytes, contents, contentBytes, near, semantic } = stats
   const { bytesSaved, liveBytes, garbageBytes, storedBytes, fileBytes } = stats
-  const { canonical, fidelity } = settings
+  const { canonical, fidelity, deltas } = settings
   const garbage = garbageBytes > 0 ? `${size(garbageBytes)} of them without keys; see collect` : ''
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
   const rows = [
@@ -75,7 +75,8 @@ function tableOf(stats: StoreStats, settings: StoreSettings): string {
       ? [['missed', count(near.possibleMisses), '', 'near duplicates, at most']]
       : []),
   ]
-  const alike = settings.near ? `, near from ${percent(settings.near.threshold)}` : ''
+  const whole = fidelity === 'own' && !deltas ? ', no deltas' : ''
+  const alike = settings.near ? `, near from ${percent(settings.near.threshold)}${whole}` : ''
   const meaning = settings.semantic ? `, semantic from ${percent(settings.semantic.threshold)}` : ''
   const ways = `  settings: canonical ${canonical.name}${alike}${meaning}, fidelity ${fidelity}\n`
   return table(rows, ['left', 'right', 'right', 'left']) + ways

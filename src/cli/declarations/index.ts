@@ -68,6 +68,7 @@ export const optionForms = {
   compression: { type: 'string', value: 'NAME', choices: ['none', 'fast', 'small'] },
   'chunk-from': { type: 'string', value: 'BYTES' },
   'chunk-size': { type: 'string', value: 'BYTES' },
+  'no-deltas': { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },

@@ -12,6 +12,7 @@
 import { asBuffer, type Bytes, EMPTY, equalBytes } from '../../platform/bytes.ts'
 import { cell, first, glance, read, type Scope, type Transaction } from '../../backends/index.ts'
 import { digestOf } from '../../fingerprint/index.ts'
+import { nearLinks } from '../near/rows.ts'
 import { contents } from '../rows.ts'
 import { countStored } from '../tallies.ts'
 import { COMPRESSED_BYTES_MIN } from './compression.ts'
@@ -98,7 +99,7 @@ export function* dropShort(scope: Scope, place: Place, layout: Layout): Transact
   const mayBeBase = layout.mayBeDelta(bytes)
   if (mayBeBase && (yield* dropDelta(scope, place, layout))) return
   // Elsewhere than on serial engines nobody can say in a transaction that there is none.
-  if (mayBeBase && (!scope.serial || (yield* first(deltaBases, id)) !== undefined)) {
+  if (mayBeBase && (!scope.serial || (yield* hasDeltas(id)))) {
     holdBase(scope, place)
     return
   }
@@ -107,6 +108,12 @@ export function* dropShort(scope: Scope, place: Place, layout: Layout): Transact
     countStored(scope, { compressedBytes: -layout.savedBy(row, bytes) })
   }
   scope.remove(cell(contents, id))
+}
+
+/** What is linked to it counts: of a delta, the row in `delta.bases` may be lost. The collector looks closer. */
+function* hasDeltas(id: Bytes): Transaction<boolean> {
+  if ((yield* first(deltaBases, id)) !== undefined) return true
+  return (yield* first(nearLinks.linked, id)) !== undefined
 }
 
 /** The content is gone, and its row stays: that takes bytes, and none are counted for a content. */

@@ -7,6 +7,7 @@
  */
 
 import { type Bytes, endOfPrefix, equalBytes } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import {
   type Backend,
   cell,
@@ -58,7 +59,7 @@ async function rewrite(
   base: Buffer,
   id: Buffer,
 ): Promise<boolean> {
-  const found = await backend.read(findCoded, base, id, layout)
+  const found = await findTolerantly(backend, { base, id, layout })
   if (!found) return backend.run(dropReverse, base, id)
   const { row, value, target } = found
   if (!value) return false
@@ -86,22 +87,43 @@ interface Coded {
   readonly target: Target | undefined
 }
 
+interface Pair {
+  readonly base: Buffer
+  readonly id: Buffer
+  readonly layout: Layout
+}
+
+/** A content whose link cannot be read gets a row of its own. */
+async function findTolerantly(backend: Backend, pair: Pair): Promise<Coded | undefined> {
+  try {
+    return await backend.read(findCoded, pair, findTarget)
+  } catch (error) {
+    if (!(error instanceof PrestigeError) || error.kind !== 'corrupt') throw error
+    return backend.read(findCoded, pair)
+  }
+}
+
 /** Nothing where the content is gone, or not coded against this base any more. */
 function* findCoded(
   _scope: ReadScope,
-  base: Buffer,
-  id: Buffer,
-  layout: Layout,
+  pair: Pair,
+  targetOf?: (pair: Pair) => Transaction<Target | undefined>,
 ): Transaction<Coded | undefined> {
-  const [row, link] = yield* read(cell(deltas, id), cell(nearLinks.links, id))
+  const { base, id, layout } = pair
+  const [row] = yield* read(cell(deltas, id))
   const delta = deltaIn(row)
   if (!row || (delta && !equalBytes(delta.base, base))) return undefined
   const value = delta && (yield* decoded(delta, layout))
-  if (!link?.to || equalBytes(link.to.id, base)) return { row, value, target: undefined }
+  return { row, value, target: targetOf && (yield* targetOf(pair)) }
+}
+
+function* findTarget({ base, id }: Pair): Transaction<Target | undefined> {
+  const [link] = yield* read(cell(nearLinks.links, id))
+  if (!link?.to || equalBytes(link.to.id, base)) return undefined
   const { id: to, digest } = link.to
   const [known] = yield* read(cell(digests, digest))
   const isThere = known && equalBytes(known.id, to)
-  return { row, value, target: isThere ? { id: to, digest, bytes: known.bytes } : undefined }
+  return isThere ? { id: to, digest, bytes: known.bytes } : undefined
 }
 
 function* dropReverse(scope: Scope, base: Buffer, id: Buffer): Transaction<boolean> {
@@ -143,10 +165,14 @@ function* replaceDelta(
   return true
 }
 
-/** Nothing can be coded against it since its note was written, so what a scan did not find is not there. */
+/**
+ * Nothing can be coded against it since its note was written, so what a scan did not find is not there. Unless rows are
+ * lost: those linked to it are looked at before they are linked to something else (adopt.ts), and it stays for them.
+ */
 function* freeBase(scope: Scope, base: Buffer, layout: Layout): Transaction<void> {
-  const [note, row] = yield* read(cell(heldBases, base), cell(contents, base))
-  if (!note) return
+  const cells = [cell(heldBases, base), cell(contents, base)] as const
+  const [note, row, orphaned] = yield* read(...cells, cell(nearLinks.orphaned, base))
+  if (!note || orphaned) return
   scope.remove(cell(heldBases, base))
   scope.remove(cell(contents, base))
   const bytes = heldBytes(note) ?? 0
