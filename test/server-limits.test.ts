@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer as createHttp } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,9 +11,8 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { start } from '../examples/server/node.ts'
 import { createClient } from '../src/client/index.ts'
-import { createServer, makeKey, type NewKey } from '../src/server/index.ts'
+import { createServer, makeKey, type NewKey, nodeHandler } from '../src/server/index.ts'
 import { codeOf } from './operations-kit.ts'
 import { raw, served } from './server-socket-kit.ts'
 
@@ -73,7 +73,12 @@ describe('a server', () => {
   })
 
   it('runs inside a server of Node that has other paths', async () => {
-    const { http, prestige } = start('memory:')
+    const prestige = createServer('memory:')
+    const handle = nodeHandler(prestige)
+    const http = createHttp((request, reply) => {
+      if (request.url?.startsWith('/api/v1/')) handle(request, reply)
+      else reply.end('another page\n')
+    })
     http.listen(0, '127.0.0.1')
     await once(http, 'listening')
     const { port } = http.address() as AddressInfo // safe: it listens on a port
