@@ -21,7 +21,7 @@ export type { ChangeFeedOptions } from './changes/settings.ts'
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
 export type { Head } from './operations/get.ts'
-export type { JsonValue } from './operations/json.ts'
+export { jsonText, type JsonValue, parseJson } from './operations/json.ts'
 export type { TransactionOperation } from './operations/transaction.ts'
 export type { GetStreamOptions } from './operations/get-stream.ts'
 export type { ChunkOptions, NearOptions, StoreOptions } from './options.ts'
@@ -32,6 +32,7 @@ export {
   type StoreKey,
   type PutItem,
   type PutOptions,
+  refuseUnknown,
   VALUE_BYTES_MAX,
   type StoreStream,
   type StoreValue,
