@@ -6,7 +6,7 @@
  */
 
 import { PrestigeError } from '../platform/errors.ts'
-import { type GuardOptions, veto } from '../compare/index.ts'
+import { type GuardOptions, oppositesOf, type Veto, veto } from '../compare/index.ts'
 import { jsonText, type SemanticVeto, type Similar, type Store } from '../store/index.ts'
 import {
   answerKey,
@@ -20,11 +20,14 @@ import {
 import type { Address } from './scope.ts'
 import type { CacheMethod } from './types.ts'
 
+/** Which guards are asked; `false`: none. */
+export type CacheGuards = GuardOptions | false | undefined
+
 export interface FindOptions {
   /** Absent: nothing is compared by meaning. */
   readonly threshold: number | undefined
   readonly margin: number
-  readonly guards: GuardOptions | false | undefined
+  readonly guards: CacheGuards
 }
 
 /** What was found, and what came of it. */
@@ -54,7 +57,7 @@ export async function find(
   }
   const sameForm = await findByForm(store, prompt, at, options)
   if (sameForm || options.threshold === undefined) return sameForm ?? { outcome: 'miss' }
-  return findByMeaning(store, at, options.threshold, options.margin)
+  return findByMeaning(store, prompt, at, { ...options, threshold: options.threshold })
 }
 
 async function findByForm(
@@ -68,7 +71,7 @@ async function findByForm(
     const id = idOf(key)
     const entry = await readEntry(store, id)
     if (!entry || (await labelOf(store, at.id, id)) === false) continue
-    if (guards !== false && veto(prompt, entry.prompt, guards).length > 0) continue
+    if (promptVetoes(prompt, entry.prompt, guards).length > 0) continue
     return { outcome: 'hit', method: 'near', similarity: 1, id, entry }
   }
   return undefined
@@ -76,15 +79,15 @@ async function findByForm(
 
 async function findByMeaning(
   store: Store,
+  prompt: string,
   at: Address,
-  threshold: number,
-  margin: number,
+  { threshold, margin, guards }: FindOptions & { readonly threshold: number },
 ): Promise<Found> {
   const neighbours = await similarTo(store, at.text, Math.max(1e-6, threshold - margin))
   let best: Found | undefined
   let vetoed: Found | undefined
   let hasDead = false
-  for (const { firstKey, similarity, vetoes = [] } of neighbours) {
+  for (const { firstKey, similarity, vetoes: found = [] } of neighbours) {
     const id = idOf(firstKey)
     if (!id.startsWith(`${at.scope}/`)) continue
     if (best?.similarity !== undefined && similarity <= best.similarity - margin) break
@@ -94,16 +97,30 @@ async function findByMeaning(
       await forgetPrompt(store, id)
       continue
     }
-    const found = { method: 'semantic', similarity, id, entry, vetoes } as const
+    const vetoes = [...found, ...oppositeVetoes(prompt, entry.prompt, guards)]
+    const neighbour = { method: 'semantic', similarity, id, entry, vetoes } as const
     if (vetoes.length > 0 || (await labelOf(store, at.id, id)) === false) {
-      if (similarity >= threshold) vetoed ??= { outcome: 'vetoed', ...found }
+      if (similarity >= threshold) vetoed ??= { outcome: 'vetoed', ...neighbour }
     } else if (best) {
       if (isSameAnswer(best.entry, entry)) continue
       return { ...best, outcome: 'ambiguous', hasDead }
-    } else if (similarity >= threshold) best = { outcome: 'hit', ...found }
+    } else if (similarity >= threshold) best = { outcome: 'hit', ...neighbour }
     else break
   }
   return { ...(best ?? vetoed ?? { outcome: 'miss' }), hasDead }
+}
+
+/** What keeps two prompts apart, whatever their similarity. */
+export function promptVetoes(own: string, other: string, guards: CacheGuards): Veto[] {
+  if (guards === false) return []
+  return [...veto(own, other, guards), ...oppositeVetoes(own, other, guards)]
+}
+
+/** Opposites are content words: of two questions, one is about the contrary. */
+function oppositeVetoes(own: string, other: string, guards: CacheGuards): Veto[] {
+  if (guards === false || guards?.words === false) return []
+  const found = oppositesOf(own, other)
+  return found ? [{ guard: 'words', ...found }] : []
 }
 
 /** What is too long to be compared is like nothing. */

@@ -5,13 +5,13 @@
  * asks the same in other words waits for the first, and then looks again: what it is served is decided as for anybody else.
  */
 
-import { type GuardOptions, veto } from '../compare/index.ts'
 import {
   documentSimilarity,
   type DocumentVectors,
   embedDocuments,
   type Embedder,
 } from '../semantic/index.ts'
+import { type CacheGuards, promptVetoes } from './find.ts'
 import type { Address } from './scope.ts'
 
 export interface Flight<T> {
@@ -26,7 +26,7 @@ export interface Flight<T> {
 export interface FlightOptions {
   readonly embedder: Embedder | undefined
   readonly threshold: number | undefined
-  readonly guards: GuardOptions | false | undefined
+  readonly guards: CacheGuards
 }
 
 /** Of those that ended: a look that began before more of them has to be repeated anyway. */
@@ -83,7 +83,7 @@ export class Flights<T> {
     const isNear =
       flight.at.form === at.form ||
       (vectors && flight.vectors && documentSimilarity(vectors, flight.vectors) >= threshold)
-    return Boolean(isNear) && (guards === false || veto(prompt, flight.prompt, guards).length === 0)
+    return Boolean(isNear) && promptVetoes(prompt, flight.prompt, guards).length === 0
   }
 
   /** To be called in the same turn as `equivalent`. */
