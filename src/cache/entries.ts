@@ -4,22 +4,18 @@
  *  - `a/ID` has an answer with its prompt, and `p/ID` the prompt as a text that is compared by meaning;
  *  - `l/ID/ID` has what `feedback` said of a prompt that was asked and one whose answer was served.
  *
- * A value that is no text to be compared begins with 0xff, which is in no UTF-8, so that the store does not compare it, then the
- * format (1), then JSON: `ff 01 {"answer":"Paris.","prompt":"…","setAt":1,"tags":[],"tokens":0}`.
+ * Answers and labels are records, which the store does not compare: `ff 01 {"answer":"Paris.","prompt":"…","setAt":1,"tags":[],"tokens":0}`.
  */
 
 import { PrestigeError } from '../platform/errors.ts'
 import { digestOf } from '../fingerprint/index.ts'
 import {
+  decodeRecord,
+  encodeRecord,
   type JsonValue,
-  jsonText,
-  parseJson,
   type Store,
   type TransactionOperation,
 } from '../store/index.ts'
-
-const NOT_TEXT = 0xff
-const FORMAT = 1
 
 /** An answer as it is kept. */
 export interface CacheEntry {
@@ -51,25 +47,15 @@ export const idOf = (key: Uint8Array) => Buffer.from(key).toString().slice(2)
 
 export function encodeRow(row: CacheEntry | CacheLabel): Buffer {
   // safe: all members are JSON, and those that are undefined are left out by whoever makes a row.
-  return Buffer.concat([Buffer.of(NOT_TEXT, FORMAT), Buffer.from(jsonText(row as never))])
+  return encodeRecord(row as never)
 }
 
 export function decodeEntry(bytes: Buffer): CacheEntry {
-  return decodeRow(bytes) as CacheEntry // safe: only `encodeRow` writes such keys
+  return decodeRecord(bytes, 'cache') as CacheEntry // safe: only `encodeRow` writes such keys
 }
 
 export function decodeLabel(bytes: Buffer): CacheLabel {
-  return decodeRow(bytes) as CacheLabel // safe: only `encodeRow` writes such keys
-}
-
-function decodeRow(bytes: Buffer): unknown {
-  if (bytes[0] !== NOT_TEXT || bytes[1] !== FORMAT) {
-    throw new PrestigeError(
-      'FORMAT_UNSUPPORTED',
-      'This store has keys that are not those of a cache, or of a later version of it. Give the cache a namespace of its own.',
-    )
-  }
-  return parseJson(bytes.subarray(2).toString())
+  return decodeRecord(bytes, 'cache') as CacheLabel // safe: only `encodeRow` writes such keys
 }
 
 export async function readEntry(store: Store, id: string): Promise<CacheEntry | undefined> {

@@ -17,30 +17,30 @@ export class Tally {
   }
 
   found({ outcome, method, entry }: Found, isShadow: boolean, tookMs: number): void {
-    this.#metrics?.histogram('prestige.cache.lookup_us', tookMs * 1000)
+    this.#metrics?.histogram('prestige.answer_cache.lookup_us', tookMs * 1000)
     if (outcome === 'hit' && method) {
       this.#hits[method]++
       const labels = { method, shadow: String(isShadow) }
-      this.#metrics?.counter('prestige.cache.hit_total', 1, labels)
+      this.#metrics?.counter('prestige.answer_cache.hit_total', 1, labels)
       if (!isShadow) this.saved(entry?.tokens ?? 0)
       return
     }
     this.#counts.misses++
     if (outcome === 'vetoed' || outcome === 'ambiguous') this.#counts[outcome]++
-    this.#metrics?.counter('prestige.cache.miss_total', 1, { reason: outcome })
+    this.#metrics?.counter('prestige.answer_cache.miss_total', 1, { reason: outcome })
   }
 
   /** A call that was not made. */
   saved(tokens: number): void {
     this.#callsSaved++
     this.#tokensSaved += tokens
-    this.#metrics?.counter('prestige.cache.calls_saved_total', 1)
-    if (tokens > 0) this.#metrics?.counter('prestige.cache.tokens_saved_total', tokens)
+    this.#metrics?.counter('prestige.answer_cache.calls_saved_total', 1)
+    if (tokens > 0) this.#metrics?.counter('prestige.answer_cache.tokens_saved_total', tokens)
   }
 
   failed(): void {
     this.#counts.errors++
-    this.#metrics?.counter('prestige.cache.error_total', 1)
+    this.#metrics?.counter('prestige.answer_cache.error_total', 1)
   }
 
   get stats(): Omit<CacheStats, 'keys' | 'bytes'> {
@@ -48,7 +48,7 @@ export class Tally {
     const hits = exact + near + semantic
     const lookups = hits + this.#counts.misses
     const hitRatio = lookups === 0 ? 0 : hits / lookups
-    this.#metrics?.gauge('prestige.cache.hit_ratio', hitRatio)
+    this.#metrics?.gauge('prestige.answer_cache.hit_ratio', hitRatio)
     return {
       lookups,
       hits: { ...this.#hits },

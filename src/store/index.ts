@@ -21,7 +21,13 @@ export type { ChangeFeedOptions } from './changes/settings.ts'
 export type { Explanation } from './explain.ts'
 export { type Restored, archiveStore, openStore, reembedStore, restoreStore } from './open.ts'
 export type { Head } from './operations/get.ts'
-export { jsonText, type JsonValue, parseJson } from './operations/json.ts'
+export {
+  decodeRecord,
+  encodeRecord,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from './operations/json.ts'
 export type { TransactionOperation } from './operations/transaction.ts'
 export type { GetStreamOptions } from './operations/get-stream.ts'
 export type { ChunkOptions, NearOptions, StoreOptions } from './options.ts'
