@@ -171,11 +171,7 @@ export class Memory {
       const fact = await this.get(id)
       if (fact) found.push({ ...fact, similarity })
     }
-    return found.map((one) => {
-      const others = found.filter(({ contradicts }) => contradicts.includes(one.id))
-      const all = new Set([...one.contradicts, ...others.map(({ id }) => id)])
-      return { ...one, contradicts: [...all] }
-    })
+    return found.map((one) => withContradictions(one, found))
   }
 
   async get(id: string): Promise<Fact | undefined> {
@@ -223,8 +219,15 @@ export class Memory {
     limit: number,
   ): Promise<(Similar & { id: string })[]> {
     const found = await this.#store.similar(text, { threshold, limit, vetoed: true })
-    return found.map((one) => ({ ...one, id: one.firstKey.toString().slice(2) }))
+    return found.map((one) => Object.assign(one, { id: one.firstKey.toString().slice(2) }))
   }
+}
+
+/** A contradiction is noted with the later fact, and shown with both. */
+function withContradictions(one: Recalled, all: readonly Recalled[]): Recalled {
+  const others = all.filter(({ contradicts }) => contradicts.includes(one.id))
+  const ids = new Set([...one.contradicts, ...others.map(({ id }) => id)])
+  return { ...one, contradicts: [...ids] }
 }
 
 function idOf(fact: string): string {

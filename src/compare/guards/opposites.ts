@@ -24,7 +24,20 @@ const PAIRS = `
   landlord tenant, parent child, husband wife, mother father, arrive depart, arrival departure, attack defend, expand collapse,
   include exclude, inside outside, join leave, remember forget, succeed fail, success failure, subscribe unsubscribe`
 
-const PREFIXES = ['un', 'in', 'im', 'ir', 'il', 'dis', 'non', 'non-', 'de', 'mis', 'anti', 'anti-']
+const PREFIXES: ReadonlySet<string> = new Set([
+  'un',
+  'in',
+  'im',
+  'ir',
+  'il',
+  'dis',
+  'non',
+  'non-',
+  'de',
+  'mis',
+  'anti',
+  'anti-',
+])
 /** "do" and "undo" are; "to" and "into" are not. */
 const STEM_MIN = 4
 /** They begin like an opposite of another word, and are none. */
@@ -65,5 +78,5 @@ function isOpposite(one: string, other: string): boolean {
   if (opposites.get(one)?.has(other)) return true
   const [long, short] = one.length > other.length ? [one, other] : [other, one]
   if (short.length < STEM_MIN || !long.endsWith(short) || NO_OPPOSITES.has(long)) return false
-  return PREFIXES.includes(long.slice(0, long.length - short.length))
+  return PREFIXES.has(long.slice(0, long.length - short.length))
 }
