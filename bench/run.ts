@@ -109,6 +109,11 @@ const figures: Record<
   string,
   { question: string; run(print: (line: Readonly<Record<string, unknown>>) => void): Promise<void> }
 > = {
+  cache: {
+    question:
+      'How many wrong answers does the cache serve, beside a bare threshold with as many right?',
+    run: async (print) => (await import('./cache.ts')).benchCache(positive('scale'), print),
+  },
   chunks: {
     question: 'What do versions of a file take, and what does a long stream cost beside SHA-256?',
     run: async (print) => {

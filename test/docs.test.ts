@@ -238,7 +238,9 @@ describe('docs/resolver.md', () => {
 describe('docs/metrics.md', () => {
   const files = readdirSync(join(ROOT, 'src/store'), { recursive: true, encoding: 'utf8' })
   const sources = files.filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
-  const code = sources.map((path) => textOf(join('src/store', path))).join('')
+  const code = [...sources.map((path) => join('src/store', path)), 'src/cache/tally.ts']
+    .map(textOf)
+    .join('')
   const full = [...code.matchAll(/'(prestige\.[a-z0-9_]+\.[a-z0-9_]+)'/g)].map(
     ([, name = '']) => name,
   )

@@ -46,11 +46,12 @@ describe.each(ENGINES)('another amount on %s', (engine) => {
     // Whatever is most similar: what is the same is found.
     expect(String((await store.put('again', FIFTY_AGAIN)).of?.firstKey)).toBe('fifty')
     expect(String((await store.put('typo', TEN_AGAIN)).of?.firstKey)).toBe('ten')
-    const similar = await store.similar(FIFTY_AGAIN, { limit: 2 })
+    const similar = await store.similar(FIFTY_AGAIN, { limit: 2, vetoed: true })
     expect(similar.map(({ firstKey, vetoes }) => [String(firstKey), vetoes?.length])).toEqual([
       ['fifty', 0],
       ['ten', 2],
     ])
+    expect(await store.similar(FIFTY_AGAIN, { limit: 2 })).toEqual(similar.slice(0, 1))
     expect((await store.verify()).problems).toEqual([])
   })
 

@@ -48,6 +48,26 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** In no UTF-8: what begins so is no text, and no store compares it. */
+const NOT_TEXT = 0xff
+const RECORD_FORMAT = 1
+
+/** JSON as a value that no store compares with others, in a format with a number: `ff 01 {"a":1}`. */
+export function encodeRecord(value: JsonValue): Buffer {
+  return Buffer.concat([Buffer.of(NOT_TEXT, RECORD_FORMAT), Buffer.from(jsonText(value))])
+}
+
+/** `what` has such values only: others are refused by name. */
+export function decodeRecord(bytes: Buffer, what: string): unknown {
+  if (bytes[0] === NOT_TEXT && bytes[1] === RECORD_FORMAT) {
+    return parseJson(bytes.subarray(2).toString())
+  }
+  throw new PrestigeError(
+    'FORMAT_UNSUPPORTED',
+    `This store has keys that are not those of a ${what}, or of a later version of it. Give the ${what} a namespace of its own.`,
+  )
+}
+
 /** `around`: the objects and arrays that the value is in. */
 function jsonOf(value: unknown, path: string, around: unknown[]): string {
   if (value === null || typeof value === 'boolean') return String(value)

@@ -24,7 +24,13 @@ export type { CallOptions } from './call-options.ts'
 export type { Head } from './operations/get.ts'
 export type { DeleteOptions } from './operations/remove.ts'
 export type { ListOptions } from './list.ts'
-export type { JsonValue } from '../platform/value-text.ts'
+export {
+  decodeRecord,
+  encodeRecord,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from '../platform/value-text.ts'
 export type { TransactionOperation } from './operations/transaction.ts'
 export type { GetStreamOptions, ValueWithHead } from './operations/get-stream.ts'
 export type { ChunkOptions, NearOptions, StoreOptions } from './options.ts'
@@ -35,6 +41,7 @@ export {
   type StoreKey,
   type PutItem,
   type PutOptions,
+  refuseUnknown,
   VALUE_BYTES_MAX,
   type StoreStream,
   type StoreValue,

@@ -1,6 +1,6 @@
 /** What in the store is like a value, without keeping it. */
 
-import { EMPTY, equalBytes } from '../platform/bytes.ts'
+import { equalBytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { type Backend, cell, glance, type Transaction } from '../backends/index.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type ContainmentIndex,
   containmentOf,
 } from '../match/index.ts'
+import { digestOf } from '../fingerprint/index.ts'
 import type { NearValue, NotCompared, StoreNear } from './near/store-near.ts'
 import { refuseUnknown, type StoreValue, valueBytes } from './prepare.ts'
 import { type ContentOrigin, originOf } from './receipt.ts'
@@ -31,6 +32,11 @@ export interface SimilarOptions {
    * minimum share then.
    */
   readonly containment?: boolean | undefined
+  /**
+   * Also what is similar but not the same, by guards, reranker or judge, with its `vetoes` (false). Containment is not
+   * judged, and leaves nothing out.
+   */
+  readonly vetoed?: boolean | undefined
 }
 
 /** A representative that a value is like. */
@@ -38,7 +44,7 @@ export interface Similar extends ContentOrigin {
   /** Measured exactly. */
   readonly similarity: number
   readonly bytes: number
-  /** What speaks against the two being the same; empty where nothing does. */
+  /** What speaks against the two being the same; empty where nothing does. With `vetoed` alone there is anything. */
   readonly vetoes?: readonly SemanticVeto[]
   /** Where containment was asked for: `similarity` is the greater share. */
   readonly containment?: Containment
@@ -52,7 +58,7 @@ export async function similarTo(
   value: StoreValue,
   options: SimilarOptions,
 ): Promise<Similar[]> {
-  refuseUnknown(options, ['limit', 'threshold', 'containment'])
+  refuseUnknown(options, ['limit', 'threshold', 'containment', 'vetoed'])
   const settings = semantic?.settings ?? near?.settings
   if (!settings) {
     throw new PrestigeError(
@@ -60,7 +66,9 @@ export async function similarTo(
       "This store finds identical bytes only. Open a new one with dedup: 'near' or 'semantic' to ask for what is similar.",
     )
   }
-  const { containment = false } = options
+  const { containment = false, vetoed = false } = options
+  if (typeof vetoed !== 'boolean')
+    throw refusal(`vetoed: must be true or false, not ${String(vetoed)}.`)
   if (containment && !near)
     throw refusal("containment is for stores with dedup: 'near' or 'hybrid'.")
   const least = containment ? near?.settings.containment?.min : settings.similarityMin
@@ -70,7 +78,7 @@ export async function similarTo(
   if (!(threshold > 0 && threshold <= 1)) {
     throw refusal(`threshold: must be a number greater than 0 and at most 1, not ${threshold}.`)
   }
-  const wanted = { limit, similarityMin: threshold }
+  const wanted = { limit, similarityMin: threshold, vetoed }
   const bytes = valueBytes(value)
   if (containment && near) return containedIn(backend, near, bytes, wanted)
   if (semantic) return meaningLike(semantic, bytes, wanted)
@@ -80,18 +88,19 @@ export async function similarTo(
 interface Wanted {
   readonly limit: number
   readonly similarityMin: number
+  readonly vetoed: boolean
 }
 
 function nearLike(
   backend: Backend,
   near: StoreNear,
   value: Buffer,
-  { limit, similarityMin }: Wanted,
+  { limit, similarityMin, vetoed }: Wanted,
 ): Promise<Similar[]> {
   const prepared = near.prepare(value)
   if (typeof prepared === 'string') throw notCompared(prepared)
   return backend.read(function* (): Transaction<Similar[]> {
-    const wanted = { similarityMin, hitsMax: limit, takesRefused: true }
+    const wanted = { similarityMin, hitsMax: limit, takesRefused: vetoed }
     const { hits } = yield* near.search(prepared, undefined, wanted)
     const found: Similar[] = []
     for (const { similarity, id, payload, verdict } of hits.slice(0, limit)) {
@@ -157,11 +166,14 @@ function* withOrigins(all: readonly Contained<Payload>[], limit: number): Transa
   return found
 }
 
-/** By meaning, with what speaks against each. Nothing of the question is kept. */
+/**
+ * By meaning, as a put would be compared: by guards, reranker and judge. What they keep apart takes no place among
+ * those that are wanted. Nothing of the question is kept.
+ */
 async function meaningLike(
   semantic: StoreSemantic,
   value: Buffer,
-  { limit, similarityMin }: Wanted,
+  { limit, similarityMin, vetoed }: Wanted,
 ): Promise<Similar[]> {
   const read = semantic.textOf(value)
   if (typeof read === 'string') throw notCompared(read)
@@ -169,14 +181,19 @@ async function meaningLike(
   const vectors = await semantic.vectorsFor(text)
   if (vectors === 'too-large') throw notCompared(vectors)
   if (!vectors) return []
-  const wanted = { least: similarityMin, limit }
+  const searched = vetoed ? limit : Math.max(limit, semantic.searchK)
+  const wanted = { least: similarityMin, limit: searched }
   const { matches } = await semantic.candidates(vectors, undefined, wanted)
-  const own = semantic.arbiter.asking(text, EMPTY)
+  const own = semantic.arbiter.asking(text, digestOf(value))
   const found: Similar[] = []
   for (const { similarity, id, digest, known } of matches) {
     const other = await semantic.textIn({ id, digest, bytes: known.bytes })
-    const vetoes = other === undefined ? [] : semantic.arbiter.guardsOf(own, other)
+    // Swept meanwhile, or damaged, which is for verify to say.
+    if (other === undefined) continue
+    const vetoes = await semantic.arbiter.vetoes(own, { id, text: other, similarity })
+    if (vetoes.length > 0 && !vetoed) continue
     found.push({ similarity, ...originOf(known), bytes: known.bytes, vetoes })
+    if (found.length === limit) break
   }
   return found
 }

@@ -13,10 +13,11 @@ import { locationOf, withStore } from '../call/with-store.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const limit = invocation.wholeNumber('limit')
   const threshold = invocation.share('threshold')
+  const vetoed = invocation.flag('vetoed')
   locationOf(invocation)
   const value = await valueOf(invocation, 0)
   const found = await withStore(invocation, { create: false }, (store) =>
-    store.similar(value, { limit, threshold }),
+    store.similar(value, { limit, threshold, vetoed }),
   )
   if (invocation.flag('json')) await printJson(found)
   else if (found.length > 0) await print(tableOf(found))

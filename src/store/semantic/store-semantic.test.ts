@@ -227,9 +227,13 @@ describe('guards, rerankers and judges', () => {
     })
     expect(String(receipt.refused?.of.firstKey)).toBe('a')
     expect(await store.explain('b')).toMatchObject({ refused: { vetoes: [{ guard: 'numbers' }] } })
-    expect((await store.similar(bill('1,700')))[0]).toMatchObject({
+    expect((await store.similar(bill('1,700'), { vetoed: true }))[0]).toMatchObject({
       vetoes: [{ guard: 'numbers' }],
     })
+    expect(await store.similar(bill('1,700'))).toEqual([])
+    // What is left out takes no place: of two bills, the one of this sum is found.
+    const found = await store.similar(`${bill('1,600')} again`, { limit: 1 })
+    expect(found.map(({ firstKey }) => String(firstKey))).toEqual(['b'])
     await expectSound(store)
   })
 

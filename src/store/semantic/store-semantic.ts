@@ -145,6 +145,11 @@ export class StoreSemantic {
     return meaning
   }
 
+  /** The most candidates that are looked at for one text. */
+  get searchK(): number {
+    return this.#options.searchK
+  }
+
   /** Where somebody slow is asked, it is done before one's turn all the same: answers are remembered. */
   get looksInTurn(): boolean {
     const { judge, rerank } = this.#options
