@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-describe.each(['scan', 'hnsw'] as const)('a saved index: %s', (engine) => {
+describe.each(['scan', 'hnsw', 'ivf'] as const)('a saved index: %s', (engine) => {
   it.each([1, 3, 6])('is whole when its process is killed after save %i', async (saves) => {
     const path = join(directory, `${engine}-${saves}`)
     const child = spawn(process.execPath, [CHILD, path, engine], {

@@ -79,7 +79,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-describe.each(['scan', 'hnsw'] as const)('a view of vectors: %s', (engine) => {
+describe.each(['scan', 'hnsw', 'ivf'] as const)('a view of vectors: %s', (engine) => {
   // So wide a search of so few vectors misses none.
   const options = { engine, efSearch: 256, searchK: 300 }
 

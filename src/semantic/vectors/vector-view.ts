@@ -6,14 +6,16 @@
  * position that it gave out itself.
  */
 
-import { setImmediate } from 'node:timers/promises'
-
 import type { Bytes } from '../../platform/bytes.ts'
 import { openGraph, GraphIndex } from './graph-index.ts'
 import { engineFor, loadIndex, type SavableIndex, saveIndex, type Unusable } from './index-file.ts'
+import { IvfIndex } from './ivf-index.ts'
 import { type IndexOptions, type CheckedIndexOptions, readIndexOptions } from './options.ts'
+import { FileNumbers } from './row-numbers.ts'
 import { ScanIndex } from './scan-index.ts'
-import type { SearchOptions, VectorMatch } from './vector-index.ts'
+import { type SearchOptions, turns, type VectorMatch } from './vector-index.ts'
+
+const TURN_MS = 10
 
 export interface StoredVector {
   /** 16 bytes. */
@@ -55,8 +57,14 @@ async function newIndex(
   dimensions: number,
   options: CheckedIndexOptions,
   count: number,
+  path?: string,
 ): Promise<SavableIndex> {
-  if (engineFor(options, count) === 'scan') return new ScanIndex({ dimensions })
+  const engine = engineFor(options, count)
+  if (engine === 'scan') return new ScanIndex({ dimensions })
+  if (engine === 'ivf') {
+    const numbers = path === undefined ? undefined : new FileNumbers(dimensions, path)
+    return new IvfIndex({ ...options, dimensions, ...(numbers && { numbers }) })
+  }
   return new GraphIndex(dimensions, await openGraph(dimensions, options), options)
 }
 
@@ -82,9 +90,10 @@ export async function openVectorView(
   const why = loaded && ('unusable' in loaded ? loaded.unusable : 'other journal')
   // The end of the journal first: what changes while rows are read is in the journal behind it, and seen again.
   const position = await source.position()
-  const index = await newIndex(dimensions, read, await source.count())
+  const index = await newIndex(dimensions, read, await source.count(), path)
   const view = new VectorView(source, path, index, position, why)
-  await view.follow(source.all(), position)
+  const fill = () => view.follow(source.all(), position)
+  await (index instanceof IvfIndex ? index.load(fill) : fill())
   const end = await source.position()
   const behind = await source.since(position)
   if (behind) await view.follow(behind, end)
@@ -129,12 +138,10 @@ export class VectorView {
     changes: AsyncIterable<VectorChange> | Iterable<VectorChange>,
     position: string,
   ): Promise<void> {
-    let since = performance.now()
+    const turn = turns(TURN_MS)
     for await (const change of changes) {
       this.#take(change)
-      if (performance.now() - since < 10) continue
-      await setImmediate()
-      since = performance.now()
+      await turn()
     }
     this.#position = position
   }
@@ -146,6 +153,12 @@ export class VectorView {
 
   search(vector: Float32Array, k: number, options?: SearchOptions): Promise<VectorMatch[]> {
     return this.index.search(vector, k, options)
+  }
+
+  /** Lets go of files. Nothing may be asked afterwards. */
+  async close(): Promise<void> {
+    await this.#saving
+    if (this.index instanceof IvfIndex) await this.index.close()
   }
 
   /** Writes the index to its file, one time after another. Without a path nothing is written. */
