@@ -63,7 +63,7 @@ class Truths {
     this.queries = queries
     this.best = queries.map(() => [])
     this.#table = floatTable({ groups: 1, rows: queries.length, width: DIMENSIONS })
-    this.#table.fill(Float32Array.from(queries.flatMap((query) => [...query])))
+    this.#table.useRows(Float32Array.from(queries.flatMap((query) => [...query])))
   }
 
   pass(vector: Float32Array, at: number): void {

@@ -30,10 +30,12 @@ export interface FloatTable {
   readonly shape: TableShape
   readonly bytes: number
   /** All rows, group by group. */
-  fill(numbers: Float32Array): void
+  useRows(numbers: Float32Array): void
   numbers(): Float32Array
   /** A row of the first group. Good until the next call. */
   row(row: number): Float32Array
+  /** Half the squares of the rows of the first group. Good until the next call. */
+  halves(): Float32Array
   /** Of every part of a vector, its products with the rows of its group. Good until the next call. */
   products(vector: Float32Array): Float32Array
   /** The rows nearest to the first part of all vectors, then to the second, and so on. Good until the next call. */
@@ -70,7 +72,7 @@ class WasmFloatTable implements FloatTable {
     return this.#memory.bytes().byteLength
   }
 
-  fill(numbers: Float32Array): void {
+  useRows(numbers: Float32Array): void {
     const { groups, rows, width } = this.shape
     this.#floats(this.#numbers, groups * this.#rows * width).fill(0)
     const halves = this.#floats(this.#halves, groups * this.#rows).fill(Infinity)
@@ -94,6 +96,10 @@ class WasmFloatTable implements FloatTable {
   row(row: number): Float32Array {
     const { width } = this.shape
     return this.#floats(this.#numbers + row * width * 4, width)
+  }
+
+  halves(): Float32Array {
+    return this.#floats(this.#halves, this.shape.rows)
   }
 
   products(vector: Float32Array): Float32Array {
@@ -145,7 +151,7 @@ class TwinFloatTable implements FloatTable {
     return this.#numbers.byteLength + this.#halves.byteLength
   }
 
-  fill(numbers: Float32Array): void {
+  useRows(numbers: Float32Array): void {
     this.#numbers = numbers.slice()
     this.#halves = halfSquares(numbers, this.shape.width)
   }
@@ -157,6 +163,10 @@ class TwinFloatTable implements FloatTable {
   row(row: number): Float32Array {
     const { width } = this.shape
     return this.#numbers.subarray(row * width, (row + 1) * width)
+  }
+
+  halves(): Float32Array {
+    return this.#halves.subarray(0, this.shape.rows)
   }
 
   products(vector: Float32Array): Float32Array {

@@ -20,8 +20,9 @@ import {
 } from '../../fingerprint/index.ts'
 import { kMeans } from './k-means.ts'
 
-/** Numbers that one code stands for. */
-const PART_WIDTH = 16
+/** Numbers that one code stands for: of short vectors fewer, so that there are enough codes. */
+const PART_WIDTHS = [4, 8, 16] as const
+const PARTS_WANTED = 12
 const ROUNDS = 6
 /** Proposals are cut to the best when there are so many times as many as wanted. */
 const CROWD = 4
@@ -39,7 +40,12 @@ export interface Proposed {
 
 /** Numbers of a vector in lists, filled up with zeros to whole parts. */
 export function widthOf(dimensions: number): number {
-  return Math.ceil(dimensions / PART_WIDTH) * PART_WIDTH
+  const part = partWidth(dimensions)
+  return Math.ceil(dimensions / part) * part
+}
+
+function partWidth(dimensions: number): number {
+  return PART_WIDTHS.findLast((width) => width * PARTS_WANTED <= dimensions) ?? PART_WIDTHS[0]
 }
 
 export class CodedLists {
@@ -58,12 +64,10 @@ export class CodedLists {
   constructor(shape: ListsShape, kernels?: KernelsName) {
     this.shape = shape
     this.#width = widthOf(shape.dimensions)
-    this.#groups = this.#width / PART_WIDTH
+    const part = partWidth(shape.dimensions)
+    this.#groups = this.#width / part
     this.#centres = floatTable({ groups: 1, rows: shape.lists, width: this.#width }, kernels)
-    this.#codebook = floatTable(
-      { groups: this.#groups, rows: CODED_ROWS, width: PART_WIDTH },
-      kernels,
-    )
+    this.#codebook = floatTable({ groups: this.#groups, rows: CODED_ROWS, width: part }, kernels)
     this.#codes = summedCodes(this.#groups, kernels)
     this.#blocks = Array.from({ length: shape.lists }, () => [])
     this.#lengths = new Uint32Array(shape.lists)
@@ -159,7 +163,7 @@ export class CodedLists {
     const products = this.#centres.products(unit).slice()
     this.#codes.useTable(this.#codebook.products(unit))
     const proposals = new Proposals(wanted)
-    for (const list of nearestLists(products, probes)) {
+    for (const list of nearestLists(products, this.#centres.halves(), probes)) {
       const product = products[list] ?? 0
       let left = this.#lengths[list] ?? 0
       for (const block of this.#blocks[list] ?? []) {
@@ -200,7 +204,7 @@ export class CodedLists {
     const { lists } = this.shape
     const lengths = [
       lists * this.#width * 4,
-      this.#groups * CODED_ROWS * PART_WIDTH * 4,
+      this.#width * CODED_ROWS * 4,
       lists * 4,
       count * 4,
       count * this.#groups,
@@ -212,8 +216,8 @@ export class CodedLists {
       return Uint8Array.from(bytes.subarray(from - length, from))
     })
     if (!centres || !codebook || !listLengths || !slots || !codes) return false
-    this.#centres.fill(new Float32Array(centres.buffer))
-    this.#codebook.fill(new Float32Array(codebook.buffer))
+    this.#centres.useRows(new Float32Array(centres.buffer))
+    this.#codebook.useRows(new Float32Array(codebook.buffer))
     const slotNumbers = new Uint32Array(slots.buffer)
     let at = 0
     new Uint32Array(listLengths.buffer).forEach((length, list) => {
@@ -226,10 +230,20 @@ export class CodedLists {
   }
 }
 
-function nearestLists(products: Float32Array, probes: number): number[] {
-  const order = Array.from(products, (_, list) => list)
-  order.sort((first, second) => (products[second] ?? 0) - (products[first] ?? 0))
-  return order.slice(0, probes)
+/** The nearest is the list that a vector in this direction is put into. */
+function nearestLists(products: Float32Array, halves: Float32Array, probes: number): number[] {
+  const lists: number[] = []
+  const scores: number[] = []
+  for (let list = 0; list < products.length; list++) {
+    const score = (products[list] ?? 0) - (halves[list] ?? 0)
+    if (lists.length === probes && score <= (scores.at(-1) ?? 0)) continue
+    let at = lists.length
+    while (at > 0 && (scores[at - 1] ?? 0) < score) at--
+    lists.splice(at, 0, list)
+    scores.splice(at, 0, score)
+    if (lists.length > probes) [lists.length, scores.length] = [probes, probes]
+  }
+  return lists
 }
 
 class Proposals {

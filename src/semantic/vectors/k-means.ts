@@ -15,7 +15,7 @@ export async function kMeans(
   const count = vectors.length / groups / width
   const random = randomWords(SEED)
   const numbers = chosenRows(table, vectors, random)
-  table.fill(numbers)
+  table.useRows(numbers)
   for (let round = 0; round < rounds; round++) {
     const means = new Means(table)
     for (let from = 0; from < count; from += NEAREST_MAX) {
@@ -30,7 +30,7 @@ export async function kMeans(
       const at = (vector * groups + group) * width
       numbers.set(vectors.subarray(at, at + width), row * width)
     })
-    table.fill(numbers)
+    table.useRows(numbers)
   }
 }
 

@@ -75,6 +75,7 @@ export class FileNumbers implements RowNumbers {
   readonly #row: Float32Array
   readonly #rowBytes: Uint8Array
   #rowSlot = -1
+  #isClosed = false
   #own: number | undefined
   #ownName: string | undefined
   /** A bit a slot: 1 for what is in the file of this process. */
@@ -93,6 +94,7 @@ export class FileNumbers implements RowNumbers {
   }
 
   put(slot: number, vector: Float32Array): void {
+    this.#refuseClosed()
     this.#row.set(vector)
     this.#rowSlot = slot
     this.#own ??= this.#openOwn()
@@ -128,13 +130,14 @@ export class FileNumbers implements RowNumbers {
     if (this.#rowSlot === slot) return this.#row
     this.#rowSlot = -1
     const isOwn = (((this.#isOwn[slot >> 3] ?? 0) >> (slot & 7)) & 1) === 1
+    this.#refuseClosed()
     const file = isOwn ? this.#own : this.#saved?.file
     const size = this.#rowBytes.byteLength
     const from = (isOwn ? 0 : (this.#saved?.from ?? 0)) + slot * size
     const read = file === undefined ? 0 : readSync(file, this.#rowBytes, 0, size, from)
     if (read < size) {
-      const message = `The index beside ${this.#path} was cut or closed while it was in use. Open the store again.`
-      throw new PrestigeError('OUTPUT_FAILED', message)
+      const message = `The index ${this.#path} was cut while it was in use. Open the store again: it is rebuilt.`
+      throw new PrestigeError('CONTENT_CORRUPT', message)
     }
     this.#rowSlot = slot
     return this.#row
@@ -146,11 +149,16 @@ export class FileNumbers implements RowNumbers {
     return square
   }
 
+  #refuseClosed(): void {
+    if (this.#isClosed) throw new PrestigeError('BACKEND_CLOSED', 'This index is closed.')
+  }
+
   close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
     if (this.#own !== undefined) closeSync(this.#own)
     if (this.#ownName !== undefined) rmSync(this.#ownName, { force: true })
     if (this.#saved) closeSync(this.#saved.file)
-    this.#own = undefined
     this.#rowSlot = -1
   }
 }

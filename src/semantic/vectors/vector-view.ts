@@ -86,6 +86,7 @@ export async function openVectorView(
       await view.follow(changes, end)
       return view
     }
+    if (loaded.index instanceof IvfIndex) await loaded.index.close()
   }
   const why = loaded && ('unusable' in loaded ? loaded.unusable : 'other journal')
   // The end of the journal first: what changes while rows are read is in the journal behind it, and seen again.
@@ -107,6 +108,7 @@ export class VectorView {
   readonly #source: VectorSource
   readonly #path: string | undefined
   #position: string
+  #savedPosition: string | undefined
   #saving: Promise<void> = Promise.resolve()
 
   constructor(
@@ -121,11 +123,17 @@ export class VectorView {
     this.index = index
     this.#position = position
     this.rebuiltBecause = rebuiltBecause
+    if (path !== undefined && rebuiltBecause === undefined) this.#savedPosition = position
   }
 
   /** Up to where in the journal it knows everything. A decision looks at what is behind it by itself. */
   get position(): string {
     return this.#position
+  }
+
+  /** The position that its file stands for; `undefined` where there is no file of it. */
+  get savedPosition(): string | undefined {
+    return this.#savedPosition
   }
 
   /** Takes in changes up to a position. A change that is known already does no harm. */
@@ -166,9 +174,11 @@ export class VectorView {
     const path = this.#path
     if (path === undefined) return Promise.resolve()
     const { embedder } = this.#source
-    const saved = this.#saving.then(() =>
-      saveIndex(this.index, path, { embedder, position: this.#position }),
-    )
+    const saved = this.#saving.then(async () => {
+      const position = this.#position
+      await saveIndex(this.index, path, { embedder, position })
+      this.#savedPosition = position
+    })
     this.#saving = saved.catch(() => undefined)
     return saved
   }
