@@ -1,7 +1,7 @@
 /**
  * The WebAssembly kernels, compiled from `assembly/` by `scripts/make-kernels.ts`; change those, never this.
  *
- * Sources: 192f69e8f5642f8f2eb9f9b5ddcbdabee3fe5a58fa32d00ae77659f9a08f6528
+ * Sources: 4e58d6be85f49638c358029e357911c44cc5868d3d693a69326d2a3b8263ab06
  */
 
 export const kernelsModule: string = [
