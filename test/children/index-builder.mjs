@@ -1,4 +1,4 @@
-/** Opens a view of vectors in lists, which takes a while, and says what it has come to. To be killed. */
+/** Opens a view of vectors in lists, which takes a while, and says how far it is. To be killed. */
 
 import { openVectorView } from '../../dist/semantic/index.js'
 
