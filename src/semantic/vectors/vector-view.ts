@@ -173,13 +173,13 @@ export class VectorView {
   save(): Promise<void> {
     const path = this.#path
     if (path === undefined) return Promise.resolve()
-    const { embedder } = this.#source
-    const saved = this.#saving.then(async () => {
-      const position = this.#position
-      await saveIndex(this.index, path, { embedder, position })
-      this.#savedPosition = position
-    })
+    const saved = this.#saving.then(() => this.#write(path))
     this.#saving = saved.catch(() => undefined)
     return saved
+  }
+  async #write(path: string): Promise<void> {
+    const position = this.#position
+    await saveIndex(this.index, path, { embedder: this.#source.embedder, position })
+    this.#savedPosition = position
   }
 }
