@@ -32,7 +32,7 @@ const SAMPLE_OF_LIST = 20
 /** Lists for the square root of the number of vectors. */
 const LISTS_SHARE = 2
 /** Where codes leave it open, so many times as many candidates are measured as are wanted. */
-const SPARE = 2
+const SPARE = 4
 /** So many are measured at least, by which it is known how far codes are off. */
 const MEASURED_MIN = 16
 /** Codes are hardly ever off by as many standard deviations. */
@@ -46,6 +46,8 @@ export interface IvfOptions extends ListOptions {
   readonly numbers?: RowNumbers
   /** For tests: which kernels to use. */
   readonly kernels?: KernelsName
+  /** Learning lets others have their turn after this long. */
+  readonly turnMs?: number
 }
 
 export class IvfIndex implements VectorIndex {
@@ -259,7 +261,7 @@ export class IvfIndex implements VectorIndex {
   }
 
   #turnUnlessClosed(): () => Promise<void> {
-    const turn = turns(TURN_MS)
+    const turn = turns(this.#options.turnMs ?? TURN_MS)
     return async () => {
       await turn()
       if (this.#isClosed) throw new Error('The index was closed.')

@@ -30,7 +30,7 @@ export interface IndexOptions {
   readonly efConstruction?: number | undefined
   /** `hnsw`: candidates when it is searched. Default: 64. */
   readonly efSearch?: number | undefined
-  /** `hnsw`: candidates that are measured exactly; `ivf` measures fewer or up to twice as many. Default: 50. */
+  /** `hnsw`: candidates that are measured exactly; `ivf` measures up to four times as many where codes leave it open. Default: 50. */
   readonly searchK?: number | undefined
   /** `ivf`: lists that are looked through. Default: 32. */
   readonly probes?: number | undefined

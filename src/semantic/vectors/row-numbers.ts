@@ -144,8 +144,9 @@ export class FileNumbers implements RowNumbers {
   }
 
   squareAt(slot: number): number {
+    const row = this.at(slot)
     let square = 0
-    for (const number of this.at(slot)) square += number * number
+    for (let at = 0; at < row.length; at++) square += (row[at] ?? 0) * (row[at] ?? 0)
     return square
   }
 

@@ -200,7 +200,7 @@ describe('lists of codes', () => {
   )
 
   it('know what comes and goes while they are made, and replace those before', async () => {
-    const index = new IvfIndex({ dimensions, probes: 16, searchK: 50 })
+    const index = new IvfIndex({ dimensions, probes: 16, searchK: 50, turnMs: 0 })
     const model = added(index, 0, LEARN_MIN)
     await index.settled()
     const before = index.lists
