@@ -41,6 +41,7 @@ const TURN_MS = 10
 const SEED = 1024
 
 export interface IvfOptions extends ListOptions {
+  /** Numbers in a vector. */
   readonly dimensions: number
   /** Where the numbers of vectors are. Default: in memory. */
   readonly numbers?: RowNumbers
