@@ -9,14 +9,15 @@
 export function denseBits(vector: usize, stride: u32, planes: usize, count: u32, out: usize): void {
   const bytes = (<usize>stride) << 2
   for (let plane: u32 = 0; plane < count; plane += 8) {
-    const low = fourSigns(vector, bytes, planes)
-    const high = fourSigns(vector, bytes, planes + (bytes << 2))
+    const low = signs(fourProducts(vector, bytes, planes))
+    const high = signs(fourProducts(vector, bytes, planes + (bytes << 2)))
     store<u8>(out + (plane >> 3), <u8>(low | (high << 4)))
     planes += bytes << 3
   }
 }
 
-function fourSigns(vector: usize, bytes: usize, planes: usize): i32 {
+/** Products of a vector with four others that lie side by side, `bytes` each (a multiple of 16). */
+export function fourProducts(vector: usize, bytes: usize, planes: usize): v128 {
   let first = f32x4.splat(0)
   let second = f32x4.splat(0)
   let third = f32x4.splat(0)
@@ -38,11 +39,9 @@ function fourSigns(vector: usize, bytes: usize, planes: usize): i32 {
     v128.shuffle<f32>(third, fourth, 0, 4, 1, 5),
     v128.shuffle<f32>(third, fourth, 2, 6, 3, 7),
   )
-  return signs(
-    f32x4.add(
-      v128.shuffle<f32>(left, right, 0, 1, 4, 5),
-      v128.shuffle<f32>(left, right, 2, 3, 6, 7),
-    ),
+  return f32x4.add(
+    v128.shuffle<f32>(left, right, 0, 1, 4, 5),
+    v128.shuffle<f32>(left, right, 2, 3, 6, 7),
   )
 }
 

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadIndex, readIndexOptions, saveIndex } from '../src/semantic/index.ts'
 
 const CHILD = fileURLToPath(new URL('./children/index-saver.mjs', import.meta.url))
+const BUILDER = fileURLToPath(new URL('./children/index-builder.mjs', import.meta.url))
 
 let directory: string
 beforeAll(async () => {
@@ -20,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-describe.each(['scan', 'hnsw'] as const)('a saved index: %s', (engine) => {
+describe.each(['scan', 'hnsw', 'ivf'] as const)('a saved index: %s', (engine) => {
   it.each([1, 3, 6])('is whole when its process is killed after save %i', async (saves) => {
     const path = join(directory, `${engine}-${saves}`)
     const child = spawn(process.execPath, [CHILD, path, engine], {
@@ -44,4 +45,29 @@ describe.each(['scan', 'hnsw'] as const)('a saved index: %s', (engine) => {
     const left = (await readdir(directory)).filter((name) => name.startsWith(`${engine}-${saves}.`))
     expect(left).toEqual([])
   })
+})
+
+describe('an index of lists whose process is killed', () => {
+  it.each(['filling', 'learning', 'built', 'saved'])(
+    'while it is %s leaves a whole file or none',
+    async (word) => {
+      const path = join(directory, `killed-${word}`)
+      const child = spawn(process.execPath, [BUILDER, path, '3000'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      const exited = once(child, 'exit')
+      for await (const line of createInterface({ input: child.stdout })) {
+        if (line === word) child.kill('SIGKILL')
+      }
+      await exited
+      const options = readIndexOptions({ engine: 'ivf' })
+      const loaded = await loadIndex(path, { embedder: 'model', dimensions: 32, options })
+      const names = (await readdir(directory)).filter((name) => name.startsWith(`killed-${word}`))
+      if ('index' in loaded) expect([loaded.position, loaded.index.size]).toEqual(['3000', 3000])
+      else expect(loaded.unusable).toBe('missing')
+      expect('index' in loaded || word !== 'saved').toBe(true)
+      // Only a save that was cut off leaves something, which the next one removes.
+      if (word === 'filling' || word === 'learning') expect(names).toEqual([])
+    },
+  )
 })

@@ -89,10 +89,19 @@ export type {
   TableStats,
 } from './similarity-table.ts'
 export { CODE_MAX, type CodeRows, DOTS_MAX, codeRows } from './code-rows.ts'
+export {
+  CODED_ROWS,
+  type FloatTable,
+  floatTable,
+  NEAREST_MAX,
+  type SummedCodes,
+  summedCodes,
+  SUMS_MAX,
+} from './float-table.ts'
 export { jaccardFrom } from './exact-similarity.ts'
 export type { KernelsName } from './kernels.ts'
-export { mix } from './mix.ts'
-export { float32Rows, float64Rows, rowInPage } from './paged-rows.ts'
+export { mix, randomWords } from './mix.ts'
+export { float32Rows, float64Rows, rowInPage, uint32Rows } from './paged-rows.ts'
 export {
   DEFAULT_PROFILE,
   type ShingleShape,

@@ -46,6 +46,18 @@ export interface KernelExports {
     count: number,
     out: number,
   ): void
+  rowProducts(vector: number, bytes: number, rows: number, count: number, out: number): void
+  nearestRows(
+    vectors: number,
+    stride: number,
+    count: number,
+    bytes: number,
+    rows: number,
+    halves: number,
+    rowCount: number,
+    out: number,
+  ): void
+  codeSums(table: number, groups: number, codes: number, count: number, out: number): void
   gear(): number
   cut(
     bytes: number,

@@ -154,6 +154,7 @@ export class StoreCore {
 
   async closeBackend(): Promise<void> {
     try {
+      await this.preparation.keeping.semantic?.view.close()
       await this.backend.close()
       this.observer?.count('prestige.close.ok_total')
     } catch (error) {

@@ -3,26 +3,34 @@
  * is what was written, by the embedder that asks. Anything else is a reason to make the index again from rows.
  *
  * `prstvec1`, length of the header (4), header as JSON, ids (16 each), vectors (singles, little endian), and of a graph
- * its keys (4 each) and its own bytes; at last the SHA-256 (32) of everything before.
+ * its keys (4 each) and its own bytes, of lists what `CodedLists.parts` gives; at last the SHA-256 (32) of everything
+ * before. Vectors of lists stay in the file, which is kept open: it may be replaced, and is never written to.
  */
 
 import { createHash } from 'node:crypto'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
 
 import { temporaryName, writeNamed } from '../../platform/atomic-file.ts'
 import { codeOf } from '../../platform/errors.ts'
 import { ID_BYTES } from '../../fingerprint/index.ts'
+import { CodedLists } from './coded-lists.ts'
 import { GraphIndex, openGraph } from './graph-index.ts'
+import { IvfIndex } from './ivf-index.ts'
 import type { GraphOptions, CheckedIndexOptions } from './options.ts'
+import { FileNumbers } from './row-numbers.ts'
 import { ScanIndex } from './scan-index.ts'
-import type { EngineName } from './vector-index.ts'
+import { type EngineName, turns, type VectorRows } from './vector-index.ts'
 
 const MAGIC = Buffer.from('prstvec1')
 const VERSION = 1
 const DIGEST_BYTES = 32
 const PIECE_BYTES = 4 * 1024 * 1024
+const PIECE_ROWS = 256
+const TURN_MS = 10
 
-export type SavableIndex = ScanIndex | GraphIndex
+export type SavableIndex = ScanIndex | GraphIndex | IvfIndex
 
 /** What a saved index stands for. */
 export interface Standing {
@@ -38,6 +46,8 @@ interface Header extends Standing {
   readonly dimensions: number
   readonly count: number
   readonly graph?: GraphOptions
+  /** How many lists there are, 0 where none were made yet. */
+  readonly lists?: number
 }
 
 /** Why a saved index was not used. */
@@ -58,27 +68,29 @@ export async function saveIndex(
   path: string,
   standing: Standing,
 ): Promise<void> {
-  // All of the index is taken in one go, before anybody else has a turn: it stands for one position.
+  // All of the index is taken in one go, before anybody else has a turn: it stands for one position. Only vectors of
+  // lists are read later. Those that have become others by then lie behind that position, and are seen again.
   const graphAside = temporaryName(path)
-  const parts = partsOf(index, standing)
-  if (index instanceof GraphIndex) parts.push(takenGraph(index, graphAside))
+  const slots = takenSlots(index)
+  const parts = [...startOf(index, slots, standing)]
+  if (index instanceof IvfIndex) {
+    const lists = index.lists?.parts(rowsOf(slots, index)) ?? []
+    return writeNamed(path, piecesOf([parts, vectorsOf(index.rows, slots), lists]))
+  }
+  parts.push(...vectorsOf(index.rows, slots))
+  if (index instanceof GraphIndex) parts.push(takenGraph(index, slots, graphAside))
   try {
     if (index instanceof GraphIndex) parts.push(await readFile(graphAside))
-    await writeNamed(path, piecesOf(parts))
+    await writeNamed(path, piecesOf([parts]))
   } finally {
     await rm(graphAside, { force: true })
   }
 }
 
-function partsOf(index: SavableIndex, standing: Standing): Buffer[] {
+function startOf(index: SavableIndex, slots: readonly number[], standing: Standing): Buffer[] {
   const { rows, dimensions, engine } = index
-  const slots = takenSlots(index)
   const ids = Buffer.allocUnsafe(slots.length * ID_BYTES)
-  const vectors = new Float32Array(slots.length * dimensions)
-  slots.forEach((slot, at) => {
-    rows.ids.idOf(slot).copy(ids, at * ID_BYTES)
-    vectors.set(rows.vectorAt(slot), at * dimensions)
-  })
+  slots.forEach((slot, at) => rows.ids.idOf(slot).copy(ids, at * ID_BYTES))
   const header: Header = {
     version: VERSION,
     engine,
@@ -86,11 +98,28 @@ function partsOf(index: SavableIndex, standing: Standing): Buffer[] {
     count: slots.length,
     ...standing,
     ...(index instanceof GraphIndex && { graph: index.options }),
+    ...(index instanceof IvfIndex && { lists: index.lists?.shape.lists ?? 0 }),
   }
   const written = Buffer.from(JSON.stringify(header))
   const length = Buffer.allocUnsafe(4)
   length.writeUInt32BE(written.byteLength)
-  return [MAGIC, length, written, ids, Buffer.from(vectors.buffer)]
+  return [MAGIC, length, written, ids]
+}
+
+function* vectorsOf(rows: VectorRows, slots: readonly number[]): Generator<Buffer> {
+  for (let from = 0; from < slots.length; from += PIECE_ROWS) {
+    const some = slots.slice(from, from + PIECE_ROWS)
+    const vectors = new Float32Array(some.length * rows.dimensions)
+    some.forEach((slot, at) => vectors.set(rows.vectorAt(slot), at * rows.dimensions))
+    yield Buffer.from(vectors.buffer)
+  }
+}
+
+/** Which row of the file a slot is. */
+function rowsOf(slots: readonly number[], { rows }: SavableIndex): Uint32Array {
+  const rowOf = new Uint32Array(rows.ids.slots)
+  slots.forEach((slot, row) => (rowOf[slot] = row))
+  return rowOf
 }
 
 function takenSlots({ rows }: SavableIndex): number[] {
@@ -100,22 +129,27 @@ function takenSlots({ rows }: SavableIndex): number[] {
 }
 
 /** Its keys. The graph itself can only be saved as a file. */
-function takenGraph(index: GraphIndex, aside: string): Buffer {
+function takenGraph(index: GraphIndex, slots: readonly number[], aside: string): Buffer {
   index.graph.save(aside)
-  const slots = takenSlots(index)
   const keys = Buffer.allocUnsafe(slots.length * 4)
   slots.forEach((slot, at) => keys.writeUInt32LE(index.keyOf(slot), at * 4))
   return keys
 }
 
+function* chained<T>(parts: readonly Iterable<T>[]): Generator<T> {
+  for (const part of parts) yield* part
+}
+
 /** In pieces, so that others have a turn. At last their digest. */
-function* piecesOf(parts: readonly Buffer[]): Generator<Buffer> {
+async function* piecesOf(parts: readonly Iterable<Buffer>[]): AsyncGenerator<Buffer> {
   const digest = createHash('sha256')
-  for (const part of parts) {
+  const turn = turns(TURN_MS)
+  for (const part of chained(parts)) {
     for (let from = 0; from < part.byteLength; from += PIECE_BYTES) {
       const piece = part.subarray(from, from + PIECE_BYTES)
       digest.update(piece)
       yield piece
+      await turn()
     }
   }
   yield digest.digest()
@@ -128,48 +162,103 @@ export interface Expected {
 }
 
 export async function loadIndex(path: string, expected: Expected): Promise<LoadedIndex> {
-  const bytes = await readFile(path).catch((failure: unknown) => {
+  const file = openedFile(path)
+  if (file === undefined) return { unusable: 'missing' }
+  let isKept = false
+  try {
+    const loaded = await loadFrom(file, path, expected)
+    isKept = 'index' in loaded && loaded.index instanceof IvfIndex
+    return loaded
+  } finally {
+    if (!isKept) closeSync(file)
+  }
+}
+
+function openedFile(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch (failure) {
     if (codeOf(failure) === 'ENOENT') return undefined
     throw failure
-  })
-  if (bytes === undefined) return { unusable: 'missing' }
+  }
+}
+
+async function loadFrom(file: number, path: string, expected: Expected): Promise<LoadedIndex> {
   const from = MAGIC.byteLength + 4
-  if (bytes.byteLength < from + DIGEST_BYTES) return { unusable: 'torn' }
-  if (!bytes.subarray(0, MAGIC.byteLength).equals(MAGIC)) return { unusable: 'other version' }
-  if (!(await isWhole(bytes))) return { unusable: 'damaged' }
-  const bodyAt = from + bytes.readUInt32BE(MAGIC.byteLength)
+  const end = fstatSync(file).size - DIGEST_BYTES
+  if (end < from) return { unusable: 'torn' }
+  const start = bytesAt(file, 0, from)
+  if (!start.subarray(0, MAGIC.byteLength).equals(MAGIC)) return { unusable: 'other version' }
+  if (!(await isWhole(file, end))) return { unusable: 'damaged' }
+  const bodyAt = from + start.readUInt32BE(MAGIC.byteLength)
   // safe: the digest says that this is what was written here.
-  const header = JSON.parse(bytes.toString('utf8', from, bodyAt)) as Header
+  const header = JSON.parse(bytesAt(file, from, bodyAt).toString()) as Header
   if (header.version !== VERSION) return { unusable: 'other version' }
   if (header.embedder !== expected.embedder || header.dimensions !== expected.dimensions) {
     return { unusable: 'other embedder' }
   }
   if (!fits(header, expected.options)) return { unusable: 'other settings' }
-  const index = await rebuilt(header, bytes.subarray(bodyAt, -DIGEST_BYTES), path, expected.options)
+  const index = await (header.engine === 'ivf'
+    ? loadedLists(header, { file, from: bodyAt, end }, path, expected.options)
+    : rebuilt(header, bytesAt(file, bodyAt, end), path, expected.options))
   return index ? { index, position: header.position } : { unusable: 'damaged' }
 }
 
-async function isWhole(bytes: Buffer): Promise<boolean> {
-  const digest = createHash('sha256')
-  const end = bytes.byteLength - DIGEST_BYTES
-  for (let at = 0; at < end; at += PIECE_BYTES) {
-    digest.update(bytes.subarray(at, Math.min(end, at + PIECE_BYTES)))
-    await new Promise(setImmediate)
+/** What is cut off is left out. */
+function bytesAt(file: number, from: number, end: number): Buffer {
+  const bytes = Buffer.allocUnsafe(end - from)
+  let read = 0
+  for (let some = -1; read < bytes.byteLength && some !== 0; read += some) {
+    some = readSync(file, bytes, read, Math.min(bytes.byteLength - read, 2 ** 30), from + read)
   }
-  return digest.digest().equals(bytes.subarray(end))
+  return bytes.subarray(0, read)
+}
+
+async function isWhole(file: number, end: number): Promise<boolean> {
+  const digest = createHash('sha256')
+  for (let at = 0; at < end; at += PIECE_BYTES) {
+    digest.update(bytesAt(file, at, Math.min(end, at + PIECE_BYTES)))
+    await setImmediate()
+  }
+  return digest.digest().equals(bytesAt(file, end, end + DIGEST_BYTES))
+}
+
+/** Of vectors, nothing is read but their ids and codes. */
+async function loadedLists(
+  { dimensions, count, lists = 0 }: Header,
+  { file, from, end }: { readonly file: number; readonly from: number; readonly end: number },
+  path: string,
+  options: CheckedIndexOptions,
+): Promise<IvfIndex | undefined> {
+  const vectorsAt = from + count * ID_BYTES
+  const listsAt = vectorsAt + count * dimensions * 4
+  const numbers = new FileNumbers(dimensions, path, { file, from: vectorsAt })
+  const index = new IvfIndex({ ...options, dimensions, numbers })
+  const ids = bytesAt(file, from, vectorsAt)
+  const turn = turns(TURN_MS)
+  for (let row = 0; row < count; row++) {
+    const slot = index.rows.ids.take(ids.subarray(row * ID_BYTES, (row + 1) * ID_BYTES))
+    if (slot !== row) return undefined
+    await turn()
+  }
+  if (lists === 0) return listsAt === end ? index : undefined
+  const coded = new CodedLists({ dimensions, lists })
+  if (!coded.fill(bytesAt(file, listsAt, end), count)) return undefined
+  index.use(coded)
+  return index
 }
 
 function fits({ engine, graph, count }: Header, options: CheckedIndexOptions): boolean {
   const wanted = engineFor(options, count)
   if (engine !== wanted) return false
   return (
-    engine === 'scan' || (graph?.m === options.m && graph.efConstruction === options.efConstruction)
+    engine !== 'hnsw' || (graph?.m === options.m && graph.efConstruction === options.efConstruction)
   )
 }
 
 export function engineFor({ engine, scanMax }: CheckedIndexOptions, count: number): EngineName {
   if (engine !== 'auto') return engine
-  return count > scanMax ? 'hnsw' : 'scan'
+  return count > scanMax ? 'ivf' : 'scan'
 }
 
 async function rebuilt(
@@ -189,7 +278,7 @@ async function rebuilt(
     const index = new ScanIndex({ dimensions })
     for (let row = 0; row < count; row++) {
       index.add(idAt(row), vectorAt(row))
-      if (row % 4096 === 4095) await new Promise(setImmediate)
+      if (row % 4096 === 4095) await setImmediate()
     }
     return body.byteLength === keysAt ? index : undefined
   }

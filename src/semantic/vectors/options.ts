@@ -20,9 +20,9 @@ const whole = (least: number, most: number, help: string) =>
 
 /** How vectors are indexed. */
 export interface IndexOptions {
-  /** `scan` looks at all vectors, `hnsw` at few of many. Default: `auto`, by the number of vectors. */
-  readonly engine?: 'auto' | 'scan' | 'hnsw' | undefined
-  /** With `auto`, an index that begins with more vectors is `hnsw`. Default: 200,000. */
+  /** `scan` looks at all vectors, `ivf` and `hnsw` at few of many. Default: `auto`, by the number of vectors. */
+  readonly engine?: 'auto' | 'scan' | 'ivf' | 'hnsw' | undefined
+  /** With `auto`, an index that begins with more vectors is `ivf`. Default: 200,000. */
   readonly scanMax?: number | undefined
   /** `hnsw`: neighbours of a vector in the graph. Default: 16. */
   readonly m?: number | undefined
@@ -30,23 +30,29 @@ export interface IndexOptions {
   readonly efConstruction?: number | undefined
   /** `hnsw`: candidates when it is searched. Default: 64. */
   readonly efSearch?: number | undefined
-  /** `hnsw`: candidates that are measured exactly. Default: 50. */
+  /** `hnsw`: candidates that are measured exactly; `ivf` measures up to four times as many where codes leave it open. Default: 50. */
   readonly searchK?: number | undefined
+  /** `ivf`: lists that are looked through. Default: 32. */
+  readonly probes?: number | undefined
 }
 
 export const indexOptions = v.strictObject({
   engine: v.optional(
-    oneOf(['auto', 'scan', 'hnsw'], 'scan looks at all vectors, hnsw at few of many.'),
+    oneOf(
+      ['auto', 'scan', 'ivf', 'hnsw'],
+      'scan looks at all vectors, ivf and hnsw at few of many.',
+    ),
     'auto',
   ),
   scanMax: v.optional(
-    whole(0, 10_000_000, 'With engine auto, an index that begins with more is hnsw.'),
+    whole(0, 10_000_000, 'With engine auto, an index that begins with more is ivf.'),
     200_000,
   ),
   m: v.optional(whole(2, 256, 'hnsw: neighbours of a vector in the graph.'), 16),
   efConstruction: v.optional(whole(8, 4096, 'hnsw: candidates when a vector is added.'), 128),
   efSearch: v.optional(whole(8, 4096, 'hnsw: candidates when it is searched.'), 64),
-  searchK: v.optional(whole(1, 4096, 'hnsw: candidates that are measured exactly.'), 50),
+  searchK: v.optional(whole(1, 4096, 'ivf and hnsw: candidates that are measured exactly.'), 50),
+  probes: v.optional(whole(1, 4096, 'ivf: lists that are looked through.'), 32),
 }) satisfies v.GenericSchema<IndexOptions>
 
 /** Defaults filled in. */
@@ -55,6 +61,7 @@ export type GraphOptions = Pick<
   CheckedIndexOptions,
   'm' | 'efConstruction' | 'efSearch' | 'searchK'
 >
+export type ListOptions = Pick<CheckedIndexOptions, 'probes' | 'searchK'>
 
 const SEED_NAMES: Readonly<Record<string, keyof IndexOptions>> = {
   hnsw_m: 'm',

@@ -1,8 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
+
 import { describe, expect, it } from 'vitest'
 
-import { idOf, unit, UnitVectors } from '../../../test/texts/unit-vectors.ts'
+import { idOf, TopicVectors, unit, UnitVectors } from '../../../test/texts/unit-vectors.ts'
 import { vectorCosine } from '../document.ts'
 import { GraphIndex } from './graph-index.ts'
+import { IvfIndex, LEARN_MIN } from './ivf-index.ts'
 import { readIndexOptions } from './options.ts'
 import { ScanIndex } from './scan-index.ts'
 import type { VectorIndex, VectorMatch } from './vector-index.ts'
@@ -14,7 +17,21 @@ const engines: readonly [string, () => Promise<VectorIndex>][] = [
   ['scan', () => openVectorIndex(DIMENSIONS)],
   ['scan by the twin', async () => new ScanIndex({ dimensions: DIMENSIONS, kernels: 'twin' })],
   ['hnsw', () => openVectorIndex(DIMENSIONS, { engine: 'hnsw', searchK: 200, efSearch: 256 })],
+  ['ivf, of few', () => openVectorIndex(DIMENSIONS, { engine: 'ivf' })],
+  ['ivf, in lists', () => inLists()],
+  ['ivf, in lists by the twin', () => inLists('twin')],
 ]
+
+/** Empty, but with lists, which it learned from vectors that went again. */
+async function inLists(kernels: 'wasm' | 'twin' = 'wasm'): Promise<IvfIndex> {
+  const index = new IvfIndex({ dimensions: DIMENSIONS, probes: 64, searchK: 600, kernels })
+  const vectors = new UnitVectors(6, DIMENSIONS, 20)
+  for (let at = 0; at < LEARN_MIN; at++) index.add(idOf(at), vectors.member())
+  await index.settled()
+  expect(index.lists?.shape.lists).toBe(64)
+  for (let at = 0; at < LEARN_MIN; at++) index.remove(idOf(at))
+  return index
+}
 
 function expected(
   model: ReadonlyMap<number, Float32Array>,
@@ -147,6 +164,83 @@ describe('a graph', () => {
   })
 })
 
+describe('lists of codes', () => {
+  const dimensions = 40
+  const vectors = new TopicVectors(17, dimensions, 30)
+
+  function added(index: IvfIndex, from: number, count: number): Map<number, Float32Array> {
+    const model = new Map<number, Float32Array>()
+    for (let at = from; at < from + count; at++) {
+      const vector = vectors.member()
+      model.set(at, vector)
+      index.add(idOf(at), vector)
+    }
+    return model
+  }
+
+  function recallAt1(index: IvfIndex, model: ReadonlyMap<number, Float32Array>): number {
+    const queries = Array.from({ length: 100 }, (_, at) =>
+      vectors.near([...model.values()][(at * 37) % model.size]!, at % 2 === 0 ? 0.95 : 0.8),
+    )
+    const found = queries.filter(
+      (query) => index.searchNow(query, 1)[0]?.id.equals(expected(model, query, 1)[0]!.id) ?? false,
+    )
+    return found.length / queries.length
+  }
+
+  it.each(['wasm', 'twin'] as const)(
+    'find what a list finds that is looked through, by %s',
+    async (kernels) => {
+      const index = new IvfIndex({ dimensions, probes: 16, searchK: 50, kernels })
+      const model = added(index, 0, 3000)
+      await index.settled()
+      expect(index.lists).toBeDefined()
+      expect(recallAt1(index, model)).toBeGreaterThanOrEqual(0.98)
+    },
+  )
+
+  it('know what comes and goes while they are made, and replace those before', async () => {
+    const index = new IvfIndex({ dimensions, probes: 16, searchK: 50, turnMs: 0 })
+    const model = added(index, 0, LEARN_MIN)
+    await index.settled()
+    const before = index.lists
+    for (const [at, vector] of added(index, LEARN_MIN, LEARN_MIN * 4)) model.set(at, vector)
+    let isLearning = true
+    const settled = index.settled().then(() => (isLearning = false))
+    let changes = 0
+    while (isLearning) {
+      const number = vectors.below(LEARN_MIN * 5)
+      index.remove(idOf(number))
+      model.delete(number)
+      const other = vectors.below(LEARN_MIN * 6)
+      const vector = vectors.member()
+      index.add(idOf(other), vector)
+      model.set(other, vector)
+      expect(index.searchNow(vector, 1)).toEqual([{ id: idOf(other), similarity: 1 }])
+      changes++
+      await setImmediate()
+    }
+    await settled
+    expect(changes).toBeGreaterThan(3)
+    expect(index.lists).not.toBe(before)
+    expect(index.lists?.shape.lists).toBeGreaterThanOrEqual(128)
+    // All that is in lists: each vector once, and nothing that went.
+    const { slots } = index.lists!.propose(new Float32Array(40).fill(1), 1000, 10_000)
+    const found = slots.map((slot) => index.rows.ids.idOf(slot).readUInt32BE(12))
+    expect(found.toSorted((a, b) => a - b)).toEqual([...model.keys()].toSorted((a, b) => a - b))
+    for (const [at, vector] of [...model].slice(0, 300)) {
+      expect(index.searchNow(vector, 1)).toEqual([{ id: idOf(at), similarity: 1 }])
+    }
+  })
+
+  it('leave learning when they are closed', async () => {
+    const index = new IvfIndex({ dimensions, probes: 1, searchK: 1 })
+    added(index, 0, LEARN_MIN)
+    await index.close()
+    expect(index.lists).toBeUndefined()
+  })
+})
+
 describe('a scan', () => {
   it('finds the best of more vectors than one step takes, as a list does', async () => {
     const vectors = new UnitVectors(11, 32, 300)
@@ -244,8 +338,8 @@ describe('the options of an index', () => {
 
   it('choose the engine by how many vectors are expected', async () => {
     expect((await openVectorIndex(8)).engine).toBe('scan')
-    expect((await openVectorIndex(8, { expected: 200_001 })).engine).toBe('hnsw')
-    expect((await openVectorIndex(8, { expected: 11, scanMax: 10 })).engine).toBe('hnsw')
+    expect((await openVectorIndex(8, { expected: 200_001 })).engine).toBe('ivf')
+    expect((await openVectorIndex(8, { expected: 11, scanMax: 10 })).engine).toBe('ivf')
     expect((await openVectorIndex(8, { expected: 11, scanMax: 10, engine: 'scan' })).engine).toBe(
       'scan',
     )

@@ -7,9 +7,12 @@
  * An index is a view of stored vectors. It may be lost at any time, and is made again from them.
  */
 
+import { setImmediate } from 'node:timers/promises'
+
 import type { Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { DOTS_MAX, float32Rows, float64Rows, rowInPage, SlotIds } from '../../fingerprint/index.ts'
+import { DOTS_MAX, SlotIds } from '../../fingerprint/index.ts'
+import { MemoryNumbers, type RowNumbers } from './row-numbers.ts'
 
 export interface VectorMatch {
   /** 16 bytes. */
@@ -24,7 +27,7 @@ export interface SearchOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export type EngineName = 'scan' | 'hnsw'
+export type EngineName = 'scan' | 'hnsw' | 'ivf'
 
 export interface VectorIndex {
   readonly engine: EngineName
@@ -44,19 +47,18 @@ export interface VectorIndex {
 export class VectorRows {
   readonly dimensions: number
   readonly ids: SlotIds = new SlotIds()
-  readonly #numbers
-  readonly #squares = float64Rows(1)
+  readonly #numbers: RowNumbers
 
-  constructor(dimensions: number) {
+  constructor(dimensions: number, numbers?: RowNumbers) {
     if (!Number.isInteger(dimensions) || dimensions < 1) {
       throw new PrestigeError('INVALID_OPTIONS', `dimensions is a whole number, not ${dimensions}.`)
     }
     this.dimensions = dimensions
-    this.#numbers = float32Rows(dimensions)
+    this.#numbers = numbers ?? new MemoryNumbers(dimensions)
   }
 
   get bytes(): number {
-    return this.#numbers.bytes + this.#squares.bytes + this.ids.bytes
+    return this.#numbers.bytes + this.ids.bytes
   }
 
   /** A vector that has a direction, of the right dimensions; and the square of its length. */
@@ -79,10 +81,7 @@ export class VectorRows {
   put(id: Bytes, vector: Float32Array): number {
     const square = this.squareOf(vector)
     const slot = this.ids.take(id)
-    this.#numbers.reserve(slot + 1)
-    this.#squares.reserve(slot + 1)
-    this.#numbers.page(slot).set(vector, rowInPage(slot) * this.dimensions)
-    this.#squares.page(slot)[rowInPage(slot)] = square
+    this.#numbers.put(slot, vector, square)
     return slot
   }
 
@@ -90,27 +89,32 @@ export class VectorRows {
   remove(id: Bytes): number | undefined {
     const slot = this.ids.find(id)
     if (slot === undefined) return undefined
-    const from = rowInPage(slot) * this.dimensions
-    this.#numbers.page(slot).fill(0, from, from + this.dimensions)
+    this.#numbers.clear(slot)
     this.ids.release(slot)
     return slot
   }
 
+  /** Good until the next call. */
   vectorAt(slot: number): Float32Array {
-    const from = rowInPage(slot) * this.dimensions
-    return this.#numbers.page(slot).subarray(from, from + this.dimensions)
+    return this.#numbers.at(slot)
+  }
+
+  /** The square of a vector's length. */
+  squareAt(slot: number): number {
+    return this.#numbers.squareAt(slot)
   }
 
   /** To the last bit what `vectorCosine` gives. */
   cosine(vector: Float32Array, square: number, slot: number): number {
-    const page = this.#numbers.page(slot)
-    let at = rowInPage(slot) * this.dimensions
+    const row = this.#numbers.at(slot)
     let dot = 0
-    for (let number = 0; number < this.dimensions; number++) {
-      dot += (vector[number] ?? 0) * (page[at++] ?? 0)
-    }
-    const other = this.#squares.page(slot)[rowInPage(slot)] ?? 0
+    for (let at = 0; at < this.dimensions; at++) dot += (vector[at] ?? 0) * (row[at] ?? 0)
+    const other = this.#numbers.squareAt(slot)
     return Math.min(1, Math.max(-1, dot / Math.sqrt(square * other)))
+  }
+
+  close(): void {
+    this.#numbers.close()
   }
 }
 
@@ -182,3 +186,13 @@ export function checkedSearch(k: number, options: SearchOptions): CheckedSearch 
 
 /** Rows that are looked at before others may have their turn. Pages of rows are cut into whole steps. */
 export const STEP_ROWS: number = DOTS_MAX / 4
+
+/** To be awaited often in long work: lets others have their turn when it has gone on for so long. */
+export function turns(turnMs: number): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since < turnMs) return
+    await setImmediate()
+    since = performance.now()
+  }
+}

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { idOf, UnitVectors } from '../../../test/texts/unit-vectors.ts'
 import { saveIndex } from './index-file.ts'
+import { IvfIndex } from './ivf-index.ts'
 import {
   openVectorIndex,
   openVectorView,
@@ -79,7 +80,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-describe.each(['scan', 'hnsw'] as const)('a view of vectors: %s', (engine) => {
+describe.each(['scan', 'hnsw', 'ivf'] as const)('a view of vectors: %s', (engine) => {
   // So wide a search of so few vectors misses none.
   const options = { engine, efSearch: 256, searchK: 300 }
 
@@ -198,5 +199,73 @@ describe.each(['scan', 'hnsw'] as const)('a view of vectors: %s', (engine) => {
       saveIndex(index, nowhere, { embedder: 'model-1', position: '0' }),
     ).rejects.toThrow()
     expectWhole(await openVectorView(source, { ...options, path }), source)
+  })
+})
+
+describe('a view of vectors in lists', () => {
+  const options = { engine: 'ivf' } as const
+
+  async function saved(): Promise<{ source: Source; path: string }> {
+    const source = filled(1500)
+    const path = newPath()
+    const view = await openVectorView(source, { ...options, path })
+    expect(listsOf(view)).toBeGreaterThan(32)
+    await view.save()
+    await view.close()
+    return { source, path }
+  }
+
+  function listsOf({ index }: VectorView): number | undefined {
+    return index instanceof IvfIndex ? index.lists?.shape.lists : undefined
+  }
+
+  it('has the same lists when it is opened again, and follows what changed', async () => {
+    const { source, path } = await saved()
+    for (let number = 1; number < 200; number += 2) source.set(number, undefined)
+    for (let number = 1500; number < 1600; number++) source.set(number, vectors.member())
+    for (let number = 200; number < 300; number++) source.set(number, vectors.member())
+    const view = await openVectorView(source, { ...options, path })
+    expect([view.rebuiltBecause, source.readAll]).toEqual([undefined, 1])
+    expect(listsOf(view)).toBeGreaterThan(32)
+    expectWhole(view, source)
+    // Slots of what went were given to what came, in a file of which nothing is left.
+    expect((await readdir(directory)).filter((name) => name.includes('.tmp-'))).toEqual([])
+    await view.save()
+    await view.close()
+    const again = await openVectorView(source, { ...options, path })
+    expectWhole(again, source)
+    await again.close()
+  })
+
+  it('reads on where its file was replaced or removed by others', async () => {
+    const { source, path } = await saved()
+    const view = await openVectorView(source, { ...options, path })
+    const other = await openVectorView(source, { ...options, path })
+    await other.save()
+    await other.close()
+    expectWhole(view, source)
+    await rm(path)
+    expectWhole(view, source)
+    await view.close()
+    expect(() => view.index.searchNow(vectors.member(), 1)).toThrow(/closed/)
+  })
+
+  it('is made again, with the same answers, where any part of its file is damaged', async () => {
+    const { source, path } = await saved()
+    const good = await readFile(path)
+    const queries = Array.from({ length: 20 }, () => vectors.member())
+    const answersOf = (view: VectorView) => queries.map((query) => view.index.searchNow(query, 3))
+    const whole = await openVectorView(source, { ...options, path })
+    const answers = answersOf(whole)
+    await whole.close()
+    for (const share of [0.01, 0.1, 0.5, 0.8, 0.99]) {
+      const changed = Buffer.from(good)
+      changed[Math.floor(good.length * share)]! ^= 1
+      await writeFile(path, changed)
+      const view = await openVectorView(source, { ...options, path })
+      expect(view.rebuiltBecause).toBe('damaged')
+      expect(answersOf(view)).toEqual(answers)
+      await view.close()
+    }
   })
 })

@@ -6,14 +6,16 @@
  * position that it gave out itself.
  */
 
-import { setImmediate } from 'node:timers/promises'
-
 import type { Bytes } from '../../platform/bytes.ts'
 import { openGraph, GraphIndex } from './graph-index.ts'
 import { engineFor, loadIndex, type SavableIndex, saveIndex, type Unusable } from './index-file.ts'
+import { IvfIndex } from './ivf-index.ts'
 import { type IndexOptions, type CheckedIndexOptions, readIndexOptions } from './options.ts'
+import { FileNumbers } from './row-numbers.ts'
 import { ScanIndex } from './scan-index.ts'
-import type { SearchOptions, VectorMatch } from './vector-index.ts'
+import { type SearchOptions, turns, type VectorMatch } from './vector-index.ts'
+
+const TURN_MS = 10
 
 export interface StoredVector {
   /** 16 bytes. */
@@ -55,8 +57,14 @@ async function newIndex(
   dimensions: number,
   options: CheckedIndexOptions,
   count: number,
+  path?: string,
 ): Promise<SavableIndex> {
-  if (engineFor(options, count) === 'scan') return new ScanIndex({ dimensions })
+  const engine = engineFor(options, count)
+  if (engine === 'scan') return new ScanIndex({ dimensions })
+  if (engine === 'ivf') {
+    const numbers = path === undefined ? undefined : new FileNumbers(dimensions, path)
+    return new IvfIndex({ ...options, dimensions, ...(numbers && { numbers }) })
+  }
   return new GraphIndex(dimensions, await openGraph(dimensions, options), options)
 }
 
@@ -78,13 +86,15 @@ export async function openVectorView(
       await view.follow(changes, end)
       return view
     }
+    if (loaded.index instanceof IvfIndex) await loaded.index.close()
   }
   const why = loaded && ('unusable' in loaded ? loaded.unusable : 'other journal')
   // The end of the journal first: what changes while rows are read is in the journal behind it, and seen again.
   const position = await source.position()
-  const index = await newIndex(dimensions, read, await source.count())
+  const index = await newIndex(dimensions, read, await source.count(), path)
   const view = new VectorView(source, path, index, position, why)
-  await view.follow(source.all(), position)
+  const fill = () => view.follow(source.all(), position)
+  await (index instanceof IvfIndex ? index.load(fill) : fill())
   const end = await source.position()
   const behind = await source.since(position)
   if (behind) await view.follow(behind, end)
@@ -98,6 +108,7 @@ export class VectorView {
   readonly #source: VectorSource
   readonly #path: string | undefined
   #position: string
+  #savedPosition: string | undefined
   #saving: Promise<void> = Promise.resolve()
 
   constructor(
@@ -112,11 +123,17 @@ export class VectorView {
     this.index = index
     this.#position = position
     this.rebuiltBecause = rebuiltBecause
+    if (path !== undefined && rebuiltBecause === undefined) this.#savedPosition = position
   }
 
   /** Up to where in the journal it knows everything. A decision looks at what is behind it by itself. */
   get position(): string {
     return this.#position
+  }
+
+  /** The position that its file stands for; `undefined` where there is no file of it. */
+  get savedPosition(): string | undefined {
+    return this.#savedPosition
   }
 
   /** Takes in changes up to a position. A change that is known already does no harm. */
@@ -129,12 +146,10 @@ export class VectorView {
     changes: AsyncIterable<VectorChange> | Iterable<VectorChange>,
     position: string,
   ): Promise<void> {
-    let since = performance.now()
+    const turn = turns(TURN_MS)
     for await (const change of changes) {
       this.#take(change)
-      if (performance.now() - since < 10) continue
-      await setImmediate()
-      since = performance.now()
+      await turn()
     }
     this.#position = position
   }
@@ -148,15 +163,23 @@ export class VectorView {
     return this.index.search(vector, k, options)
   }
 
+  /** Lets go of files. Nothing may be asked afterwards. */
+  async close(): Promise<void> {
+    await this.#saving
+    if (this.index instanceof IvfIndex) await this.index.close()
+  }
+
   /** Writes the index to its file, one time after another. Without a path nothing is written. */
   save(): Promise<void> {
     const path = this.#path
     if (path === undefined) return Promise.resolve()
-    const { embedder } = this.#source
-    const saved = this.#saving.then(() =>
-      saveIndex(this.index, path, { embedder, position: this.#position }),
-    )
+    const saved = this.#saving.then(() => this.#write(path))
     this.#saving = saved.catch(() => undefined)
     return saved
+  }
+  async #write(path: string): Promise<void> {
+    const position = this.#position
+    await saveIndex(this.index, path, { embedder: this.#source.embedder, position })
+    this.#savedPosition = position
   }
 }

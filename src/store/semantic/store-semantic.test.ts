@@ -380,21 +380,25 @@ describe('a restart', () => {
     }
   }
 
-  it.each(['kept', 'deleted', 'truncated'] as const)(
-    'with an index that was %s gives the same answers',
-    async (fate) => {
-      const { store, path } = await openOnDisk()
-      await fill(store)
-      await store.close()
-      const name = (await readdir(path)).find((file) => file.endsWith('.index'))
-      expect(name).toBeDefined()
-      if (fate === 'deleted') await rm(join(path, name!))
-      if (fate === 'truncated') await truncate(join(path, name!), 100)
-      const { store: second } = await openOnDisk(inputOf(), path)
-      await expectLinks(second)
-      await expectSound(second)
-    },
-  )
+  describe.each(['auto', 'ivf'] as const)('with the engine %s', (engine) => {
+    const input = () => inputOf({ index: { engine } })
+
+    it.each(['kept', 'deleted', 'truncated'] as const)(
+      'and an index that was %s gives the same answers',
+      async (fate) => {
+        const { store, path } = await openOnDisk(input())
+        await fill(store)
+        await store.close()
+        const name = (await readdir(path)).find((file) => file.endsWith('.index'))
+        expect(name).toBeDefined()
+        if (fate === 'deleted') await rm(join(path, name!))
+        if (fate === 'truncated') await truncate(join(path, name!), 100)
+        const { store: second } = await openOnDisk(input(), path)
+        await expectLinks(second)
+        await expectSound(second)
+      },
+    )
+  })
 
   it('follows what others wrote while the index was in a file', async () => {
     const { store, path } = await openOnDisk()

@@ -1,11 +1,16 @@
 /** The index of representatives follows what is committed, by whoever, from near and from far behind. */
 
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import { describe, expect, it } from 'vitest'
 
 import { idOf, UnitVectors } from '../../../test/texts/unit-vectors.ts'
 import { cell, type Scope, type Transaction } from '../../backends/contract.ts'
 import { MemoryBackend } from '../../backends/memory/backend.ts'
 import { documentOf } from '../../semantic/document.ts'
+import type { IndexOptions } from '../../semantic/index.ts'
 import { sequenceKey } from '../../match/rows.ts'
 import { semanticJournal, semanticLinks } from './rows.ts'
 import { VectorRows } from './vectors.ts'
@@ -14,10 +19,10 @@ import { SEMANTIC_HEAD, noteChange, SemanticView } from './view.ts'
 const DIMENSIONS = 20
 const NO_DIGEST = Buffer.alloc(32)
 
-function openWorld() {
+function openWorld(index: IndexOptions = {}, path?: string) {
   const backend = new MemoryBackend({})
   const rows = new VectorRows('made up', DIMENSIONS, 1 << 20)
-  const wanted = { embedder: 'made up', dimensions: DIMENSIONS, index: {}, path: undefined }
+  const wanted = { embedder: 'made up', dimensions: DIMENSIONS, index, path }
   const view = new SemanticView(backend, rows, wanted)
   const made = new UnitVectors(3, DIMENSIONS, 1)
   const vectors = new Map<number, Float32Array>()
@@ -48,7 +53,8 @@ function openWorld() {
   }
   const put = (number: number) => backend.run(begin, number)
   const remove = (number: number) => backend.run(leave, number)
-  return { backend, view, vectors, put, remove, expectAll }
+  const reopened = () => new SemanticView(backend, rows, wanted)
+  return { backend, view, vectors, put, remove, expectAll, reopened }
 }
 
 describe('the index of representatives', () => {
@@ -122,5 +128,36 @@ describe('the index of representatives', () => {
     })
     vectors.delete(1)
     expect(await expectAll()).not.toBe(second)
+  })
+})
+
+describe('the file of an index of lists', () => {
+  it('is written again only when it is far behind, and is followed until then', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-view-'))
+    const path = join(directory, 'lists')
+    const { view, put, vectors, reopened } = openWorld({ engine: 'ivf' }, path)
+    for (let at = 0; at < 300; at++) await put(at)
+    await view.catchUp()
+    expect(await view.save()).toBe(true)
+    await view.close()
+    const second = reopened()
+    for (const [at, isSaved] of [
+      [300, false],
+      [301, false],
+      [302, false],
+      [303, true],
+      [304, false],
+    ] as const) {
+      await put(at)
+      await second.catchUp()
+      expect([at, await second.save()]).toEqual([at, isSaved])
+    }
+    await second.close()
+    const { index, rebuiltBecause } = await reopened().catchUp()
+    expect([rebuiltBecause, index.size]).toEqual([undefined, 305])
+    for (const [number, vector] of vectors) {
+      expect(index.searchNow(vector, 1)).toEqual([{ id: idOf(number), similarity: 1 }])
+    }
+    await rm(directory, { recursive: true })
   })
 })

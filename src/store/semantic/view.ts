@@ -32,6 +32,9 @@ import type { VectorRows } from './vectors.ts'
 export const SEMANTIC_HEAD = cell(semanticHeads, HEAD_KEY)
 /** Indexes that are this many changes behind are rebuilt. */
 const JOURNAL_KEPT = 10_000
+/** A saved index of lists may be so many changes behind, and such a share of its vectors, before it is saved again. */
+const FOLLOWED_MAX = JOURNAL_KEPT / 4
+const FOLLOWED_SHARE = 100
 const PAGE = 100
 const NO_NONCE = Buffer.alloc(16)
 
@@ -94,6 +97,7 @@ export class SemanticView implements VectorSource {
       }
     }
     this.#view = await openVectorView(this, { ...index, ...(path !== undefined && { path }) })
+    await view?.close()
     return this.#view
   }
 
@@ -112,10 +116,18 @@ export class SemanticView implements VectorSource {
   async save(): Promise<boolean> {
     const view = this.#view
     if (!view || this.#wanted.path === undefined || this.#saved === view.position) return false
+    if (isCheapToFollow(view)) return false
     const { position } = view
     await view.save()
     this.#saved = position
     return true
+  }
+
+  /** Lets go of files. Nothing may be asked afterwards. */
+  async close(): Promise<void> {
+    await this.#busy
+    await this.#view?.close()
+    this.#view = undefined
   }
 
   async count(): Promise<number> {
@@ -213,6 +225,13 @@ export class SemanticView implements VectorSource {
     if (page.length > 0) await take()
     return trimmed
   }
+}
+
+/** A file of lists has all vectors in it: reading some changes again costs less than writing it. */
+function isCheapToFollow({ index, position, savedPosition }: VectorView): boolean {
+  if (index.engine !== 'ivf' || savedPosition === undefined) return false
+  const behind = positionOf(position).sequence - positionOf(savedPosition).sequence
+  return behind >= 0 && behind <= Math.min(FOLLOWED_MAX, index.size / FOLLOWED_SHARE)
 }
 
 /** To be called in the transaction that makes a content a representative, or takes it away. */
