@@ -51,9 +51,12 @@ export class Entry {
 
   constructor(row: Bytes) {
     this.row = checked('entries', row, ENTRY_LENGTHS)
-    const isRight = this.#isExtended
-      ? (this.row[this.#end - 1] ?? 0) < OUTCOMES.length && isMetadata(this.row.subarray(this.#end))
-      : row.byteLength === this.#end
+    const head = row[0] ?? 0
+    const end = lengthOf(head, ENTRY_LENGTHS)
+    const isExtended = (head & EXTENDED) === EXTENDED
+    if (!isExtended && row.byteLength === end) return
+    const isRight =
+      isExtended && (row[end - 1] ?? 0) < OUTCOMES.length && isMetadata(this.row.subarray(end))
     if (!isRight) throw unreadableRow('entries')
   }
 
@@ -127,8 +130,8 @@ export class Entry {
   }
 
   get outcome(): ContentOutcome {
-    const outcome = this.#isExtended ? this.row[this.#end - 1] : (this.row.readUInt8(0) >> 1) & 3
-    return OUTCOMES[outcome ?? 0] ?? 'new'
+    const outcome = OUTCOMES[(this.row.readUInt8(0) >> 1) & 3]
+    return outcome ?? OUTCOMES[this.row.readUInt8(this.#end - 1)] ?? 'new'
   }
 
   /** The digest of the bytes, where `digest` is that of their canonical form. */
