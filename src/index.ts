@@ -14,6 +14,7 @@ export type {
   Head,
   JsonValue,
   Judge,
+  Metadata,
   NearOptions,
   GetStreamOptions,
   PruneOptions,

@@ -1,5 +1,5 @@
 /**
- * The stored format, row by row. What formats 3 and 4 write is in golden files; a difference here is a format change, and
+ * The stored format, row by row. What formats 3, 4 and 5 write is in golden files; a difference here is a format change, and
  * needs a new format number, or a new version of a canonical profile. `GOLDEN=write npx vitest run test/format.test.ts` writes them again. Files of earlier
  * formats and versions (`unicode-1`) stay as they are, and must still be read.
  */
@@ -17,6 +17,7 @@ import { nearLinks, storeNear } from '../src/store/near/rows.ts'
 const golden = (name: string) => new URL(`./golden/${name}.json`, import.meta.url)
 const GOLDEN = golden('store-format-3')
 const GOLDEN_FEED = golden('store-format-4')
+const GOLDEN_METADATA = golden('store-format-5')
 const FEED = [
   'link linked',
   'put expires',
@@ -142,6 +143,17 @@ async function leaveHeldBase(backend: MemoryBackend): Promise<void> {
   await expect(store.delete('base')).rejects.toThrow('stopped')
 }
 
+/** Format 5 adds metadata of keys. */
+async function writeMetadata(engine: MemoryEngine): Promise<void> {
+  const clock = () => 1_700_000_000_000
+  const random = (count: number) => Buffer.alloc(count, 7)
+  const options = { canonical: 'unicode', fidelity: 'representative', compression: 'none' } as const
+  const store = await openStore(new MemoryBackend({ clock, random }, engine), options)
+  await store.put('plain', 'Straße')
+  await store.put('typed', 'STRASSE', { metadata: { step: '', 'content-type': 'text/plain' } })
+  await store.put('expires', 'other', { metadata: { author: 'नमस्ते' }, ttlMs: 60_000 })
+}
+
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
 
 function dump(engine: MemoryEngine): Rows {
@@ -232,6 +244,27 @@ describe('the stored format', () => {
     await using off = await openStore(new MemoryBackend({ clock, namespace: 'off' }, engine))
     expect(off.settings.format).toBe(3)
     await expect(off.changesCursor()).rejects.toMatchObject({ code: 'CHANGES_OFF' })
+  })
+
+  it('of metadata is the one written down as well, and can be read, verified and written to', async () => {
+    const written = new MemoryEngine()
+    await writeMetadata(written)
+    if (process.env['GOLDEN'] === 'write') {
+      await writeFile(GOLDEN_METADATA, `${JSON.stringify(dump(written), undefined, 1)}\n`)
+    }
+    const rows: Rows = JSON.parse(await readFile(GOLDEN_METADATA, 'utf8'))
+    expect(dump(written)).toEqual(rows)
+    const clock = () => 1_700_000_010_000
+    await using store = await openStore(new MemoryBackend({ clock }, load(rows)))
+    expect(store.settings).toMatchObject({ format: 5, metadata: true })
+    expect((await store.head('typed'))?.metadata).toEqual({
+      'content-type': 'text/plain',
+      step: '',
+    })
+    expect((await store.head('expires'))?.metadata).toEqual({ author: 'नमस्ते' })
+    expect(await store.getText('typed')).toBe('Straße')
+    expect((await store.put('plain', 'Straße', { metadata: { a: 'b' } })).key).toBe('replaced')
+    expect((await store.verify()).problems).toEqual([])
   })
 
   it('of near duplicates is the one written down as well', async () => {

@@ -203,6 +203,74 @@ export function describeOperations(open: (clock: () => number) => Promise<Store>
   const opened = opener(open)
   describeBasics(open)
 
+  describe('metadata', () => {
+    const png = { 'content-type': 'image/png', author: 'Zoë' }
+    const of = async (store: Store, key: string) => (await store.head(key))?.metadata
+
+    it('are kept with the value, and replaced with it, whatever way it is put', async () => {
+      await using world = await opened()
+      const { store } = world
+      expect((await store.put('k', 'v', { metadata: png })).key).toBe('created')
+      expect(await of(store, 'k')).toEqual(png)
+      expect((await store.getWithHead('k'))?.head.metadata).toEqual(png)
+      await store.putMany([{ key: 'many', value: 'v', metadata: { a: '' } }])
+      expect(await of(store, 'many')).toEqual({ a: '' })
+      await store.transaction([{ put: 'together', value: 'v', metadata: png }, { delete: 'many' }])
+      expect(await of(store, 'together')).toEqual(png)
+      const long = async function* () {
+        for (let at = 0; at < 5; at++) yield Buffer.alloc(50_000, at)
+      }
+      await store.put('long', long(), { metadata: png })
+      expect((await store.getWithHead('long'))?.head).toMatchObject({
+        bytes: 250_000,
+        metadata: png,
+      })
+      await store.update('k', (value) => `${value}2`, { metadata: { step: '2' } })
+      expect(await of(store, 'k')).toEqual({ step: '2' })
+      await store.put('k', 'other')
+      expect(await store.head('k')).not.toHaveProperty('metadata')
+      const most = { x: 'y'.repeat(2047) }
+      await store.put('k', 'other', { metadata: most })
+      expect(await of(store, 'k')).toEqual(most)
+      expect((await store.verify()).problems).toEqual([])
+    })
+
+    it('that differ replace those of the same value, and ifMatch compares values alone', async () => {
+      await using world = await opened()
+      const { store } = world
+      await store.put('k', 'v', { metadata: png })
+      const reversed = Object.fromEntries(Object.entries(png).toReversed())
+      expect((await store.put('k', 'v', { metadata: reversed })).key).toBe('unchanged')
+      const ifMatch = sha256('v')
+      const other = await store.put('k', 'v', { metadata: { a: 'b' }, ifMatch })
+      expect(other).toMatchObject({ key: 'replaced', content: 'duplicate' })
+      expect(await of(store, 'k')).toEqual({ a: 'b' })
+      expect((await store.put('k', 'v', { ifMatch })).key).toBe('replaced')
+      expect(await of(store, 'k')).toBeUndefined()
+      expect((await store.put('k', 'v', { metadata: {} })).key).toBe('unchanged')
+      expect(await store.stats()).toMatchObject({ keys: 1, contents: 1 })
+      expect((await store.verify()).problems).toEqual([])
+    })
+
+    it('stay when the expiry of the key is changed', async () => {
+      await using world = await opened()
+      const { store, clock } = world
+      await store.put('k', 'v', { metadata: png, ttlMs: 8000, sliding: true })
+      clock.time += 4000
+      await store.get('k')
+      expect(await store.head('k')).toMatchObject({ expiresAt: clock.time + 8000, metadata: png })
+      await store.touch('k', 1000)
+      await store.persist('k')
+      expect(await store.head('k')).not.toHaveProperty('expiresAt')
+      expect(await of(store, 'k')).toEqual(png)
+      await store.expire('k', 1000)
+      expect(await of(store, 'k')).toEqual(png)
+      expect((await store.explain('k'))?.content).toBe('new')
+      clock.time += 1000
+      expect(await store.head('k')).toBeUndefined()
+    })
+  })
+
   it('getWithHead answers value and head of one moment, however often the key is put meanwhile', async () => {
     await using world = await opened()
     const { store } = world

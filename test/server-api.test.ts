@@ -101,6 +101,69 @@ describe('values', () => {
     expect(bytes.headers.get('content-type')).toBe('application/octet-stream')
   })
 
+  it('keep their content type and metadata, and are sandboxed whatever it is', async () => {
+    await using server = new TestServer()
+    const page = '<script>alert(1)</script>'
+    const sent = {
+      'content-type': 'text/html; charset=utf-8',
+      'prestige-meta-author': 'Zo%C3%AB %F0%9F%8E%89',
+      'Prestige-Meta-Step': '100%25',
+    }
+    const put = await server.put('page', page, sent)
+    expect(put.headers.get('prestige-key')).toBe('created')
+    for (const method of ['GET', 'HEAD']) {
+      const { headers } = await server.ask(`${KV}/page`, { method })
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('prestige-meta-author')).toBe('Zo%C3%AB %F0%9F%8E%89')
+      expect(headers.get('prestige-meta-step')).toBe('100%25')
+    }
+    const json = await server.ask(`${KV}/page`, { headers: { accept: 'application/json' } })
+    const metadata = { author: 'Zoë 🎉', step: '100%', 'content-type': sent['content-type'] }
+    expect(await json.json()).toEqual({ key: 'page', value: page, metadata })
+    const long = Buffer.alloc(600_000, 1)
+    await server.put('long', long, { 'content-type': 'image/png' })
+    const part = await server.ask(`${KV}/long`, { headers: { range: 'bytes=3-5' } })
+    expect([part.status, part.headers.get('content-type')]).toEqual([206, 'image/png'])
+    const again = await server.put('page', page)
+    expect(again.headers.get('prestige-key')).toBe('replaced')
+    const { headers } = await server.ask(`${KV}/page`)
+    expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(headers.get('prestige-meta-author')).toBeNull()
+  })
+
+  it('have no type of their own where none was said, or that of what they were sent in', async () => {
+    await using server = new TestServer()
+    const typeOf = async (type: string, body: string, headers = {}) => {
+      await server.put('k', body, { 'content-type': type, ...headers })
+      return (await server.ask(`${KV}/k`)).headers.get('content-type')
+    }
+    const text = 'text/plain; charset=utf-8'
+    expect(await typeOf('application/x-www-form-urlencoded', 'a')).toBe(text)
+    expect(await typeOf('no type', 'a')).toBe(text)
+    expect(await typeOf('application/json', '{"value": "a"}')).toBe(text)
+    const raw = { 'prestige-body': 'raw' }
+    expect(await typeOf('application/json', '{"value": "a"}', raw)).toBe('application/json')
+    expect(await typeOf('application/json', '[1]')).toBe('application/json')
+    expect(await typeOf('text/javascript', 'alert(1)')).toBe('text/javascript')
+    const script = await server.ask(`${KV}/k`, { headers: { 'sec-fetch-dest': 'script' } })
+    expect(script.headers.get('content-type')).toBe(text)
+  })
+
+  it('are refused with metadata that cannot be kept', async () => {
+    await using server = new TestServer()
+    const refused = [
+      { 'prestige-meta-a': '100%' },
+      { 'prestige-meta-a': 'Zo\u00eb' },
+      { 'prestige-meta-a': '%0d%0aset-cookie: a=b' },
+      { 'prestige-meta-a_b': 'x' },
+      { 'prestige-meta-a': 'x'.repeat(2048) },
+    ]
+    for (const headers of refused) expect((await server.put('k', 'v', headers)).status).toBe(400)
+    expect((await server.ask(`${KV}/k`)).status).toBe(404)
+  })
+
   it('are not looked for in a namespace that nobody has written to, and none is made', async () => {
     await using server = new TestServer()
     const headers = { 'prestige-namespace': 'other' }

@@ -2,7 +2,8 @@
  * A whole store as one stream, to carry it from one engine to another or to put it aside.
  *
  * Records (archive-stream.ts): `C` is a content (its SHA-256, then its bytes), `K` a key of the content before it (when
- * it expires, in six bytes; 0: never; then the key). Each content is there once, its keys behind it. Keys and contents
+ * it expires, in six bytes; 0: never; then the key), `M` the metadata of the key behind it (metadata.ts), if it has some.
+ * Each content is there once, its keys behind it. Keys and contents
  * instead of rows, because a store may be restored into one with other settings, or with other keys already.
  *
  * Invariant: what was taken from an archive that turns out to be damaged is whole values under their own keys.
@@ -21,6 +22,7 @@ import { digestOf } from '../fingerprint/index.ts'
 import { ContentCheck } from './content-check.ts'
 import { Layout } from './contents/layout.ts'
 import { findEntry, type Reading } from './transactions/get.ts'
+import { decodeMetadata, isMetadata, type Metadata, METADATA_ROW_BYTES_MAX } from './metadata.ts'
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'
 import { readValue } from './read-value.ts'
 import { type Entry, refs } from './rows.ts'
@@ -32,6 +34,7 @@ const ROUNDS_MAX = 10
 const LIMITS = {
   C: [DIGEST_BYTES, DIGEST_BYTES + VALUE_BYTES_MAX],
   K: [7, 6 + KEY_BYTES_MAX],
+  M: [1, METADATA_ROW_BYTES_MAX],
 } as const
 
 /** What an archive holds of one key. */
@@ -39,6 +42,7 @@ export interface Archived {
   readonly key: Buffer
   readonly value: Buffer
   readonly expiresAt: number | undefined
+  readonly metadata: Metadata | undefined
 }
 
 /** Every live key and its bytes. What others change meanwhile is there as it was before or after, never half. */
@@ -66,6 +70,8 @@ export async function* writeArchive(
     keys++
     const expires = Buffer.alloc(6)
     expires.writeUIntBE(found.entry.expiresAt ?? 0, 0, 6)
+    const { metadata } = found.entry
+    if (metadata) yield archive.record('M', metadata)
     yield archive.record('K', expires, key)
   }
   yield archive.end({ keys, contents })
@@ -100,6 +106,7 @@ export async function* readArchive(source: ArchiveSource): AsyncGenerator<Archiv
     )
   }
   let value: Buffer | undefined
+  let metadata: Metadata | undefined
   let keys = 0
   let contents = 0
   for await (const { kind, body } of archive.records(LIMITS, () => ({ keys, contents }))) {
@@ -109,11 +116,15 @@ export async function* readArchive(source: ArchiveSource): AsyncGenerator<Archiv
       if (!equalBytes(digestOf(value), body.subarray(0, DIGEST_BYTES))) {
         throw brokenArchive('a value has changed since it was written')
       }
+    } else if (kind === 'M') {
+      if (!isMetadata(body)) throw brokenArchive('metadata of a key cannot be read')
+      metadata = decodeMetadata(body)
     } else {
       if (!value) throw brokenArchive('a key comes before any value')
       keys++
       const expiresAt = body.readUIntBE(0, 6) || undefined
-      yield { key: body.subarray(6), value, expiresAt }
+      yield { key: body.subarray(6), value, expiresAt, metadata }
+      metadata = undefined
     }
   }
 }

@@ -16,6 +16,7 @@ import { Layout } from './contents/layout.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { Tracking } from './lifecycle/tracking.ts'
 import type { Reading } from './transactions/get.ts'
+import type { Prepared } from './transactions/put.ts'
 import { cleanUp } from './transactions/prerequisites.ts'
 import type { Swept } from './transactions/release.ts'
 import { nearOf } from './near/store-near.ts'
@@ -23,6 +24,7 @@ import { Observer } from './observe.ts'
 import type { CheckedStoreOptions } from './options.ts'
 import type { Preparation } from './prepare.ts'
 import {
+  allowMetadata,
   isOldFormat,
   type OpenedSettings,
   raiseFormat,
@@ -43,6 +45,8 @@ export class StoreCore {
   readonly background: BackgroundCollector | undefined
   /** Rows of an older format are there, and settings that promise nothing else. */
   #isOld: boolean
+  /** Keys may have metadata, as the settings say. */
+  #hasMetadata: boolean
 
   /** `indexPath`: where an index of meanings is saved. */
   constructor(
@@ -60,6 +64,7 @@ export class StoreCore {
     this.settings = settings
     this.namespace = options.namespace ?? ''
     this.#isOld = isOldFormat(settings)
+    this.#hasMetadata = settings.metadata === true
     const changes = settings.changes && new ChangeFeed(settings.changes)
     this.backend = changes ? new WakingBackend(backend, changes) : backend
     this.observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
@@ -92,6 +97,14 @@ export class StoreCore {
   async raise(): Promise<void> {
     await raiseFormat(this.backend)
     this.#isOld = false
+  }
+
+  /** Before a put that is `sliding` or has `metadata`: what the store has to record before the first of its kind. */
+  async announce({ sliding, metadata }: Pick<Prepared, 'sliding' | 'metadata'>): Promise<void> {
+    if (sliding) await this.lifecycle.keepSliding()
+    if (!metadata || this.#hasMetadata) return
+    await allowMetadata(this.backend)
+    this.#hasMetadata = true
   }
 
   /** Rebuilding the tables is expensive, and what was refused before it was run leaves nothing in doubt. */

@@ -108,10 +108,10 @@ export async function restoreStore(
   let keys = 0
   let expired = 0
   const items = async function* (): AsyncGenerator<PutItem> {
-    for await (const { key, value, expiresAt } of readArchive(archive)) {
+    for await (const { key, value, expiresAt, metadata } of readArchive(archive)) {
       const ttlMs = expiresAt === undefined ? Infinity : expiresAt - clock()
       if (ttlMs <= 0) expired++
-      else yield { key, value, ttlMs }
+      else yield { key, value, ttlMs, metadata }
     }
   }
   for await (const outcome of store.putMany(items(), { signal })) {

@@ -13,6 +13,7 @@ import { digestOf, digestOfLarge } from '../fingerprint/index.ts'
 import { CALL_OPTIONS, type CallOptions } from './call-options.ts'
 import type { ContentCheck } from './content-check.ts'
 import { DeltaCoding } from './contents/delta-rows.ts'
+import { encodeMetadata, type Metadata } from './metadata.ts'
 import { type Layout, PackedValue, roomFor, rowOf } from './contents/layout.ts'
 import { NEAR_BYTES_MAX, NearInput } from './near/store-near.ts'
 import { conditionOf, type ConditionOptions } from './transactions/condition.ts'
@@ -41,6 +42,11 @@ export interface KeepOptions extends ConditionOptions {
   readonly ttlMs?: number | undefined
   /** Reads extend the expiry, so that it is `ttlMs` after the last one. Default: the store's `expiry`. */
   readonly sliding?: boolean | undefined
+  /**
+   * Short texts that are kept with the key, such as `{ 'content-type': 'image/png' }`; `head` returns them. They replace those
+   * that the key had: a put without any leaves none. At most 2,048 bytes, names and texts together.
+   */
+  readonly metadata?: Metadata | undefined
 }
 
 export interface PutOptions extends KeepOptions, CallOptions {}
@@ -51,7 +57,7 @@ export interface PutItem extends KeepOptions {
   readonly value: StoreValue
 }
 
-export const KEEP_OPTIONS = ['ttlMs', 'sliding', 'ifAbsent', 'ifMatch'] as const
+export const KEEP_OPTIONS = ['ttlMs', 'sliding', 'metadata', 'ifAbsent', 'ifMatch'] as const
 const PUT_OPTIONS = [...KEEP_OPTIONS, ...CALL_OPTIONS]
 
 /** A misspelt option must not be one that was never given. */
@@ -187,14 +193,17 @@ export function checkPutOptions(options: PutOptions): void {
   keptAs({}, options)
 }
 
+type KeptAs = Pick<Prepared, 'ttlMs' | 'sliding' | 'metadata' | 'condition'>
+
 /** How the options of a put, and of its store, say that the value is kept. */
 function keptAs(
   { defaultTtlMs, slides }: Pick<Preparation, 'defaultTtlMs' | 'slides'>,
   options: PutOptions | undefined,
-): Pick<Prepared, 'ttlMs' | 'sliding' | 'condition'> {
+): KeptAs {
   const ttlMs = ttlOf(options?.ttlMs ?? defaultTtlMs)
   const sliding = slidingOf(options?.sliding, ttlMs, slides)
-  return { ttlMs, sliding, condition: options && conditionOf(options) }
+  const metadata = options && encodeMetadata(options.metadata)
+  return { ttlMs, sliding, metadata, condition: options && conditionOf(options) }
 }
 
 function slidingOf(
@@ -235,7 +244,7 @@ function finish(
   key: Buffer,
   value: Buffer,
   exact: Buffer,
-  { ttlMs, sliding, condition }: Pick<Prepared, 'ttlMs' | 'sliding' | 'condition'>,
+  { ttlMs, sliding, metadata, condition }: KeptAs,
   notes: PrepareNotes | undefined,
 ): Prepared {
   const { profile, gc, layout, keeping, sharesNear, check } = how
@@ -262,6 +271,7 @@ function finish(
     ttlMs,
     condition,
     sliding,
+    metadata,
     staged: undefined,
     sharedBytes: 0,
     gc,

@@ -84,7 +84,7 @@ export type ContentStory =
 
 /** What became of a put: `content` says whether the value was seen before, and if it was, `of` what. */
 export type Receipt = ContentStory & {
-  /** Whether the key was there before, and with the same value. */
+  /** Whether the key was there before, and with the same value and metadata. */
   readonly key: KeyOutcome
   /** The id, in hex, of the content this key points at. */
   readonly contentId: string

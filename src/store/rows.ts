@@ -9,14 +9,16 @@
  * (references, expiries) have none either: whatever they record is in another row as well, and verify compares them.
  */
 
-import { asBuffer, type Bytes, concat, EMPTY } from '../platform/bytes.ts'
-import { FORMAT, RowWriter, unreadable } from '../platform/rows.ts'
-import { type Codec, hasFormat, rows, sealed, type Space, tallies } from '../backends/index.ts'
+import { type Bytes, concat, EMPTY } from '../platform/bytes.ts'
+import { FORMAT, RowWriter } from '../platform/rows.ts'
+import { type Codec, rows, sealed, type Space, tallies } from '../backends/index.ts'
 import { changeSpaces } from './changes/rows.ts'
 import { chunkSpaces } from './contents/chunk-rows.ts'
 import { deltaSpaces } from './contents/delta-rows.ts'
 import { lifecycleSpaces } from './lifecycle/rows.ts'
+import { isMetadata } from './metadata.ts'
 import { nearStoreSpaces } from './near/rows.ts'
+import { checked, lengthOf, type Lengths, lengthsOf, unreadableRow } from './row-lengths.ts'
 import { semanticStoreSpaces } from './semantic/rows.ts'
 
 const ID = 16
@@ -25,48 +27,37 @@ const DIGEST = 32
 export type ContentOutcome = 'new' | 'duplicate' | 'linked'
 const OUTCOMES: readonly ContentOutcome[] = ['new', 'duplicate', 'linked']
 
-/** For every combination of flags, how long a row is, without what may follow its last field. */
-type Lengths = readonly number[]
-
-/** `byFlag`: how many bytes each of the flags, the lowest first, adds to the fixed part. */
-function lengthsOf(fixed: number, byFlag: readonly number[]): Lengths {
-  return Array.from({ length: 16 }, (_, flags) =>
-    byFlag.reduce((length, bytes, flag) => length + (flags & (1 << flag) ? bytes : 0), fixed),
-  )
-}
-
-function lengthOf(head: number, lengths: Lengths): number {
-  return lengths[head & 0x0f] ?? 0
-}
-
-function checked(what: string, bytes: Bytes, lengths: Lengths): Buffer {
-  const row = asBuffer(bytes)
-  if (row.byteLength >= lengthOf(row[0] ?? 0, lengths) && hasFormat(row)) return row
-  throw unreadable(what, HINT)
-}
-
 const ENTRY_BYTES = 1 + ID + DIGEST + 6 + 6
-const ENTRY_LENGTHS = lengthsOf(ENTRY_BYTES, [6, 0, 0, DIGEST])
+/** Both bits of the outcome: the entry is an extended one. */
+const EXTENDED = 6
+const ENTRY_LENGTHS = lengthsOf(ENTRY_BYTES, [6, 0, 0, DIGEST]).map(
+  (length, flags) => length + ((flags & EXTENDED) === EXTENDED ? 1 : 0),
+)
 const KNOWN_BYTES = 1 + ID + 6 + 6
 const KNOWN_LENGTHS = lengthsOf(KNOWN_BYTES, [ID, DIGEST, DIGEST])
 const FORM_BYTES = 1 + ID + DIGEST + 6
 const FORM_LENGTHS = lengthsOf(FORM_BYTES, [ID])
 
-const HINT = 'Run prestige verify --repair on this store.'
-
 /**
  * A user's key pointing at content. It and `Known` are read and written with every value, by hand: a RowWriter takes
  * half as long again.
  *
- * `1f` content id (16) digest (32) put at (6) bytes (6) [expires at (6)] [digest of the bytes (32)]; flags: 1 expires,
- * 2-4 outcome, 8 the digest is that of a canonical form, and the bytes have one of their own.
+ * `1f` content id (16) digest (32) put at (6) bytes (6) [expires at (6)] [digest of the bytes (32)] [outcome (1)
+ * metadata]; flags: 1 expires, 2-4 outcome, or 3 if the entry is extended: its outcome and metadata (./metadata.ts)
+ * follow, 8 the digest is that of a canonical form, and the bytes have one of their own.
  */
 export class Entry {
   readonly row: Buffer
 
   constructor(row: Bytes) {
     this.row = checked('entries', row, ENTRY_LENGTHS)
-    if (row.byteLength !== lengthOf(row[0] ?? 0, ENTRY_LENGTHS)) throw unreadable('entries', HINT)
+    const head = row[0] ?? 0
+    const end = lengthOf(head, ENTRY_LENGTHS)
+    const isExtended = (head & EXTENDED) === EXTENDED
+    if (!isExtended && row.byteLength === end) return
+    const isRight =
+      isExtended && (row[end - 1] ?? 0) < OUTCOMES.length && isMetadata(this.row.subarray(end))
+    if (!isRight) throw unreadableRow('entries')
   }
 
   static of(entry: {
@@ -77,18 +68,44 @@ export class Entry {
     expiresAt: number | undefined
     outcome: ContentOutcome
     exact?: Bytes | undefined
+    metadata?: Bytes | undefined
   }): Entry {
-    const { exact } = entry
-    const expires = entry.expiresAt !== undefined
-    const row = Buffer.allocUnsafe(ENTRY_BYTES + (expires ? 6 : 0) + (exact ? DIGEST : 0))
-    row[0] = FORMAT | (expires ? 1 : 0) | (OUTCOMES.indexOf(entry.outcome) << 1) | (exact ? 8 : 0)
+    const { exact, metadata } = entry
+    const outcome = OUTCOMES.indexOf(entry.outcome)
+    const head =
+      FORMAT |
+      (entry.expiresAt === undefined ? 0 : 1) |
+      (metadata ? EXTENDED : outcome << 1) |
+      (exact ? 8 : 0)
+    const end = lengthOf(head, ENTRY_LENGTHS)
+    const row = Buffer.allocUnsafe(end + (metadata ? metadata.byteLength : 0))
+    row[0] = head
     row.set(entry.id, 1)
     row.set(entry.digest, 17)
     row.writeUIntBE(entry.putAt, 49, 6)
     row.writeUIntBE(entry.bytes, 55, 6)
     if (entry.expiresAt !== undefined) row.writeUIntBE(entry.expiresAt, 61, 6)
-    if (exact) row.set(exact, row.byteLength - DIGEST)
+    if (exact) row.set(exact, exactAt(head))
+    if (metadata) {
+      row[end - 1] = outcome
+      row.set(metadata, end)
+    }
     return new Entry(row)
+  }
+
+  /** The entry with some of its fields changed. */
+  with(change: Partial<Parameters<typeof Entry.of>[0]>): Entry {
+    const { id, digest, putAt, bytes, expiresAt, outcome, exact, metadata } = this
+    return Entry.of({ id, digest, putAt, bytes, expiresAt, outcome, exact, metadata, ...change })
+  }
+
+  get #isExtended(): boolean {
+    return (this.row.readUInt8(0) & EXTENDED) === EXTENDED
+  }
+
+  /** Where metadata begin, or the row ends. */
+  get #end(): number {
+    return lengthOf(this.row.readUInt8(0), ENTRY_LENGTHS)
   }
 
   get id(): Buffer {
@@ -113,12 +130,19 @@ export class Entry {
   }
 
   get outcome(): ContentOutcome {
-    return OUTCOMES[(this.row.readUInt8(0) >> 1) & 3] ?? 'new'
+    const outcome = OUTCOMES[(this.row.readUInt8(0) >> 1) & 3]
+    return outcome ?? OUTCOMES[this.row.readUInt8(this.#end - 1)] ?? 'new'
   }
 
   /** The digest of the bytes, where `digest` is that of their canonical form. */
   get exact(): Buffer | undefined {
-    return this.row.readUInt8(0) & 8 ? this.row.subarray(-DIGEST) : undefined
+    const head = this.row.readUInt8(0)
+    return head & 8 ? this.row.subarray(exactAt(head), exactAt(head) + DIGEST) : undefined
+  }
+
+  /** As bytes (./metadata.ts); `undefined`: it has none. */
+  get metadata(): Buffer | undefined {
+    return this.#isExtended ? this.row.subarray(this.#end) : undefined
   }
 
   pointsAt({ row }: Known): boolean {
@@ -129,6 +153,10 @@ export class Entry {
   isLive(now: number): boolean {
     return (this.row.readUInt8(0) & 1) === 0 || this.row.readUIntBE(61, 6) > now
   }
+}
+
+function exactAt(head: number): number {
+  return ENTRY_BYTES + (head & 1 ? 6 : 0)
 }
 
 /** A row that begins with an id, and ends with a first key that a mark may precede; flags: 1 marked. */

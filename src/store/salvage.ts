@@ -26,6 +26,7 @@ import { Layout } from './contents/layout.ts'
 import { isStreamed, readChecked, readContent } from './contents/read-content.ts'
 import type { Entry } from './rows.ts'
 import { findSettings, sharesFormsOf, type StoreSettings } from './settings.ts'
+import { decodeMetadata, type Metadata } from './metadata.ts'
 import type { PutItem } from './prepare.ts'
 import type { Store } from './store.ts'
 import { type Gap, tolerantScan } from './tolerant-scan.ts'
@@ -205,7 +206,7 @@ class Salvage {
     if (!entry.isLive(this.#source.backend.now())) return undefined
     if (await this.#copied(key, entry)) return undefined
     const bytes = await this.#contentOf(entry, entry)
-    if (bytes) return this.#item(key, bytes, entry.expiresAt)
+    if (bytes) return this.#item(key, bytes, entry.expiresAt, metadataOf(entry))
     this.#failed.set(latin1(key), 'Its content is damaged or missing.')
     return undefined
   }
@@ -219,7 +220,11 @@ class Salvage {
     try {
       const { signal } = this.#hooks
       const value = readChecked(backend, entry, exact ?? digest)
-      const { bytes } = await this.#store.put(key, value, { ttlMs, signal })
+      const { bytes } = await this.#store.put(key, value, {
+        ttlMs,
+        metadata: metadataOf(entry),
+        signal,
+      })
       this.#hooks.onKey?.(bytes)
       return true
     } catch (error) {
@@ -246,10 +251,15 @@ class Salvage {
   }
 
   /** Nothing, if it has expired by now. */
-  #item(key: Buffer, value: Buffer, expiresAt: number | undefined): PutItem | undefined {
-    if (expiresAt === undefined) return { key, value }
+  #item(
+    key: Buffer,
+    value: Buffer,
+    expiresAt: number | undefined,
+    metadata?: Metadata,
+  ): PutItem | undefined {
+    if (expiresAt === undefined) return { key, value, metadata }
     const ttlMs = expiresAt - this.#source.backend.now()
-    return ttlMs > 0 ? { key, value, ttlMs } : undefined
+    return ttlMs > 0 ? { key, value, ttlMs, metadata } : undefined
   }
 
   /** Keys that no scanned entry has: by a lookup, or by the contents that their references name. */
@@ -311,6 +321,10 @@ class Salvage {
     }
     return times
   }
+}
+
+function metadataOf({ metadata }: Entry): Metadata | undefined {
+  return metadata && decodeMetadata(metadata)
 }
 
 function* lookUp(_scope: ReadScope, key: Bytes): Transaction<Bytes | undefined> {

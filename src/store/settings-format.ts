@@ -12,11 +12,13 @@ import type { ChunkSettings } from './contents/settings.ts'
  * 3: contents are compressed, and long ones cut into chunks. Stores of formats 1 and 2 stay as they are in that.
  * 4: changes are recorded, or contents may be deltas of others: versions that know nothing of it must not write there.
  *    Only stores that have one of the two; all others are of format 3, as before.
+ * 5: entries may have metadata, which versions that know nothing of it cannot read. From the first put with some.
  */
 const FORMAT_VERSION = 3
 const FORMAT_WITH_SUMS = 2
 const FORMAT_EXTENDED = 4
-const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION, FORMAT_EXTENDED]
+const FORMAT_WITH_METADATA = 5
+const FORMATS = [1, FORMAT_WITH_SUMS, FORMAT_VERSION, FORMAT_EXTENDED, FORMAT_WITH_METADATA]
 
 /** How near duplicates are found. */
 export interface NearSettings extends Omit<TextNearSettings, 'evidence'> {
@@ -61,17 +63,28 @@ export interface StoreSettings {
   readonly semantic?: SemanticSettings | undefined
   /** Where changes are recorded, how long they are kept. */
   readonly changes?: ChangeSettings | undefined
+  /** Keys may have metadata. Absent: none ever had some. */
+  readonly metadata?: boolean | undefined
 }
 
 /** The same settings with another feed of changes, or none, in the format that they need. */
 export function withChanges(
-  { changes: _changes, format, ...others }: StoreSettings,
+  { changes: _changes, ...others }: StoreSettings,
   changes: ChangeSettings | undefined,
 ): StoreSettings {
-  if (changes) return { format: FORMAT_EXTENDED, ...others, changes }
-  if (others.deltas) return { format: FORMAT_EXTENDED, ...others }
-  const plain = others.chunks ? FORMAT_VERSION : FORMAT_WITH_SUMS
-  return { format: format === FORMAT_EXTENDED ? plain : format, ...others }
+  return inFormat(changes ? { ...others, changes } : others)
+}
+
+/** The same settings of a store whose keys may have metadata. */
+export function withMetadata(settings: StoreSettings): StoreSettings {
+  return inFormat({ ...settings, metadata: true })
+}
+
+function inFormat({ format, ...fields }: StoreSettings): StoreSettings {
+  if (fields.metadata) return { format: FORMAT_WITH_METADATA, ...fields }
+  if (fields.changes || fields.deltas) return { format: FORMAT_EXTENDED, ...fields }
+  const plain = fields.chunks ? FORMAT_VERSION : FORMAT_WITH_SUMS
+  return { format: format >= FORMAT_EXTENDED ? plain : format, ...fields }
 }
 
 /** Settings of a new store, in the format that they need. */

@@ -50,6 +50,7 @@ import {
   type StoreSettings,
   textOf,
   withChanges,
+  withMetadata,
   withSums,
 } from './settings-format.ts'
 
@@ -280,7 +281,8 @@ function* keepSettings(scope: Scope, wanted: StoreSettings): Transaction<StoreSe
 
 /** Makes a store with the settings of another one, as far as this engine allows; one that is there must have the same. */
 export async function restoreSettings(backend: Backend, other: StoreSettings): Promise<void> {
-  const { format: _format, partBytes: _partBytes, chunks, changes, semantic, ...rest } = other
+  const { format: _format, partBytes: _partBytes, metadata: _metadata, ...kept } = other
+  const { chunks, changes, semantic, ...rest } = kept
   const { isMigrating: _isMigrating, ...meaning } = semantic ?? {}
   if (other.near?.containment) requireJournal(backend.serial)
   const asked = { ...rest, ...(semantic && { semantic: meaning }) }
@@ -299,6 +301,17 @@ function* raise(scope: Scope): Transaction<void> {
   const found = yield* findSettings(scope)
   if (!found || !isOldFormat(found)) return
   scope.write(SETTINGS, Buffer.from(textOf(withSums(found))))
+}
+
+/** Before the first entry with metadata: versions that cannot read it refuse the store by name. */
+export async function allowMetadata(backend: Backend): Promise<void> {
+  await backend.run(raiseForMetadata)
+}
+
+function* raiseForMetadata(scope: Scope): Transaction<void> {
+  const found = yield* findSettings(scope)
+  if (!found || found.metadata) return
+  scope.write(SETTINGS, Buffer.from(textOf(withMetadata(found))))
 }
 
 function requireAsked(

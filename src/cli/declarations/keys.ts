@@ -46,7 +46,7 @@ export const keyCommands = {
     examples: ['prestige has -q photo && echo there'],
   },
   keys: {
-    operands: '[add NAME | list | remove ID]',
+    operands: '[add|list|remove NAME]',
     operandsMin: 0,
     operandsMax: 2,
     summary: 'List keys in byte order, one per line; or manage API keys.',

@@ -10,6 +10,7 @@ import { bodyBytes, bodyOf, parsed, refuseLongBody } from '../http/body.ts'
 import { contentRange, rangeOf } from '../http/byte-range.ts'
 import { conditionOf, isKnown, tagOf } from '../http/conditions.ts'
 import { lightResponse } from '../http/light.ts'
+import { metadataHeaders, sentMetadata } from '../http/metadata-headers.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { headerText, json, keyForm, shown } from '../http/reply.ts'
 import { type AnyRoute, type Call, route } from '../http/route.ts'
@@ -23,6 +24,10 @@ const CONDITIONS = {
   'If-Match': 'The SHA-256 that the value must have, in quotes.',
   'If-None-Match':
     '`*`: only if the key is not there. A SHA-256 in quotes: only if the value is another.',
+}
+
+const METADATA = {
+  'Prestige-Meta-NAME': 'Metadata of the key; what is not printable ASCII is percent-encoded.',
 }
 
 const putReply = v.object({
@@ -45,6 +50,8 @@ export const kvRoutes: AnyRoute[] = [
     headers: {
       ...CONDITIONS,
       'Prestige-TTL': 'Seconds until the key expires.',
+      'Prestige-Meta-NAME':
+        'Metadata of the key, by any NAME of letters, digits and hyphens. Content-Type is kept as well.',
       'Prestige-Body': '`raw`: a JSON body that is {"value": …} is kept as it is.',
     },
     body: {
@@ -68,8 +75,8 @@ export const kvRoutes: AnyRoute[] = [
     scope: 'read',
     headers: { ...CONDITIONS, Range: 'Such as bytes=0-99.' },
     replies: {
-      200: { description: 'The very bytes that were put', contentType: '*/*' },
-      206: { description: 'The range of them', contentType: '*/*' },
+      200: { description: 'The very bytes that were put', contentType: '*/*', headers: METADATA },
+      206: { description: 'The range of them', contentType: '*/*', headers: METADATA },
       304: { description: 'The value is the one that the client has' },
       404: { description: 'The key is not there' },
       416: { description: 'The value has no such range' },
@@ -102,10 +109,14 @@ async function put(call: Call): Promise<Response> {
   const { valueBytes } = services.limits
   refuseLongBody(request, valueBytes)
   const store = await services.writable(namespace)
-  const value = await valueOf(request, valueBytes)
-  // What has come whole is put, whether or not its client has gone meanwhile.
-  const signal = Buffer.isBuffer(value) ? undefined : call.signal
-  const options: PutOptions = { ...conditionOf(request), ...ttlOf(request), signal }
+  const { value, isUnwrapped } = await valueOf(request, valueBytes)
+  const options: PutOptions = {
+    ...conditionOf(request),
+    ...ttlOf(request),
+    ...sentMetadata(request, isUnwrapped),
+    // What has come whole is put, whether or not its client has gone meanwhile.
+    signal: Buffer.isBuffer(value) ? undefined : call.signal,
+  }
   const receipt = await store.put(keyOf(call), value, options)
   return json(
     { status: 'ok', key: shown(keyOf(call)), receipt },
@@ -113,14 +124,19 @@ async function put(call: Call): Promise<Response> {
   )
 }
 
+interface SentValue {
+  readonly value: Buffer | AsyncIterable<Uint8Array>
+  /** It was the text of a JSON object. */
+  readonly isUnwrapped: boolean
+}
+
 /** Short ones whole, others as they come. */
-async function valueOf(
-  request: Request,
-  bytesMax: number,
-): Promise<Buffer | AsyncIterable<Uint8Array>> {
+async function valueOf(request: Request, bytesMax: number): Promise<SentValue> {
   const length = Number(request.headers.get('content-length') ?? Number.NaN)
   if (isWrapped(request)) return unwrapped(await bodyBytes(request, bytesMax))
-  return length <= WHOLE_BYTES ? bodyBytes(request, bytesMax) : bodyOf(request, bytesMax)
+  const value =
+    length <= WHOLE_BYTES ? await bodyBytes(request, bytesMax) : bodyOf(request, bytesMax)
+  return { value, isUnwrapped: false }
 }
 
 function isWrapped({ headers }: Request): boolean {
@@ -129,13 +145,14 @@ function isWrapped({ headers }: Request): boolean {
 }
 
 /** As clients of the C++ server send values. Any other JSON is a value itself. */
-function unwrapped(bytes: Buffer): Buffer {
+function unwrapped(bytes: Buffer): SentValue {
+  const whole = { value: bytes, isUnwrapped: false }
   const sent = parsed(bytes, 'The body')
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return bytes
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return whole
   const [[name, value] = [], ...more] = Object.entries(sent)
   return name === 'value' && typeof value === 'string' && more.length === 0
-    ? Buffer.from(value)
-    : bytes
+    ? { value: Buffer.from(value), isUnwrapped: true }
+    : whole
 }
 
 function ttlOf({ headers }: Request): Pick<PutOptions, 'ttlMs'> {
@@ -165,7 +182,7 @@ async function get(call: Call): Promise<Response> {
   const found = await store.getWithHead(key)
   if (!found) throw notFound()
   const { head, value } = found
-  const headers = headHeaders(found)
+  const headers = headHeaders(request, found)
   if (isKnown(request, head.digest)) return new Response(undefined, { status: 304, headers })
   if (request.method !== 'HEAD' && wantsJson(request)) return jsonOf(key, found)
   const range = rangeOf(request, head)
@@ -184,9 +201,10 @@ async function get(call: Call): Promise<Response> {
 
 /** As the C++ server answers those who accept JSON. */
 function jsonOf(key: Buffer, { head, value }: ValueWithHead): Response {
+  const { metadata } = head
   if (value)
     return json(
-      { key: shown(key), value: shown(value) },
+      { key: shown(key), value: shown(value), ...(metadata && { metadata }) },
       { headers: { etag: tagOf(head.digest), vary: 'accept' } },
     )
   throw new HttpProblem(
@@ -199,11 +217,12 @@ function notFound(): PrestigeError {
   return new PrestigeError('KEY_NOT_FOUND', 'There is no such key.')
 }
 
-function headHeaders({ head, value }: ValueWithHead): Record<string, string> {
+function headHeaders(request: Request, { head, value }: ValueWithHead): Record<string, string> {
+  const isText = value && isUtf8(value)
+  const type = isText ? 'text/plain; charset=utf-8' : 'application/octet-stream'
   return {
-    'content-type':
-      value && isUtf8(value) ? 'text/plain; charset=utf-8' : 'application/octet-stream',
-    vary: 'accept',
+    ...metadataHeaders(request, head.metadata, type),
+    vary: 'accept, sec-fetch-dest',
     'content-security-policy': VALUE_POLICY,
     'accept-ranges': 'bytes',
     etag: tagOf(head.digest),

@@ -12,6 +12,7 @@ import { readOptions } from '../../platform/options.ts'
 import { storeOn } from '../open.ts'
 import { storeOptions, type StoreOptions } from '../options.ts'
 import { WHOLE_BYTES_MAX } from '../contents/read-content.ts'
+import { decodeMetadata, isSameMetadata } from '../metadata.ts'
 import { type PutItem, refuseUnknown } from '../prepare.ts'
 import { entries, type Entry, storeSpaces } from '../rows.ts'
 import { restoreSettings } from '../settings.ts'
@@ -134,9 +135,9 @@ async function nextOf(
   }
 }
 
-function isSame(entry: Entry, { digest, bytes, expiresAt }: Listed): boolean {
-  const isExpiry = entry.expiresAt === expiresAt
-  return isExpiry && entry.bytes === bytes && equalBytes(entry.exact ?? entry.digest, digest)
+function isSame(entry: Entry, { digest, bytes, expiresAt, metadata }: Listed): boolean {
+  if (entry.expiresAt !== expiresAt || !isSameMetadata(entry.metadata, metadata)) return false
+  return entry.bytes === bytes && equalBytes(entry.exact ?? entry.digest, digest)
 }
 
 class Restoring {
@@ -169,6 +170,7 @@ class Restoring {
     let last: { readonly digest: Buffer; readonly value: Buffer } | undefined
     for await (const listed of listedIn(this.#reader, manifest)) {
       const { key, digest, bytes, expiresAt } = listed
+      const metadata = listed.metadata && decodeMetadata(listed.metadata)
       const ttlMs = expiresAt === undefined ? undefined : expiresAt - this.#backend.now()
       if (ttlMs !== undefined && ttlMs <= 0) {
         this.#expired++
@@ -181,13 +183,13 @@ class Restoring {
       }
       if (bytes > WHOLE_BYTES_MAX) {
         const { signal } = this.#options
-        await this.#store.put(key, this.#reader.readParts(digest), { ttlMs, signal })
+        await this.#store.put(key, this.#reader.readParts(digest), { ttlMs, metadata, signal })
         this.#count(bytes)
         continue
       }
       if (!last || !equalBytes(last.digest, digest))
         last = { digest, value: await this.#reader.read(digest) }
-      yield { key, value: last.value, ttlMs }
+      yield { key, value: last.value, ttlMs, metadata }
     }
   }
 

@@ -22,6 +22,8 @@ import type { StoreSettings } from '../settings.ts'
 import { brokenBackup, ObjectIndex, type PackIndex, readIndex } from './objects.ts'
 
 const FORMAT = 1
+/** Of a backup with metadata of keys, which versions that know nothing of it must not restore without. */
+const FORMAT_WITH_METADATA = 2
 const MARK = 'prestige-backup.json'
 const INDEXES_AT_ONCE = 16
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -102,10 +104,10 @@ export class BackupTarget {
       throw brokenBackup(`backups/${id}.json does not match its checksum`)
     // safe: only we write lines with this checksum, and the format is looked at first
     const manifest = JSON.parse(line) as Manifest
-    if (manifest.format === FORMAT) return manifest
+    if (manifest.format === FORMAT || manifest.format === FORMAT_WITH_METADATA) return manifest
     throw new PrestigeError(
       'FORMAT_UNSUPPORTED',
-      `Backup ${id} has format ${JSON.stringify(manifest.format)}, and this version of prestige reads format ${FORMAT}.`,
+      `Backup ${id} has format ${JSON.stringify(manifest.format)}, and this version of prestige reads formats ${FORMAT} and ${FORMAT_WITH_METADATA}.`,
     )
   }
 
@@ -122,8 +124,9 @@ export class BackupTarget {
     throw unknownBackup(wanted, this.path)
   }
 
-  async writeBackup(manifest: Omit<Manifest, 'format'>): Promise<void> {
-    const line = JSON.stringify({ format: FORMAT, ...manifest })
+  async writeBackup(manifest: Omit<Manifest, 'format'>, hasMetadata: boolean): Promise<void> {
+    const format = hasMetadata ? FORMAT_WITH_METADATA : FORMAT
+    const line = JSON.stringify({ format, ...manifest })
     const sum = digestOf(Buffer.from(line)).toString('hex')
     await writeWhole(this.#at('backups', `${manifest.id}.json`), [`${line}\n${sum}\n`])
   }

@@ -74,16 +74,8 @@ export async function writeBackup(
     const { keys, valueBytes } = copying
     const isOneMoment = snapshot.snapshots
     const { settings, namespace } = core
-    await target.writeBackup({
-      id,
-      at,
-      namespace,
-      settings,
-      isOneMoment,
-      keys,
-      valueBytes,
-      listing,
-    })
+    const manifest = { id, at, namespace, settings, isOneMoment, keys, valueBytes, listing }
+    await target.writeBackup(manifest, copying.hasMetadata)
     const { bytes: newBytes, storedBytes } = objects
     return { id, at, isOneMoment, keys, valueBytes, newBytes, storedBytes }
   } finally {
@@ -107,6 +99,8 @@ interface Found {
 class Copying {
   keys = 0
   valueBytes = 0
+  /** Of one of the keys at least. */
+  hasMetadata = false
   readonly #snapshot: Backend
   readonly #objects: ObjectWriter
   readonly #options: BackupOptions
@@ -152,6 +146,7 @@ class Copying {
       await this.#list(this.#piece.add(one.listed))
       this.keys++
       this.valueBytes += one.listed.bytes
+      this.hasMetadata ||= one.listed.metadata !== undefined
     }
     const { keys, valueBytes } = this
     this.#options.onProgress?.({ keys, valueBytes, storedBytes: this.#objects.storedBytes })
@@ -193,6 +188,6 @@ class Copying {
   }
 }
 
-function listedOf(key: Buffer, { bytes, expiresAt }: Entry, digest: Buffer): Listed {
-  return { key, digest, bytes, expiresAt }
+function listedOf(key: Buffer, { bytes, expiresAt, metadata }: Entry, digest: Buffer): Listed {
+  return { key, digest, bytes, expiresAt, metadata }
 }

@@ -8,7 +8,7 @@
 
 import { type Bytes, EMPTY } from '../../platform/bytes.ts'
 import { cell, read, type Scope, type Transaction } from '../../backends/index.ts'
-import { entries, Entry, expiries, expiryKey } from '../rows.ts'
+import { entries, type Entry, expiries, expiryKey } from '../rows.ts'
 import { count } from '../tallies.ts'
 import { pins, type Sliding, sliding, uses } from './rows.ts'
 import { moveUse, type Tracking } from './tracking.ts'
@@ -69,11 +69,10 @@ export function* extend(scope: Scope, key: Bytes): Transaction<void> {
 }
 
 function setExpiry(scope: Scope, key: Bytes, entry: Entry, expiresAt: number | undefined): void {
-  const { id, digest, putAt, bytes, outcome, exact, expiresAt: before } = entry
+  const { expiresAt: before } = entry
   if (before !== undefined) scope.remove(cell(expiries, expiryKey(before, key)))
   if (expiresAt !== undefined) scope.write(cell(expiries, expiryKey(expiresAt, key)), EMPTY)
-  const changed = Entry.of({ id, digest, putAt, bytes, expiresAt, outcome, exact })
-  scope.write(cell(entries, key), changed)
+  scope.write(cell(entries, key), entry.with({ expiresAt }))
   const isTimed = expiresAt === undefined ? 0 : 1
   count(scope, { keysWithExpiry: isTimed - (before === undefined ? 0 : 1) })
 }

@@ -11,6 +11,7 @@ import { hex } from '../receipt.ts'
 import { Entry } from '../rows.ts'
 import { digestOfEntry } from '../transactions/condition.ts'
 import { findEntry, findValue } from '../transactions/get.ts'
+import { decodeMetadata, type Metadata } from '../metadata.ts'
 import { bounded } from './bounded.ts'
 
 /** What is known of a key without reading its value. */
@@ -25,6 +26,8 @@ export interface Head {
   readonly putAt: number
   /** When it expires, in milliseconds since 1970. */
   readonly expiresAt?: number
+  /** What was put with the value as `metadata`. */
+  readonly metadata?: Metadata
 }
 
 /** Without a promise of its own: the hottest path of all. */
@@ -119,7 +122,13 @@ async function entryOf(
 }
 
 export function headOf(entry: Entry): Head {
-  const { bytes, id, putAt, expiresAt } = entry
-  const digest = hex(digestOfEntry(entry))
-  return { bytes, digest, contentId: hex(id), putAt, ...(expiresAt !== undefined && { expiresAt }) }
+  const { bytes, id, putAt, expiresAt, metadata } = entry
+  return {
+    bytes,
+    digest: hex(digestOfEntry(entry)),
+    contentId: hex(id),
+    putAt,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(metadata && { metadata: decodeMetadata(metadata) }),
+  }
 }

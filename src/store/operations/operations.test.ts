@@ -41,6 +41,13 @@ describe('what is refused', () => {
     ['timeoutMs is a number of milliseconds greater than 0', { timeoutMs: 0 }],
     ['signal is an AbortSignal', { signal: 'now' }],
     ['retriesMax cannot be used here', { retriesMax: 1 }],
+    ['metadata is an object of texts by name', { metadata: ['a'] }],
+    ['"Content-Type" is no name of metadata', { metadata: { 'Content-Type': 'a' } }],
+    ['"__proto__" is no name of metadata', { metadata: JSON.parse('{"__proto__": "a"}') }],
+    ['The metadata "a" is a text without control characters', { metadata: { a: 'b\r\nc: d' } }],
+    ['The metadata "a" is a text without control characters', { metadata: { a: 1 } }],
+    ['The metadata "a" is a text without control characters', { metadata: { a: '\ud800' } }],
+    ['has at most 2048 bytes', { metadata: { a: 'b'.repeat(2048) } }],
   ])('%s', async (message, options) => {
     await using store = await openStore('memory:')
     await expect(store.put('k', 'v', options)).rejects.toMatchObject({

@@ -62,7 +62,7 @@ export async function putOn(
     if (core.isOld) await core.raise()
     const made = prepare(preparation, key, value, options, notes)
     let prepared = made instanceof Promise ? await made : made
-    if (prepared.sliding) await core.lifecycle.keepSliding()
+    if (prepared.sliding || prepared.metadata) await core.announce(prepared)
     if (prepared.packed && backend.serial) prepared = await packIfNew(backend, prepared)
     if (prepared.near?.isLong && backend.serial) await sketchIfNew(backend, prepared)
     const first = await run(backend, prepared, notes)
@@ -99,7 +99,7 @@ async function putStream(
     try {
       const { staged, digest } = await stageStream(core.backend, backend, preparation, gathered)
       const prepared = prepareStaged(preparation, bytes, options, staged, digest)
-      if (prepared.sliding) await core.lifecycle.keepSliding()
+      if (prepared.sliding || prepared.metadata) await core.announce(prepared)
       const first = await withStaged(core.backend, staged.id, () => run(backend, prepared, notes))
       const end = await finish(core, backend, prepared, first, notes)
       if (notes) notePut(notes, prepared, end)

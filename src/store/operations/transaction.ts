@@ -133,7 +133,7 @@ async function stepOf(core: StoreCore, operation: TransactionOperation): Promise
     const { put, value, ...keep } = operation
     refuseUnknown(keep, KEEP_OPTIONS)
     const prepared = await prepare(core.preparation, put, value, keep)
-    if (prepared.sliding) await core.lifecycle.keepSliding()
+    if (prepared.sliding || prepared.metadata) await core.announce(prepared)
     return { kind: 'put', put: prepared }
   }
   if ('delete' in operation) {

@@ -6,7 +6,14 @@ import { asBuffer } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { CALL_OPTIONS, type CallOptions, requireRetries } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
-import { keyBytes, refuseUnknown, type StoreKey, type StoreValue } from '../prepare.ts'
+import type { Metadata } from '../metadata.ts'
+import {
+  type KeepOptions,
+  keyBytes,
+  refuseUnknown,
+  type StoreKey,
+  type StoreValue,
+} from '../prepare.ts'
 import { readLong } from '../read-value.ts'
 import { hex, type Receipt } from '../receipt.ts'
 import { Entry } from '../rows.ts'
@@ -18,6 +25,8 @@ import { BOUNDS, putOn } from './put.ts'
 export interface UpdateOptions extends Omit<CallOptions, 'retriesMax'> {
   /** Milliseconds from now until the key expires. Without it the key stays, whatever was said before. */
   readonly ttlMs?: number | undefined
+  /** As of a put: without it the key has none, whatever it had before. */
+  readonly metadata?: Metadata | undefined
   /** How often it is tried again when others changed the key meanwhile. Default: 100. */
   readonly retriesMax?: number | undefined
 }
@@ -36,14 +45,14 @@ export async function update(
   change: Change,
   options: UpdateOptions = {},
 ): Promise<Receipt | undefined> {
-  refuseUnknown(options, ['ttlMs', ...CALL_OPTIONS])
-  const { ttlMs, retriesMax = RETRIES_MAX, signal, timeoutMs } = options
+  refuseUnknown(options, ['ttlMs', 'metadata', ...CALL_OPTIONS])
+  const { ttlMs, metadata, retriesMax = RETRIES_MAX, signal, timeoutMs } = options
   requireRetries(retriesMax)
   const bounds = { ...BOUNDS, what: 'The update' }
   return bounded(core.backend, { signal, timeoutMs }, bounds, async (backend) => {
     for (let retries = 0; retries <= retriesMax; retries++) {
       if (retries > 1) await pause(retries)
-      const done = await attempt(core, backend, key, change, ttlMs)
+      const done = await attempt(core, backend, key, change, { ttlMs, metadata })
       if (done !== 'changed') return done
     }
     throw contended(key, retriesMax)
@@ -55,14 +64,14 @@ async function attempt(
   backend: Backend,
   key: StoreKey,
   change: Change,
-  ttlMs: number | undefined,
+  keep: Pick<KeepOptions, 'ttlMs' | 'metadata'>,
 ): Promise<Receipt | undefined | 'changed'> {
   const old = await core.gate.pass(() => current(backend, keyBytes(key), core.reading))
   const value = await change(old?.value)
   if (value === undefined) return undefined
   const condition = old ? { ifMatch: old.digest } : { ifAbsent: true }
   try {
-    return await putOn(core, backend, key, value, { ttlMs, ...condition })
+    return await putOn(core, backend, key, value, { ...keep, ...condition })
   } catch (error) {
     if (error instanceof PrestigeError && error.code === 'PRECONDITION_FAILED') return 'changed'
     throw error

@@ -13,6 +13,7 @@ import { keepDelta } from '../contents/deltas.ts'
 import { type Layout, type PackedValue, rowOf } from '../contents/layout.ts'
 import { type CheckPrerequisite, confirm, type Confirmed } from './heal.ts'
 import { trackPut } from '../lifecycle/tracking.ts'
+import { isSameMetadata } from '../metadata.ts'
 import type { KeyOutcome, Receipt } from '../receipt.ts'
 import type { NearInput, NotCompared } from '../near/store-near.ts'
 import { encodeSimilarity } from '../near/rows.ts'
@@ -67,6 +68,8 @@ export interface Prepared {
   readonly condition: Condition | undefined
   /** Reads extend its expiry. */
   readonly sliding: boolean
+  /** As bytes, if the key is to have some. */
+  readonly metadata: Buffer | undefined
   /** The value is in parts already, under this id, and the transaction makes them visible. */
   readonly staged: Buffer | undefined
   /** Bytes of a staged value whose chunks were there before. */
@@ -122,7 +125,8 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   if (needsParts) return 'stage'
   const expiresAt = prepared.ttlMs === undefined ? undefined : now + prepared.ttlMs
   const isSame = entry !== undefined && known !== undefined && entry.pointsAt(known)
-  const keyOutcome = keyOutcomeOf(entry, isSame, now)
+  const isUnchanged = isSame && isSameMetadata(entry.metadata, prepared.metadata)
+  const keyOutcome = keyOutcomeOf(entry, isUnchanged, now)
   const stagedUnused = prepared.staged !== undefined && known !== undefined
   const content = keepContent(scope, prepared, scene)
   if (scene.near && !known) yield* keepNear(scope, prepared, scene.near, content)
@@ -200,9 +204,9 @@ function* keepNear(
   else yield* near.begin(scope, value, id, { digest, bytes }, passedOver)
 }
 
-function keyOutcomeOf(entry: Entry | undefined, isSame: boolean, now: number): KeyOutcome {
+function keyOutcomeOf(entry: Entry | undefined, isUnchanged: boolean, now: number): KeyOutcome {
   if (!entry?.isLive(now)) return 'created'
-  return isSame ? 'unchanged' : 'replaced'
+  return isUnchanged ? 'unchanged' : 'replaced'
 }
 
 interface KeptContent {
@@ -281,7 +285,7 @@ function joinForm(
 
 function pointKey(
   scope: Scope,
-  { key, sharesNear }: Prepared,
+  { key, sharesNear, metadata }: Prepared,
   { entry: old, digest, near, meant }: Scene,
   { id, bytes, exact, outcome }: KeptContent,
   expiresAt: number | undefined,
@@ -297,6 +301,7 @@ function pointKey(
     expiresAt,
     outcome: recorded,
     exact,
+    metadata,
   })
   scope.write(cell(entries, key), entry)
   const reference = sharesNear ? referenceOf(near, meant) : EMPTY

@@ -22,7 +22,7 @@ import {
 } from '../rows.ts'
 import { count } from '../tallies.ts'
 import { findContent, hasDigest } from './content.ts'
-import { changed, entryOf, knownOf, raw } from './raw.ts'
+import { entryOf, knownOf, raw } from './raw.ts'
 import { restoreEntries } from './restore.ts'
 import { examineUnreachable } from './unreachable.ts'
 import { keyName, type Walk } from './walk.ts'
@@ -161,7 +161,7 @@ function* writeExpiry(scope: Scope, key: Bytes): Transaction<boolean> {
 function* resize(scope: Scope, key: Bytes, bytes: number): Transaction<boolean> {
   const scene = yield* sceneOf(scope, key)
   if (!scene || scene.known?.bytes !== bytes) return scene === undefined
-  scope.write(cell(entries, key), changed(scene.entry, { bytes }))
+  scope.write(cell(entries, key), scene.entry.with({ bytes }))
   return true
 }
 
@@ -174,7 +174,7 @@ export function* repoint(scope: Scope, key: Bytes, from: Bytes): Transaction<boo
   takeMarkAway(scope, entry.digest, known)
   scope.write(
     cell(entries, key),
-    changed(entry, { id: known.id, bytes: known.bytes, exact: known.exact }),
+    entry.with({ id: known.id, bytes: known.bytes, exact: known.exact }),
   )
   scope.remove(cell(refs, refKey(from, key)))
   scope.write(cell(refs, refKey(known.id, key)), EMPTY)

@@ -130,15 +130,3 @@ export function decoded<R>(
     throw error
   }
 }
-
-/** The entry with some of its fields changed. */
-export function changed(
-  { id, digest, putAt, bytes, expiresAt, outcome, exact }: Entry,
-  change: {
-    readonly id?: Bytes
-    readonly bytes?: number
-    readonly exact?: Bytes | undefined
-  },
-): Entry {
-  return Entry.of({ id, digest, putAt, bytes, expiresAt, outcome, exact, ...change })
-}
