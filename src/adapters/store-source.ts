@@ -6,6 +6,7 @@
  */
 
 import { PrestigeError } from '../platform/errors.ts'
+import { LazilyOpened } from '../platform/lazily-opened.ts'
 import { openStore, type Store, type StoreOptions } from '../store/index.ts'
 
 /** A store that is open, or the location of one. */
@@ -19,38 +20,28 @@ export interface StoreSource {
 }
 
 export class OpenedStore {
-  readonly #source: StoreSource
-  #opening: Promise<Store> | undefined
+  readonly #given: Store | undefined
+  readonly #opened: LazilyOpened<Store>
   #isClosed = false
 
-  constructor(source: StoreSource) {
-    const { store, location, open } = source
+  constructor({ store, location, open }: StoreSource) {
     if ((store === undefined) === (location === undefined)) {
       throw refused('Give either store or location.')
     }
     if (store && open) throw refused('open goes with location; the store is open already.')
-    this.#source = source
+    this.#given = store
+    this.#opened = new LazilyOpened(() => openStore(location ?? '', open))
   }
 
   async get(): Promise<Store> {
-    const { store, location = '', open } = this.#source
-    if (this.#isClosed) {
-      throw new PrestigeError('BACKEND_CLOSED', 'The adapter is closed. Make another one.')
-    }
-    if (store) return store
-    // A location that cannot be opened now may be there at the next call.
-    this.#opening ??= openStore(location, open).catch((error: unknown) => {
-      this.#opening = undefined
-      throw error
-    })
-    return this.#opening
+    if (!this.#isClosed) return this.#given ?? this.#opened.get()
+    throw new PrestigeError('BACKEND_CLOSED', 'The adapter is closed. Make another one.')
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    const store = await this.#opening?.catch(() => undefined)
-    await store?.close()
+    await this.#opened.close()
   }
 }
 
