@@ -33,7 +33,7 @@ export interface AnswersMiddleware {
 }
 
 /** Of a call, what an answer does not depend on. */
-const IRRELEVANT = ['prompt', 'abortSignal', 'headers']
+const IRRELEVANT = new Set(['prompt', 'abortSignal', 'headers'])
 
 export function cachedAnswers(options: CachedAnswersOptions): AnswersMiddleware {
   const kept = new KeptAnswers(options)
@@ -78,7 +78,7 @@ function addressOf(
   const question = questionIn(messages.at(-1))
   const context = question === undefined ? messages : messages.slice(0, -1)
   const settings = Object.fromEntries(
-    Object.entries(params).filter(([name]) => !IRRELEVANT.includes(name)),
+    Object.entries(params).filter(([name]) => !IRRELEVANT.has(name)),
   )
   const rest = { kind, model: `${model.provider}/${model.modelId}`, settings, context }
   return {
@@ -145,8 +145,8 @@ function recorder(
       controller.enqueue(part)
     },
     async flush() {
-      const types = parts.map((part) => Object(part).type)
-      if (types.includes('finish') && !types.includes('error')) await keep(parts)
+      const types = new Set(parts.map((part) => Object(part).type))
+      if (types.has('finish') && !types.has('error')) await keep(parts)
     },
   })
 }
@@ -188,7 +188,7 @@ function decoded(value: JsonValue): unknown {
   const [[mark, content] = ['', null]] = members
   if (members.length === 1 && mark.startsWith('$')) {
     if (mark === '$object') return membersOf(Object(content))
-    const text = String(content)
+    const text = typeof content === 'string' ? content : ''
     if (mark === '$date') return new Date(text)
     if (mark === '$bytes') return new Uint8Array(Buffer.from(text, 'base64'))
     if (mark === '$url') return new URL(text)

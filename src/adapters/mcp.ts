@@ -20,9 +20,9 @@ export interface McpOptions {
   /** Offer tools that change something. */
   readonly write: boolean
   /** Opened with the first call that needs it. */
-  store(): Promise<Store>
+  readonly store: () => Promise<Store>
   /** Opened with the first call that needs it. */
-  resolver(): Promise<Resolver>
+  readonly resolver: () => Promise<Resolver>
 }
 
 interface Tool {
@@ -61,8 +61,13 @@ function tool<const S extends v.GenericSchema>(
   return { ...declared, input, run: async (given) => run(v.parse(input, given)) }
 }
 
-function toolsOf({ write, store, resolver }: McpOptions): readonly Tool[] {
-  const all = [
+function toolsOf(options: McpOptions): readonly Tool[] {
+  const all = [...storeTools(options), ...textTools(options)]
+  return options.write ? all : all.filter(({ isWriting }) => !isWriting)
+}
+
+function storeTools({ store }: McpOptions): readonly Tool[] {
+  return [
     tool(
       {
         name: 'put',
@@ -99,6 +104,11 @@ function toolsOf({ write, store, resolver }: McpOptions): readonly Tool[] {
       v.strictObject({ key }),
       async (input) => found(await (await store()).explain(input.key), input.key),
     ),
+  ]
+}
+
+function textTools({ write, resolver }: McpOptions): readonly Tool[] {
+  return [
     tool(
       {
         name: 'resolve',
@@ -130,7 +140,6 @@ function toolsOf({ write, store, resolver }: McpOptions): readonly Tool[] {
       },
     ),
   ]
-  return write ? all : all.filter(({ isWriting }) => !isWriting)
 }
 
 function found<T>(value: T | undefined, ofKey: string): T {

@@ -14,19 +14,16 @@ export async function run(invocation: Invocation): Promise<number> {
   const { serveMcp } = await import('../../adapters/mcp.ts')
   const opened = openedAt(location, invocation, write)
   const server = await serveMcp({ version: versionOf(), write, ...opened })
-  await ended(invocation.signal, (end) => {
-    server.onclose = end
-    process.stdin.once('end', end)
-  })
+  await ended(invocation.signal)
   await server.close()
   await opened.close()
   invocation.isComplete = true
   return 0
 }
 
-function ended(signal: AbortSignal, listen: (end: () => void) => void): Promise<void> {
+function ended(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    listen(resolve)
+    process.stdin.once('end', resolve)
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
