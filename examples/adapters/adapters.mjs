@@ -17,6 +17,10 @@ class Vectors extends VectorStore {
     super(new FakeEmbeddings(), {})
   }
 
+  _vectorstoreType() {
+    return 'example'
+  }
+
   async addDocuments(documents) {
     this.embedded += documents.length
   }
