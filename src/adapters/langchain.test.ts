@@ -5,7 +5,7 @@ import { index } from '@langchain/core/indexing'
 import { AIMessage } from '@langchain/core/messages'
 import { FakeEmbeddings, FakeListChatModel } from '@langchain/core/utils/testing'
 import { VectorStore } from '@langchain/core/vectorstores'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 
 import { openStore, type Store } from '../store/index.ts'
 import type { AnswerCache } from './answers.ts'
@@ -105,10 +105,14 @@ describe('index() with the record manager', () => {
 })
 
 describe('the record manager', () => {
+  afterEach(() => vi.restoreAllMocks())
+
   it('gives times that ascend, later than every record, however fast runs follow', async () => {
     await using store = await openStore('memory:')
     const records = new PrestigeRecordManager(store)
     await records.createSchema()
+    const now = Date.now()
+    vi.spyOn(Date, 'now').mockReturnValue(now) // a clock that stands still
     for (let round = 0; round < 5; round++) {
       const time = await records.getTime()
       expect(await records.listKeys({ before: time })).toHaveLength(round)
