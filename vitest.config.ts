@@ -27,6 +27,11 @@ const ALONE = [
   'src/backends/lmdb/backend.test.ts',
 ]
 
+/** Of packages that need Node 22. The step of CI on a newer Node runs them. */
+const NEWER_NODE = ['src/adapters/keyv.test.ts', 'src/adapters/ai-sdk.test.ts']
+const isNewer = Number(process.versions.node.split('.')[0]) >= 22
+const UNFIT = isNewer ? [] : NEWER_NODE
+
 function isBuilt(): boolean {
   if (!process.argv.includes('run') || !existsSync(`${BUILT}index.js`)) return false
   const builtMs = statSync(`${BUILT}index.js`).mtimeMs
@@ -77,7 +82,7 @@ export default defineConfig({
         test: {
           name: '3-shared',
           include: ['src/**/*.test.ts'],
-          exclude: [...FROM_SOURCES, ...ALONE],
+          exclude: [...FROM_SOURCES, ...ALONE, ...UNFIT],
           isolate: false,
         },
       },

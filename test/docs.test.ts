@@ -82,6 +82,8 @@ beforeAll(async () => {
   place = await mkdtemp(join(tmpdir(), 'prestige-docs-'))
   await mkdir(join(place, 'node_modules'))
   await symlink(ROOT, join(place, 'node_modules/prestige-dedup'), 'junction')
+  const unstorage = join(ROOT, 'node_modules/unstorage')
+  await symlink(unstorage, join(place, 'node_modules/unstorage'), 'junction')
   for (const block of [...programs, ...scripts]) await mkdir(join(place, block.file))
   for (const { file, language, code } of programs) {
     await writeFile(join(place, file, `${file}.${language === 'ts' ? 'mts' : 'mjs'}`), code)

@@ -60,6 +60,7 @@ const load: Record<CommandName, () => Promise<CommandModule>> = {
   config: () => import('./commands/config.ts'),
   ledger: () => import('./commands/ledger.ts'),
   serve: () => import('./commands/serve.ts'),
+  mcp: () => import('./commands/mcp.ts'),
   dynamodb: () => import('./commands/dynamodb.ts'),
 }
 

@@ -19,6 +19,7 @@ export const serverOptionForms = {
   namespaces: { type: 'string', value: 'NAME,…' },
   'requests-per-second': { type: 'string', value: 'N' },
   'bytes-per-second': { type: 'string', value: 'SIZE' },
+  write: { type: 'boolean' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
 export const serverCommands = {
@@ -58,5 +59,21 @@ export const serverCommands = {
       'prestige serve redis://127.0.0.1:6379 --port 9000 --keys keys.json',
       'prestige serve ./store --host 0.0.0.0 --keys keys.json --tls-cert cert.pem --tls-key key.pem',
     ],
+  },
+  mcp: {
+    operands: '[LOCATION]',
+    operandsMin: 0,
+    operandsMax: 1,
+    summary: 'Serve a store to models, over the Model Context Protocol.',
+    details: [
+      'Speaks over standard input and output; a client starts it. Tools: get, similar, why, resolve and',
+      'compare, which only read; with --write put as well, and resolve keeps what is new. Without LOCATION,',
+      '--store or PRESTIGE_STORE names it. Needs @modelcontextprotocol/sdk.',
+    ],
+    shared: WRITES_STORE,
+    options: {
+      write: 'Allow tools that change the store.',
+    },
+    examples: ['prestige mcp ./store', 'prestige mcp ./store --write'],
   },
 } as const satisfies Readonly<Record<string, Command>>
