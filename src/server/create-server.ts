@@ -75,7 +75,7 @@ class Server implements PrestigeServer {
   constructor(location: string, options: ServerOptions) {
     this.#measurements = new Measurements(options.metrics)
     this.#services = new Services(location, options, this.#measurements.sink)
-    this.#router = new Router(routes(this.#measurements))
+    this.#router = new Router(routes(this.#measurements, options.proxy !== undefined))
     this.#gatekeeper = new Gatekeeper(options.keys, this.#services.clock)
     this.#crossOrigin = new CrossOrigin(options.origins, options.hosts)
     this.#log = options.log
@@ -146,7 +146,7 @@ class Server implements PrestigeServer {
     return {
       request,
       path,
-      query: queryOf(query, route.query),
+      query: route.passesQuery ? {} : queryOf(query, route.query),
       body: await bodyFor(request, route, this.#services.limits.jsonBytes),
       namespace,
       caller,
@@ -160,7 +160,10 @@ class Server implements PrestigeServer {
 
   #sealed(request: Request, trail: Trail, response: Response): Response {
     const { headers } = response
-    for (const [name, value] of SAFE_HEADERS) if (!headers.has(name)) headers.set(name, value)
+    // What an upstream says about caching, or leaves out, stays as it is.
+    const isPassedOn = headers.has('x-prestige-cache')
+    for (const [name, value] of SAFE_HEADERS)
+      if (!headers.has(name) && !(isPassedOn && name === 'cache-control')) headers.set(name, value)
     headers.set('x-request-id', trail.requestId)
     this.#crossOrigin.mark(request, headers)
     trail.spend?.(lengthOf(request) + lengthOf(response))

@@ -15,11 +15,12 @@ import { jobRoutes } from './jobs.ts'
 import { kvRoutes } from './kv.ts'
 import { ledgerRoutes } from './ledger.ts'
 import { listRoutes } from './list.ts'
+import { proxyRoutes } from './proxy.ts'
 import { textRoutes } from './texts.ts'
 import { runRoutes } from './runs.ts'
 import { tuneRoutes } from './tune.ts'
 
-export function routes(measurements: Measurements): AnyRoute[] {
+export function routes(measurements: Measurements, hasProxy = false): AnyRoute[] {
   const all = [
     ...kvRoutes,
     ...listRoutes,
@@ -35,8 +36,8 @@ export function routes(measurements: Measurements): AnyRoute[] {
     ...healthRoutes(measurements),
   ]
   all.push(openApiRoute(all))
-  // Pages, and no part of the API that is described.
-  return [...all, ...consoleRoutes]
+  // Pages, and paths of others: no part of the API that is described.
+  return [...all, ...consoleRoutes, ...(hasProxy ? proxyRoutes : [])]
 }
 
 /** Made when it is first asked for. It lists itself, too. */
