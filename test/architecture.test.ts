@@ -30,6 +30,7 @@ const MODULES = [
   'location',
   'match',
   'memory',
+  'proxy',
   'report',
   'resolve',
   'semantic',
@@ -93,6 +94,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   // Of the store it has types alone: it runs where there is no Node.
   client: ['store'],
+  proxy: ['store'],
   server: MODULES.filter((name) => !['cli', 'client', 'exports', 'server'].includes(name)),
   // Runs in a browser: types of what the API answers, and nothing that is loaded.
   console: ['store', 'compare', 'dedupe', 'ledger', 'report', 'location'],

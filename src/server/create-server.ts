@@ -17,6 +17,7 @@ import { Measurements } from './measurements.ts'
 import type { AccessLine, ServerOptions } from './options.ts'
 import { consoleRoutes } from './routes/console.ts'
 import { routes } from './routes/index.ts'
+import { proxyRoutes } from './routes/proxy.ts'
 import type { ApiKey } from './security/api-keys.ts'
 import { ANYBODY, type Caller } from './security/caller.ts'
 import { CrossOrigin } from './security/cross-origin.ts'
@@ -76,7 +77,8 @@ class Server implements PrestigeServer {
   constructor(location: string, options: ServerOptions) {
     this.#measurements = new Measurements(options.metrics)
     this.#services = new Services(location, options, this.#measurements.sink)
-    this.#router = new Router([...routes(this.#measurements), ...consoleRoutes])
+    const pages = [...consoleRoutes, ...(options.proxy === undefined ? [] : proxyRoutes)]
+    this.#router = new Router([...routes(this.#measurements), ...pages])
     this.#gatekeeper = new Gatekeeper(options.keys, this.#services.clock)
     this.#crossOrigin = new CrossOrigin(options.origins, options.hosts)
     this.#log = options.log
@@ -147,7 +149,7 @@ class Server implements PrestigeServer {
     return {
       request,
       path,
-      query: queryOf(query, route.query),
+      query: route.passesQuery ? {} : queryOf(query, route.query),
       body: await bodyFor(request, route, this.#services.limits.jsonBytes),
       namespace,
       caller,
@@ -161,7 +163,10 @@ class Server implements PrestigeServer {
 
   #sealed(request: Request, trail: Trail, response: Response): Response {
     const { headers } = response
-    for (const [name, value] of SAFE_HEADERS) if (!headers.has(name)) headers.set(name, value)
+    // What an upstream says about caching, or leaves out, stays as it is.
+    const isPassedOn = headers.has('x-prestige-cache')
+    for (const [name, value] of SAFE_HEADERS)
+      if (!headers.has(name) && !(isPassedOn && name === 'cache-control')) headers.set(name, value)
     headers.set('x-request-id', trail.requestId)
     this.#crossOrigin.mark(request, headers)
     trail.spend?.(lengthOf(request) + lengthOf(response))

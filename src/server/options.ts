@@ -1,5 +1,6 @@
 /** What a server can be made with. */
 
+import type { ProxyOptions } from '../proxy/index.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
 import type { ResolverOptions } from '../resolve/index.ts'
 import type { StoreOptions } from '../store/index.ts'
@@ -43,6 +44,8 @@ export interface ServerOptions {
   readonly roots?: readonly string[] | undefined
   /** The directory for outputs of runs, as that of `prestige dedupe -o DIR`; absent: there are no runs. */
   readonly jobs?: string | undefined
+  /** Everything below /proxy/ goes to this upstream, and answers are kept in the namespace `proxy`. Default: none. */
+  readonly proxy?: Omit<ProxyOptions, 'mount' | 'metrics' | 'clock'> | undefined
   /** Measurements go here as well as to /metrics. */
   readonly metrics?: MetricsSink | undefined
   /** One line for each request. Default: nothing is logged. */

@@ -2,11 +2,15 @@
 
 import { PrestigeError } from '../platform/errors.ts'
 import type { MetricsSink } from '../platform/telemetry.ts'
+import { createProxy, type PrestigeProxy, requireProxyOptions } from '../proxy/index.ts'
 import { openResolver, type Resolver } from '../resolve/index.ts'
 import { openStore, type Store } from '../store/index.ts'
 import { HttpProblem } from './http/problem.ts'
 import { CorpusJobs } from './jobs/corpus-jobs.ts'
 import { type CheckedLimits, limitsOf, type ServerOptions } from './options.ts'
+
+/** Apart from the keys of users: a key for some namespaces reads no answers that were kept for others. */
+const PROXY_NAMESPACE = 'proxy'
 
 interface Closable {
   close(): Promise<void>
@@ -60,6 +64,7 @@ export class Services {
   /** Absent where there are no runs. */
   readonly jobs: CorpusJobs | undefined
   readonly #stores: Opened<Store>
+  #proxy: Promise<PrestigeProxy> | undefined
   readonly #resolvers: Opened<Resolver>
   /** In milliseconds of `performance.now()`. */
   readonly startedAt = performance.now()
@@ -73,6 +78,7 @@ export class Services {
     this.metrics = metrics
     this.clock = options.clock ?? Date.now
     this.jobs = jobsOf(options, this.limits, this.clock)
+    if (options.proxy) requireProxyOptions(options.proxy)
     const max = this.limits.namespaces
     this.#stores = new Opened(
       (namespace, create) => openStore(location, { ...options.store, namespace, create, metrics }),
@@ -102,6 +108,18 @@ export class Services {
     return this.#resolvers.of(namespace, this.#creates)
   }
 
+  /** Of a server with an upstream. Opened when it is first asked for; again, if that failed. */
+  proxy(): Promise<PrestigeProxy> {
+    const { proxy } = this.options
+    if (!proxy) throw new PrestigeError('ROUTE_NOT_FOUND', 'This server has no upstream.')
+    const { metrics, clock } = this
+    const opening = (this.#proxy ??= this.writable(PROXY_NAMESPACE).then((store) =>
+      createProxy(store, { ...proxy, mount: '/proxy', metrics, clock }),
+    ))
+    opening.catch(() => (this.#proxy = undefined))
+    return opening
+  }
+
   get #creates(): boolean {
     return this.options.store?.readOnly !== true
   }
@@ -120,6 +138,7 @@ export class Services {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.jobs?.close()
+    await (await this.#proxy?.catch(() => undefined))?.close()
     await this.#stores.close()
     await this.#resolvers.close()
   }

@@ -57,6 +57,7 @@ function ended(signal: AbortSignal): Promise<void> {
 
 async function optionsOf(invocation: Invocation, jobs: string | undefined): Promise<ServerOptions> {
   const { namespace: _, ...store } = await storeInput(invocation)
+  const upstream = invocation.text('proxy-upstream')
   const valueBytes = sizeGiven(invocation, 'body-max')
   return {
     store: { ...store, durability: choice(invocation, 'durability') },
@@ -66,6 +67,7 @@ async function optionsOf(invocation: Invocation, jobs: string | undefined): Prom
     limits: { valueBytes },
     roots: listOf(invocation, 'roots'),
     jobs,
+    ...(upstream !== undefined && { proxy: { upstream } }),
     log: logOf(invocation),
   }
 }

@@ -12,7 +12,7 @@ import type { Services } from '../services.ts'
 export const scopes = ['read', 'write', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
-export type Method = 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+export type Method = 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE' | 'PATCH' | 'OPTIONS'
 
 /** The parameters of a query or the fields of a body. */
 export type Fields = v.GenericSchema<object, object>
@@ -57,13 +57,15 @@ export interface Route<Q extends Fields = Fields, B extends Fields = Fields> {
   /** The operation's name in the OpenAPI document. */
   readonly name: string
   readonly method: Method
-  /** Such as `/api/v1/kv/{key}`. */
+  /** Such as `/api/v1/kv/{key}`, or `/proxy/{path*}` for all paths below. */
   readonly path: string
   readonly summary: string
   readonly tag: string
   /** `public`: nobody is asked for a key. */
   readonly scope: Scope | 'public'
   readonly query?: Q | undefined
+  /** The query is anything, and is read by the route itself. */
+  readonly passesQuery?: true
   /** Names of request headers that it knows, with what they mean. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: BodyForm<B> | undefined

@@ -15,10 +15,16 @@ interface Compiled {
 
 export class Router {
   readonly #byLength = new Map<number, Compiled[]>()
+  /** Those of all paths below one. */
+  readonly #below: Compiled[] = []
 
   constructor(routes: readonly AnyRoute[]) {
     for (const route of routes) {
       const parts = partsOf(route.path)
+      if (route.path.endsWith('*}')) {
+        this.#below.push({ route, parts: parts.slice(0, -1) })
+        continue
+      }
       const same = this.#byLength.get(parts.length) ?? []
       same.push({ route, parts })
       // What is spelt out comes before what is named: `_count` is not a key.
@@ -30,7 +36,10 @@ export class Router {
   /** A HEAD of what only has a GET is answered by it; the body is left out by whoever sends it. */
   find(method: string, pathname: string): Match {
     const parts = partsOf(pathname)
-    const matching = (this.#byLength.get(parts.length) ?? []).filter((one) => fits(one, parts))
+    const exact = (this.#byLength.get(parts.length) ?? []).filter((one) => fits(one, parts))
+    const below = () =>
+      this.#below.filter((one) => one.parts.length < parts.length && fits(one, parts))
+    const matching = exact.length > 0 ? exact : below()
     if (matching.length === 0)
       throw new HttpProblem(
         'ROUTE_NOT_FOUND',

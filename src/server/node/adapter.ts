@@ -143,7 +143,13 @@ async function send(
       else return void reply.end(content)
     }
   } else {
-    writeHead(reply, response.status, Object.fromEntries(response.headers))
+    const cookies = response.headers.getSetCookie()
+    const fields = Object.fromEntries(response.headers)
+    // Each is a header of its own: a list of them cannot be taken apart again.
+    writeHead(reply, response.status, {
+      ...fields,
+      ...(cookies.length > 0 && { 'set-cookie': cookies }),
+    })
     if (message.method === 'HEAD') await discarded(response)
     else await sendBody(traffic, response, reply, request)
   }
