@@ -180,7 +180,8 @@ describe('what a full bucket may have hidden is told, and nobody is turned away 
 describe('full buckets hide no vector', () => {
   // Every bucket has about half of them, on several pages.
   const vector = { dimensions: 2, threshold: 0.9999, bits: 64, bands: 4, rows: 1 }
-  const at = (degrees: number) => [0, 90].map((from) => Math.cos(((degrees - from) * Math.PI) / 180))
+  const at = (degrees: number) =>
+    [0, 90].map((from) => Math.cos(((degrees - from) * Math.PI) / 180))
   const circle = Array.from({ length: 36 }, (_, number) => number * 10)
 
   it.each([

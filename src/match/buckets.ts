@@ -130,10 +130,10 @@ export class Buckets<Signature> {
 
   /** All pages of all buckets of a signature, twice as many in every round of reads. */
   *#chainsOf(partition: Bytes, signature: Signature): Transaction<Page[][]> {
-    const chains = this.cellsOf(partition, signature).map((first) => ({
-      first,
-      pages: [] as Page[],
-    }))
+    const chains = this.cellsOf(partition, signature).map((first) => {
+      const pages: Page[] = []
+      return { first, pages }
+    })
     let rest = chains
     for (let count = 1; rest.length > 0; count *= 2) {
       const cells = rest.flatMap(({ first, pages }) =>
@@ -143,7 +143,8 @@ export class Buckets<Signature> {
       for (const [at, { pages }] of rest.entries()) {
         for (let page = at * count; page < (at + 1) * count; page++) {
           if (pages.length > 0 && !pages.at(-1)?.bucket?.isContinued) break
-          pages.push({ cell: cells[page]!, bucket: found[page] })
+          const place = cells[page]
+          if (place) pages.push({ cell: place, bucket: found[page] })
         }
       }
       rest = rest.filter(({ pages }) => pages.at(-1)?.bucket?.isContinued)
@@ -152,15 +153,20 @@ export class Buckets<Signature> {
   }
 
   *#signaturesOf(partition: Bytes, ids: readonly Buffer[]): Transaction<(Signature | undefined)[]> {
-    const unknown = ids.filter((id) => !this.#signatures.has(latin1(id)))
-    const rows = yield* glance(...unknown.map((id) => this.#representative(partition, id)))
+    const names = ids.map((id) => latin1(id))
+    const found = names.map((name) => this.#signatures.get(name))
+    const unknown = [...ids.keys()].filter((at) => found[at] === undefined)
+    const cells = unknown.map((at) => this.#representative(partition, ids[at] ?? EMPTY))
+    const rows = yield* glance(...cells)
     const fresh = new Map<string, Signature>()
-    for (const [at, row] of rows.entries()) {
-      const id = unknown[at]
+    for (const [nth, at] of unknown.entries()) {
+      const row = rows[nth]
+      if (!row) continue
       // In memory of its own: a row may be a part of a much longer reply.
-      if (row && id) fresh.set(latin1(id), this.#scheme.fromBytes(Buffer.from(row.signature)))
+      const signature = this.#scheme.fromBytes(Buffer.from(row.signature))
+      found[at] = signature
+      fresh.set(names[at] ?? '', signature)
     }
-    const found = ids.map((id) => this.#signatures.get(latin1(id)) ?? fresh.get(latin1(id)))
     if (this.#options.hasPages) this.#remember(fresh)
     return found
   }
