@@ -7,18 +7,21 @@
  * answer. The server's CPU is what it says of itself.
  *
  * `hot`: every tenth put stores one and the same value.
+ *
+ * Vectors are resolved, not put: all of them new, and so near each other that their buckets have several pages. Beside
+ * them is the same in memory, with tables instead of buckets.
  */
 
 import { createHash } from 'node:crypto'
 
 import { Redis } from 'ioredis'
-import { openStore } from 'prestige-dedup'
+import { openResolver, openStore } from 'prestige-dedup'
 import { storeSpaces } from 'prestige-dedup/backend'
 import { openRedis } from 'prestige-dedup/redis'
 
 import { redisIsHere, startRedis } from '../test/servers/redis.ts'
 import type { Bench, Case, Limits, Place, Sample } from './harness/bench.ts'
-import { hashedKeys, noise, scaled, values } from './harness/data.ts'
+import { hashedKeys, noise, randomNumbers, scaled, values } from './harness/data.ts'
 import { inFlight, type Latencies, measure } from './harness/measure.ts'
 
 const FLIGHT = 64
@@ -186,9 +189,52 @@ function caseOf(one: RedisCase): Case {
   }
 }
 
+const VECTORS = 900
+const VECTORS_FLIGHT = 50
+const DIMENSIONS = 384
+
+function crowdedVectors(count: number): Float32Array[] {
+  const pick = randomNumbers(23)
+  const number = () => pick(2001) / 1000 - 1
+  const middle = Float32Array.from({ length: DIMENSIONS }, number)
+  return Array.from({ length: count }, () => middle.map((value) => value + number() / 2))
+}
+
+async function resolveVectors(place: Place, location: string): Promise<Sample> {
+  const vector = { dimensions: DIMENSIONS, threshold: 0.95 }
+  const resolver = await openResolver(location, { vector, cacheMax: 0 })
+  const all = crowdedVectors(scaled(VECTORS, place.scale))
+  const sample = await measure({ ops: all.length, place }, () =>
+    inFlight(VECTORS_FLIGHT, all.length, (at) => resolver.resolve('bench', all[at]!)),
+  )
+  const { possibleMisses } = await resolver.stats('bench', { largest: 0 })
+  await resolver.close()
+  if (possibleMisses > 0) throw new Error(`${possibleMisses} vectors may have been missed.`)
+  return sample
+}
+
+async function runVectors(place: Place): Promise<Sample> {
+  const server = await startRedis()
+  const client = new Redis({ port: server.port, host: '127.0.0.1' })
+  const before = await serverUse(client)
+  const sample = await resolveVectors(place, `redis://127.0.0.1:${server.port}`)
+  const serverCpuMicros = (await serverUse(client)).cpuMicros - before.cpuMicros
+  client.disconnect()
+  await server.stop()
+  return { ...sample, cpuMicros: sample.cpuMicros + serverCpuMicros, serverCpuMicros }
+}
+
+const vectors: Case = {
+  name: '900 vectors resolved, 50 in flight',
+  ours: { run: runVectors },
+  reference: { name: 'in memory', run: (place) => resolveVectors(place, 'memory:') },
+  // Three seconds in all.
+  limits: { cpuMicrosMax: 3333 },
+}
+
 export const bench: Bench = {
   name: 'redis',
   question: 'What does a put over Redis cost, client and server, against a script written by hand?',
   skip: () => (redisIsHere() ? undefined : 'redis-server is not installed'),
-  cases: cases.map(caseOf),
+  cases: [...cases.map(caseOf), vectors],
 }

@@ -30,6 +30,13 @@ const WATCHED = 20
 const ROUNDS = 10
 const CROWDED = 500
 const LETTERS = 32
+/** Ordinary words, most of which are one token. */
+const WORDS =
+  'the customer wants to change password of account order delivery was late please send invoice again payment did not work server gives error after update cannot open file network is slow today'.split(
+    ' ',
+  )
+const SHORT_WORDS = 12
+const SHORT_WARM = 300
 const OPTIONS = { durability: 'os', dedup: 'semantic' } as const
 
 function textsOf(count: number, seed: number): string[] {
@@ -113,6 +120,26 @@ async function runModel(place: Place): Promise<Sample> {
   return measure({ ops: texts.length, place, watchesLoop: false }, () => embedAll(texts))
 }
 
+/** A text of twelve words, in a store that is new; all threads. */
+async function runShort(place: Place, model: string): Promise<Sample> {
+  const pick = randomNumbers(19)
+  const text = () =>
+    Array.from({ length: SHORT_WORDS }, () => WORDS[pick(WORDS.length)] ?? '').join(' ')
+  await warmUp(place)
+  const embedder = await openEmbedder(model)
+  const semantic = { embedder, threshold: 0.99 }
+  const store = await openStore(`${place.directory}-short`, { ...OPTIONS, semantic })
+  const putAll = async (name: string, count: number) => {
+    for (let at = 0; at < count; at++) await store.put(`${name} ${at}`, text())
+  }
+  await putAll('warm', scaled(SHORT_WARM, place.scale))
+  const ops = scaled(TEXTS, place.scale)
+  const sample = await measure({ ops, place, watchesLoop: false }, () => putAll('key', ops))
+  await store.close()
+  await embedder.close()
+  return sample
+}
+
 /** Texts that are near each other, and differ by a number: every new one is a candidate of all that are under way. */
 async function runCrowded(place: Place, inFlight: number): Promise<Sample> {
   const embed = async (texts: readonly string[]) => texts.map((text) => lettersOf(text))
@@ -154,6 +181,12 @@ const cases: readonly Case[] = [
     reference: { name: 'its first put', fixture, run: (place) => runStore(place, false) },
     changesFixture: true,
     limits: { ratioMax: 0.01 },
+  },
+  {
+    name: 'a new text of 12 words, int8',
+    ours: { run: (place) => runShort(place, 'all-MiniLM-L6-v2-int8') },
+    reference: { name: 'fp32', run: (place) => runShort(place, 'all-MiniLM-L6-v2') },
+    limits: { cpuMicrosMax: 6000, ratioMax: 0.7 },
   },
   {
     name: 'texts near each other, 64 in flight',

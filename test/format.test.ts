@@ -299,6 +299,9 @@ describe('the stored format', () => {
     const ids = Buffer.alloc(16, 7)
     expect(hex(buckets.codec.encode({ isFull: false, ids }))).toBe(`10${'07'.repeat(16)}`)
     expect(hex(buckets.codec.encode({ isFull: true, ids: Buffer.alloc(0) }))).toBe('11')
+    const page = { isFull: false, isContinued: true, ids }
+    expect(hex(buckets.codec.encode(page))).toBe(`12${'07'.repeat(16)}`)
+    expect(buckets.codec.decode(buckets.codec.encode(page))).toMatchObject(page)
     expect(hex(bucketKey(ids, 1, 2))).toBe(`${'07'.repeat(16)}000100000002`)
   })
 

@@ -177,6 +177,36 @@ describe('what a full bucket may have hidden is told, and nobody is turned away 
   })
 })
 
+describe('full buckets hide no vector', () => {
+  // Every bucket has about half of them, on several pages.
+  const vector = { dimensions: 2, threshold: 0.9999, bits: 64, bands: 4, rows: 1 }
+  const at = (degrees: number) =>
+    [0, 90].map((from) => Math.cos(((degrees - from) * Math.PI) / 180))
+  const circle = Array.from({ length: 36 }, (_, number) => number * 10)
+
+  it.each([
+    ['memory', async () => new MemoryBackend({}, new MemoryEngine())],
+    ['simulated', async () => new SimulatedWorld(3).open('w')],
+  ] as const)('on %s', async (name, backend) => {
+    const options = { vector, cacheMax: 0, ...(name === 'simulated' && { bucketMax: 2 }) }
+    await using resolver = await openResolver(await backend(), options)
+    const born = await Promise.all(circle.map((degrees) => resolver.resolve('g', at(degrees))))
+    expect(born.every(({ status }) => status === 'new')).toBe(true)
+    // Pages in the middle lose all that they had, and what comes behind them is still found.
+    const gone = circle.slice(4, 20)
+    for (const degrees of gone) expect(await resolver.delete('g', at(degrees))).toBe(true)
+    for (const [number, degrees] of circle.entries()) {
+      const found = await resolver.lookup('g', at(degrees + 0.1))
+      expect(found?.id, String(degrees)).toBe(gone.includes(degrees) ? undefined : born[number]?.id)
+    }
+    for (const degrees of gone) {
+      expect(await resolver.resolve('g', at(degrees))).toMatchObject({ status: 'new' })
+      expect(await resolver.lookup('g', at(degrees + 0.1))).toMatchObject({ status: 'match' })
+    }
+    expect(await resolver.stats('g')).toMatchObject({ clusters: 36, possibleMisses: 0 })
+  })
+})
+
 it('defaults make sense: half of all pairs are found well below the threshold', async () => {
   await using resolver = await openResolver('memory:', { preset: 'lsh' })
   const { text, vector } = resolver.settings

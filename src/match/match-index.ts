@@ -2,10 +2,10 @@
  * The near-duplicate index: finds the representatives a signature may be similar to.
  *
  * Where bodies run one after another, candidates come from tables in memory (view.ts), and no band is kept on
- * disk. Elsewhere they come from bucket cells, which a transaction that finds nothing relies on: two that both
- * think a text is new have read the same buckets, so one commits and the other runs again and finds it.
- * A bucket that is full is not used any more; pairs that share only full buckets can be missed, and `find`
- * says how many it passed over.
+ * disk. Elsewhere they come from bucket cells (buckets.ts), which a transaction that finds nothing relies on: two
+ * that both think a text is new have read the same buckets, so one commits and the other runs again and finds it.
+ * A bucket that is full is not used any more, unless buckets have pages; pairs that share only full buckets can be
+ * missed, and `find` says how many it passed over.
  *
  * Partitions never meet: a partition is sixteen bytes that its owner makes of everything that must be the same.
  */
@@ -15,21 +15,18 @@ import {
   type Backend,
   cell,
   type Cell,
-  glance,
   read,
   type Scope,
   type Transaction,
 } from '../backends/index.ts'
 import type { Candidate, TableStats } from '../fingerprint/index.ts'
-import { idsOf, mostShared } from './buckets.ts'
+import { type BucketOptions, Buckets } from './buckets.ts'
 import { HEAD_KEY, Journal, readChange, takeOut } from './journal.ts'
 import type { SignatureLayout } from './scheme/scheme.ts'
 import { withdrawSegments } from './segments/seal.ts'
 import { type MemoryBound, Spill } from './segments/spill.ts'
 import {
   type Bucket,
-  bucketKey,
-  ID_BYTES,
   type NearSpaces,
   type Representative,
   sequenceKey,
@@ -38,13 +35,9 @@ import {
 import { keepSnapshot, snapshotSequence, withdrawSnapshot } from './snapshot.ts'
 import { NearView } from './view.ts'
 
-export interface IndexOptions {
+export interface IndexOptions extends BucketOptions {
   /** Bodies run one after another, so tables in memory decide. */
   readonly serial: boolean
-  /** The most that one search measures. */
-  readonly candidatesMax: number
-  /** Buckets of more representatives are passed over. */
-  readonly bucketMax: number
   /**
    * What the tables in memory may take; the rest is searched on disk. Default: no bound. For schemes whose tables
    * always find by bands; only where bodies run one after another, because elsewhere there are no tables.
@@ -75,6 +68,7 @@ export class MatchIndex<Signature> {
   readonly #options: IndexOptions
   readonly #view: NearView<Signature>
   readonly #journal: Journal
+  readonly #buckets: Buckets<Signature>
   readonly #spill: Spill<Signature> | undefined
 
   constructor(spaces: NearSpaces, scheme: SignatureLayout<Signature>, options: IndexOptions) {
@@ -83,6 +77,7 @@ export class MatchIndex<Signature> {
     this.#options = options
     const { serial, memory } = options
     this.#journal = new Journal(spaces)
+    this.#buckets = new Buckets(spaces, scheme, options)
     this.#view = new NearView(spaces, scheme, memory?.bytesMax)
     this.#spill = serial && memory ? new Spill(this.#view, spaces, scheme, memory) : undefined
   }
@@ -167,7 +162,7 @@ export class MatchIndex<Signature> {
     estimateMin: number,
     scope: Scope | undefined,
   ): Transaction<Found> {
-    if (!this.#options.serial) return yield* this.#findInCells(partition, signature, estimateMin)
+    if (!this.#options.serial) return yield* this.#buckets.find(partition, signature, estimateMin)
     if (scope) yield* this.#view.catchUpIn(scope, () => this.#journal.flush(scope))
     else yield* this.#view.catchUp(true)
     const { candidatesMax: limit, bucketMax } = this.#options
@@ -189,7 +184,7 @@ export class MatchIndex<Signature> {
   ): Transaction<void> {
     const bytes = this.scheme.toBytes(signature)
     if (!this.#options.serial) {
-      yield* this.#fillBuckets(scope, partition, id, signature)
+      yield* this.#buckets.fill(scope, partition, id, signature)
       scope.write(this.representative(partition, id), { sequence: 0, signature: bytes, payload })
       return
     }
@@ -236,7 +231,7 @@ export class MatchIndex<Signature> {
     if (row.sequence === 0 && row.signature.byteLength === 0) return true
     if (!this.#options.serial) {
       const signature = this.scheme.fromBytes(row.signature)
-      yield* this.#leaveBuckets(scope, partition, id, signature)
+      yield* this.#buckets.leave(scope, partition, id, signature)
       return true
     }
     this.#view.changed()
@@ -273,9 +268,7 @@ export class MatchIndex<Signature> {
       return equalBytes(insert.partition, partition) && equalBytes(insert.id, id)
     }
     if (!equalBytes(row.signature, bytes)) return false
-    const buckets = yield* read(...this.bucketsOf(partition, signature))
-    const isIn = (bucket: Bucket | undefined) => idsOf(bucket).some((one) => equalBytes(one, id))
-    return buckets.every((bucket) => bucket?.isFull || isIn(bucket))
+    return yield* this.#buckets.areNaming(partition, id, signature)
   }
 
   /** Of the tables in memory; `undefined` where there are none, or nothing of the partition is in them. */
@@ -317,67 +310,8 @@ export class MatchIndex<Signature> {
     }
   }
 
-  *#findInCells(partition: Bytes, signature: Signature, estimateMin: number): Transaction<Found> {
-    const cells = this.bucketsOf(partition, signature)
-    const buckets = yield* glance(...cells)
-    // A full bucket names nobody for ever, so nothing can rest on it.
-    const relied = cells.filter((_, at) => !buckets[at]?.isFull)
-    const { ids, passedOver } = mostShared(buckets, this.#options.candidatesMax)
-    const rows = yield* glance(...ids.map((id) => this.representative(partition, id)))
-    const candidates: Candidate[] = []
-    for (const [at, row] of rows.entries()) {
-      const id = ids[at]
-      if (!row || !id) continue
-      const estimate = this.scheme.estimate(signature, this.scheme.fromBytes(row.signature))
-      if (estimate >= estimateMin) candidates.push({ id, estimate })
-    }
-    candidates.sort((one, other) => other.estimate - one.estimate || one.id.compare(other.id))
-    return { candidates, passedOver, relied }
-  }
-
-  /** Where it is, or would be, found where there is no journal. */
+  /** Where it is, or would be, found where there is no journal: the first page of each bucket. */
   bucketsOf(partition: Bytes, signature: Signature): Cell<Bucket>[] {
-    const keys = this.scheme.bandKeys(signature)
-    return Array.from(keys, (hash, band) =>
-      cell(this.#spaces.buckets, bucketKey(partition, band, hash)),
-    )
-  }
-
-  *#fillBuckets(
-    scope: Scope,
-    partition: Bytes,
-    id: Bytes,
-    signature: Signature,
-  ): Transaction<void> {
-    const cells = this.bucketsOf(partition, signature)
-    const buckets = yield* glance(...cells)
-    for (const [at, bucketCell] of cells.entries()) {
-      const { isFull, ids } = buckets[at] ?? { isFull: false, ids: EMPTY }
-      if (isFull) continue
-      scope.rely(bucketCell)
-      const hasRoom = ids.byteLength < this.#options.bucketMax * ID_BYTES
-      const next = hasRoom ? { isFull, ids: concat(ids, id) } : { isFull: true, ids: EMPTY }
-      scope.write(bucketCell, next)
-    }
-  }
-
-  *#leaveBuckets(
-    scope: Scope,
-    partition: Bytes,
-    id: Bytes,
-    signature: Signature,
-  ): Transaction<void> {
-    const cells = this.bucketsOf(partition, signature)
-    const buckets = yield* glance(...cells)
-    for (const [at, bucketCell] of cells.entries()) {
-      // A full bucket names nobody for ever. Of any other, what others have added since must not be written
-      // over; and one read before this id was added to it does not name it yet.
-      if (!buckets[at]?.isFull) scope.rely(bucketCell)
-      const ids = idsOf(buckets[at])
-      const left = ids.filter((other) => !equalBytes(other, id))
-      if (left.length === ids.length) continue
-      if (left.length === 0) scope.remove(bucketCell)
-      else scope.write(bucketCell, { isFull: false, ids: Buffer.concat(left) })
-    }
+    return this.#buckets.cellsOf(partition, signature)
   }
 }

@@ -55,9 +55,13 @@ export interface Representative {
   readonly payload: Buffer
 }
 
-/** `1f` ids (16 each); flags: 1 full. A full bucket names nobody, and is never written again. */
+/**
+ * `1f` ids (16 each); flags: 1 full, 2 continued. A full bucket names nobody, and is never written again. One that is
+ * continued has another page, whose key is its own and the number of the page (4), and gains no ids.
+ */
 export interface Bucket {
   readonly isFull: boolean
+  readonly isContinued?: boolean | undefined
   readonly ids: Buffer
 }
 
@@ -67,7 +71,7 @@ export interface NearSpaces {
   readonly journal: Space<JournalRow>
   /** Group (16) and id (16) → Representative. */
   readonly representatives: Space<Representative>
-  /** Group (16), band (2) and its hash (4) → Bucket. */
+  /** Group (16), band (2), its hash (4), and from the second page on its number (4) → Bucket. */
   readonly buckets: Space<Bucket>
   /** Number of a journal row that only views behind it need → nothing. */
   readonly dead: Space<Bytes>
@@ -323,9 +327,11 @@ const representativeCodec: Codec<Representative> = {
 }
 
 const bucketCodec: Codec<Bucket> = {
-  encode: ({ isFull, ids }) => new RowWriter(isFull ? 1 : 0, ids.byteLength).bytes(ids).whole(),
+  encode: ({ isFull, isContinued, ids }) =>
+    new RowWriter((isFull ? 1 : 0) | (isContinued ? 2 : 0), ids.byteLength).bytes(ids).whole(),
   decode(bytes) {
     const row = new RowReader('the index (buckets)', bytes)
-    return { isFull: row.has(1), ids: row.rest() }
+    const isContinued = row.has(2)
+    return { isFull: row.has(1), ...(isContinued && { isContinued }), ids: row.rest() }
   },
 }

@@ -148,7 +148,10 @@ async function indexesOf(backend: Backend, stored: object): Promise<PortableInde
   const { text, containment, vector } = stored as ResolverSettings // safe: openers write nothing else, and format was checked
   const options = indexOptionsOf(backend.serial, {})
   const indexes = [portableIndex(textNear, new TextScheme(text.slots, text), options)]
-  if (vector) indexes.push(portableIndex(vectorNear, new BitLayout(vector.bits, vector), options))
+  if (vector) {
+    const layout = new BitLayout(vector.bits, vector)
+    indexes.push(portableIndex(vectorNear, layout, { ...options, hasPages: true }))
+  }
   if (containment) {
     requireJournal(backend.serial)
     const { serial } = options

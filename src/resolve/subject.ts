@@ -233,7 +233,7 @@ export class VectorKind implements Kind<VectorProbe> {
         return readVector(yield* readEvidence(probe.partition, id, payload.parts))
       },
     }
-    const index = new MatchIndex(vectorNear, this.#scheme, limits)
+    const index = new MatchIndex(vectorNear, this.#scheme, { ...limits, hasPages: true })
     this.matcher = new Matcher(index, this.#scheme, payloadCodec, policy)
   }
 

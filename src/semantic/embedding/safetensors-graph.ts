@@ -1,6 +1,11 @@
 /**
  * Builds the ONNX graph of a BERT encoder around weights that came as safetensors: embeddings, then layers of
  * attention and feed-forward, each with its norm. Numbers of half precision are computed with as singles.
+ *
+ * Of `int8`, the matrices of layers are quantised here, each column by a scale of its own, to seven bits: processors
+ * without VNNI add pairs of products in sixteen bits, which eight would exceed, and vectors would depend on the
+ * processor. Inputs of a matrix are quantised as the model runs, each by its own range. Sums are of whole numbers, so
+ * their order does not matter.
  */
 
 import { readFileSync } from 'node:fs'
@@ -11,10 +16,13 @@ import { bytes, float, integer, message, type Message, text, whole } from './pro
 import { Safetensors, type Tensor } from './safetensors.ts'
 
 const FLOAT = 1
+const INT8 = 3
 const INT64 = 7
 const IR_VERSION = 9
 const OPSET = 20
 const LEAST = -3.4e38
+/** Of a weight of seven bits with a sign. */
+const QUANTISED_MAX = 63
 
 interface Shape {
   readonly hidden: number
@@ -23,9 +31,16 @@ interface Shape {
   readonly epsilon: number
 }
 
+/** What matrices are multiplied in. */
+export type Arithmetic = 'fp32' | 'int8'
+
 /** The bytes of an ONNX model. */
-export function graphOf(weights: Buffer, directory: string): Uint8Array {
-  return new EncoderGraph(new Safetensors(weights), shapeOf(directory)).build()
+export function graphOf(
+  weights: Buffer,
+  directory: string,
+  arithmetic: Arithmetic = 'fp32',
+): Uint8Array {
+  return new EncoderGraph(new Safetensors(weights), shapeOf(directory), arithmetic).build()
 }
 
 function shapeOf(directory: string): Shape {
@@ -47,20 +62,24 @@ function shapeOf(directory: string): Shape {
 class EncoderGraph {
   readonly #weights: Safetensors
   readonly #shape: Shape
+  readonly #arithmetic: Arithmetic
   readonly #nodes: Message[] = []
   readonly #initializers: Message[] = []
+  /** What was quantised before: query, key and value have one input. */
+  readonly #quantised = new Map<string, QuantisedInput>()
   #count = 0
 
-  constructor(weights: Safetensors, shape: Shape) {
+  constructor(weights: Safetensors, shape: Shape, arithmetic: Arithmetic) {
     this.#weights = weights
     this.#shape = shape
+    this.#arithmetic = arithmetic
   }
 
   build(): Uint8Array {
     let state = this.#embeddings()
     const mask = this.#mask()
     for (let layer = 0; layer < this.#shape.layers; layer++) state = this.#layer(layer, state, mask)
-    this.#nodes.push(node('Identity', [state], 'last_hidden_state'))
+    this.#nodes.push(node('Identity', [state], ['last_hidden_state']))
     const inputs = ['input_ids', 'attention_mask', 'token_type_ids']
     const graph = message(
       7,
@@ -136,9 +155,31 @@ class EncoderGraph {
   }
 
   #linear(name: string, input: string): string {
-    const matrix = this.#tensor(`${name}.weight`, this.#weights.readTransposed(`${name}.weight`))
-    const product = this.#node('MatMul', [input, matrix])
+    const weight = this.#weights.readTransposed(`${name}.weight`)
+    const product =
+      this.#arithmetic === 'int8'
+        ? this.#productOfIntegers(name, input, quantisedColumns(weight))
+        : this.#node('MatMul', [input, this.#tensor(`${name}.weight`, weight)])
     return this.#node('Add', [product, this.#weight(`${name}.bias`)])
+  }
+
+  #productOfIntegers(name: string, input: string, { shape, integers, scales }: Quantised): string {
+    const { values, scale, zero } = this.#quantisedInput(input)
+    const matrix = this.#initializer(`${name}.weight`, shape, INT8, integers)
+    const sums = this.#node('MatMulInteger', [values, matrix, zero])
+    const numbers = this.#node('Cast', [sums], integerAttribute('to', FLOAT))
+    const columns = this.#tensor(`${name}.scales`, { shape: [scales.length], numbers: scales })
+    return this.#node('Mul', [numbers, this.#node('Mul', [scale, columns])])
+  }
+
+  #quantisedInput(input: string): QuantisedInput {
+    const known = this.#quantised.get(input)
+    if (known) return known
+    const at = this.#count++
+    const made = { values: `quantised_${at}`, scale: `scale_${at}`, zero: `zero_${at}` }
+    this.#nodes.push(node('DynamicQuantizeLinear', [input], [made.values, made.scale, made.zero]))
+    this.#quantised.set(input, made)
+    return made
   }
 
   #norm(input: string, name: string): string {
@@ -152,7 +193,7 @@ class EncoderGraph {
 
   #node(type: string, inputs: readonly string[], ...attributes: readonly Message[]): string {
     const output = `${type}_${this.#count++}`
-    this.#nodes.push(node(type, inputs, output, ...attributes))
+    this.#nodes.push(node(type, inputs, [output], ...attributes))
     return output
   }
 
@@ -169,28 +210,66 @@ class EncoderGraph {
 
   #integers(values: readonly number[]): string {
     const name = `integers_${this.#count++}`
-    const raw = Buffer.from(BigInt64Array.from(values, BigInt).buffer)
-    const dims = integer(1, values.length)
-    this.#initializers.push(message(5, dims, integer(2, INT64), text(8, name), bytes(9, raw)))
-    return name
+    return this.#initializer(name, [values.length], INT64, BigInt64Array.from(values, BigInt))
   }
 
   #tensor(name: string, { shape, numbers }: Tensor): string {
-    const raw = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+    return this.#initializer(name, shape, FLOAT, numbers)
+  }
+
+  #initializer(
+    name: string,
+    shape: readonly number[],
+    type: number,
+    { buffer, byteOffset, byteLength }: ArrayBufferView,
+  ): string {
+    const raw = new Uint8Array(buffer, byteOffset, byteLength)
     const dims = shape.map((size) => integer(1, size))
-    this.#initializers.push(message(5, ...dims, integer(2, FLOAT), text(8, name), bytes(9, raw)))
+    this.#initializers.push(message(5, ...dims, integer(2, type), text(8, name), bytes(9, raw)))
     return name
   }
+}
+
+interface QuantisedInput {
+  readonly values: string
+  readonly scale: string
+  readonly zero: string
+}
+
+interface Quantised {
+  readonly shape: readonly number[]
+  readonly integers: Int8Array
+  readonly scales: Float32Array
+}
+
+/** Row by row; a column of zeros stays one. */
+function quantisedColumns({ shape, numbers }: Tensor): Quantised {
+  const columns = shape[1] ?? 0
+  const scales = new Float32Array(columns)
+  const integers = new Int8Array(numbers.length)
+  // Plain loops: there are ten million numbers, and whoever opens the model waits.
+  for (let at = 0; at < numbers.length; at++) {
+    const size = Math.abs(numbers[at] ?? 0) / QUANTISED_MAX
+    if (size > (scales[at % columns] ?? 0)) scales[at % columns] = size
+  }
+  for (let at = 0; at < numbers.length; at++) {
+    const scale = scales[at % columns] ?? 0
+    if (scale > 0) integers[at] = Math.round((numbers[at] ?? 0) / scale)
+  }
+  return { shape, integers, scales }
 }
 
 function node(
   type: string,
   inputs: readonly string[],
-  output: string,
+  outputs: readonly string[],
   ...attributes: readonly Message[]
 ): Message {
-  const names = inputs.map((input) => text(1, input))
-  return message(1, ...names, text(2, output), text(3, output), text(4, type), ...attributes)
+  const names = [
+    ...inputs.map((input) => text(1, input)),
+    ...outputs.map((output) => text(2, output)),
+  ]
+  return message(1, ...names, text(3, outputs[0] ?? type), text(4, type), ...attributes)
 }
 
 function integerAttribute(name: string, value: number): Message {

@@ -187,7 +187,11 @@ async function openSession(runtime: Runtime, plan: ModelPlan, weights: Buffer): 
   const graph =
     plan.format === 'onnx'
       ? weights
-      : (await import('./safetensors-graph.ts')).graphOf(weights, plan.directory)
+      : (await import('./safetensors-graph.ts')).graphOf(
+          weights,
+          plan.directory,
+          plan.precision === 'int8' ? 'int8' : 'fp32',
+        )
   try {
     return await runtime.open(graph)
   } catch (cause) {
