@@ -1,7 +1,7 @@
 /**
  * Calls on their way, so that prompts that ask the same at the same time are asked once.
  *
- * Whoever has looked in vain begins a call without waiting in between, so of several with one prompt only the first does. One that
+ * Whoever has found nothing begins a call without waiting in between, so of several with one prompt only the first does. One that
  * asks the same in other words waits for the first, and then looks again: what it is served is decided as for anybody else.
  */
 

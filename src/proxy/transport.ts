@@ -21,7 +21,7 @@ export interface Sent {
 export interface Answer extends Received {
   /** Bytes that it will have, if that is known. */
   readonly length: number | undefined
-  /** Whether its end can be told from a connection that was lost. */
+  /** Whether its end differs from that of a connection that was lost. */
   readonly hasEnd: boolean
   /** Read once; fails where the upstream ends before the body does. */
   body(): AsyncGenerator<Uint8Array>

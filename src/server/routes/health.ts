@@ -11,26 +11,8 @@ const status = v.object({ status: v.string() })
 
 export function healthRoutes(measurements: Measurements): AnyRoute[] {
   return [
-    route({
-      name: 'health',
-      method: 'GET',
-      path: '/health',
-      summary: 'Whether the process answers',
-      tag: 'health',
-      scope: 'public',
-      replies: { 200: { description: 'It does', schema: status } },
-      handle: () => json({ status: 'healthy' }),
-    }),
-    route({
-      name: 'live',
-      method: 'GET',
-      path: '/health/live',
-      summary: 'Whether the process answers',
-      tag: 'health',
-      scope: 'public',
-      replies: { 200: { description: 'It does', schema: status } },
-      handle: () => json({ status: 'healthy' }),
-    }),
+    alive('health', '/health'),
+    alive('live', '/health/live'),
     route({
       name: 'ready',
       method: 'GET',
@@ -55,6 +37,19 @@ export function healthRoutes(measurements: Measurements): AnyRoute[] {
       handle: (call) => metrics(call, measurements),
     }),
   ]
+}
+
+function alive(name: string, path: string): AnyRoute {
+  return route({
+    name,
+    method: 'GET',
+    path,
+    summary: 'Whether the process answers',
+    tag: 'health',
+    scope: 'public',
+    replies: { 200: { description: 'It does', schema: status } },
+    handle: () => json({ status: 'healthy' }),
+  })
 }
 
 /** Reads one key, which costs the same however large the store is. One that nothing was put into is made by a put. */
