@@ -70,6 +70,9 @@ function everyCommand(location: string): string[][] {
     config: ['check', location],
     ledger: ['stats'],
     dynamodb: ['create-tables', location],
+    // Refused before it listens, as there are no keys.
+    serve: [location, '--host', '0.0.0.0'],
+    mcp: [location],
   }
   return Object.keys(commands).map((name) => [name].concat(operands[name] ?? ['a']))
 }

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path'
 
 import * as v from 'valibot'
 
+import { withoutSecrets } from '../../backends/index.ts'
 import { listLocation } from '../../location/index.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
 import { isS3 } from '../../platform/s3/address.ts'
@@ -159,11 +160,6 @@ async function stats({ services, namespace }: Call, measured: Measurements): Pro
     }),
     operations: measured.operations(),
   })
-}
-
-/** A location may be an address with a password. */
-function withoutSecrets(location: string): string {
-  return location.replace(/^(\w+:\/\/)[^@/]*@/, '$1')
 }
 
 /** Below one of the roots, links followed. */
