@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { type Job, type JobEvents, type JobResult, openDedupe } from '../src/index.ts'
+import { type Deduper, type Job, type JobEvents, type JobResult, openDedupe } from '../src/index.ts'
 import { inProcess as prestige } from './children/cli.ts'
 import { corpus, jsonl, linesOf, published, textMaker, writeFiles } from './corpus-kit.ts'
 
@@ -385,7 +385,7 @@ describe('a run that is refused', () => {
     const refused = await prestige(['dedupe', '-', '-o', at('out')], {
       meanwhile: async (child) => {
         // It has seen that there is no state, has made one, and waits for its input.
-        await vi.waitFor(() => expect(existsSync(at('out/state/data.mdb'))).toBe(true), 30_000)
+        await vi.waitFor(async () => (await openState()).close(), 30_000)
         // The other decides about nothing yet.
         await expect(runOf(job, stopAtOnce)).rejects.toThrow('stopped')
         child.stdin.end(jsonl(corpus(5)))
@@ -402,8 +402,13 @@ const stopAtOnce: JobEvents = {
   },
 }
 
+/** Fails as long as there is none, with its settings. */
+function openState(): Promise<Deduper> {
+  return openDedupe(at('out/state'), { durability: 'os', create: false })
+}
+
 async function runOf(job: Job, watcher: JobEvents = {}): Promise<JobResult> {
-  const deduper = await openDedupe(at('out/state'), { durability: 'os', create: false })
+  const deduper = await openState()
   try {
     return await deduper.run({ ...job, watcher })
   } finally {
