@@ -60,6 +60,7 @@ function everyCommand(location: string): string[][] {
     similar: ['a'],
     import: [at('in')],
     export: [at('exported')],
+    backup: [at('backups')],
     tune: [at('pairs.jsonl')],
     resolve: [at('in', 'a.jsonl')],
     members: ['a'],
