@@ -1,5 +1,6 @@
 /** Requests to the upstream, and nowhere else. An answer that ends too early is an error, never a shorter answer. */
 
+import { drained } from '../platform/drained.ts'
 import http, { type IncomingMessage, type RequestOptions } from 'node:http'
 import https from 'node:https'
 
@@ -114,16 +115,6 @@ async function pass(body: AsyncIterable<Uint8Array>, request: http.ClientRequest
     if (!request.write(piece)) await drained(request)
   }
   request.end()
-}
-
-function drained(request: http.ClientRequest): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      request.off('drain', go).off('close', go)
-      resolve()
-    }
-    request.on('drain', go).on('close', go)
-  })
 }
 
 function answerOf(

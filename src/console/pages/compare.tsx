@@ -11,6 +11,7 @@ import { count, percent } from '../parts/format.ts'
 import { SideBySide, Vetoes } from '../parts/side-by-side.tsx'
 import { useLoaded, useSettled } from '../state/loaded.ts'
 import { place } from '../state/place.ts'
+import { ThresholdSlider } from '../parts/threshold-slider.tsx'
 import { chosenThreshold } from '../state/session.ts'
 
 const EXAMPLE = [
@@ -194,18 +195,7 @@ function Bands({ of: { comparison, curve }, threshold, onThreshold }: ResultProp
   const points = curve.map((point) => ({ x: point.similarity, y: point.probability }))
   return (
     <Panel title="Threshold" note={`${banding.bands} bands of ${banding.rows} rows`}>
-      <label class="slider">
-        <span>Threshold</span>
-        <input
-          type="range"
-          min="0.3"
-          max="1"
-          step="0.01"
-          value={threshold}
-          onInput={({ currentTarget }) => onThreshold(Number(currentTarget.value))}
-        />
-        <output>{threshold.toFixed(2)}</output>
-      </label>
+      <ThresholdSlider min={0.3} value={threshold} onChange={onThreshold} />
       <Plot
         label="Probability that bands meet, by similarity"
         summary={`At a similarity of ${percent(similarity)} it is ${percent(collisionProbability)}.`}

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
 import type { Tuned } from '../api/types.ts'
+import { ThresholdSlider } from './threshold-slider.tsx'
 import { useObserved } from '../state/observable.ts'
 import { chosenThreshold } from '../state/session.ts'
 import { bandPath, linePath, Plot, type Point, type Scale, shareTicks } from './charts.tsx'
@@ -28,18 +29,7 @@ export function ThresholdChoice({ of: tuned }: { readonly of: Tuned }): JSX.Elem
         </ul>
       </div>
       <div>
-        <label class="slider">
-          <span>Threshold</span>
-          <input
-            type="range"
-            min="0.05"
-            max="1"
-            step="0.01"
-            value={threshold}
-            onInput={({ currentTarget }) => setOwn(Number(currentTarget.value))}
-          />
-          <output>{threshold.toFixed(2)}</output>
-        </label>
+        <ThresholdSlider min={0.05} value={threshold} onChange={setOwn} />
         <dl class="rates">
           <RateLine name="Precision" of={score.precision} />
           <RateLine name="Recall" of={score.recall} />

@@ -1,5 +1,6 @@
 /** Between Node's requests and those of fetch. Whatever a client sends, this never throws. */
 
+import { drained } from '../../platform/drained.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { PrestigeServer } from '../create-server.ts'
@@ -212,14 +213,4 @@ async function sendBody(
     request?.spend?.(value.byteLength)
     if (!reply.write(value) && !reply.destroyed) await drained(reply)
   }
-}
-
-function drained(reply: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      reply.off('drain', go).off('close', go)
-      resolve()
-    }
-    reply.on('drain', go).on('close', go)
-  })
 }
