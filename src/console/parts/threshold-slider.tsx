@@ -5,7 +5,7 @@ import type { JSX } from 'preact'
 interface ThresholdSliderProps {
   readonly min: number
   readonly value: number
-  onChange(threshold: number): void
+  readonly onChange: (threshold: number) => void
 }
 
 export function ThresholdSlider({ min, value, onChange }: ThresholdSliderProps): JSX.Element {
