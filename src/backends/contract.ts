@@ -131,6 +131,12 @@ export interface BackendLimits {
   readonly transactionBytesMax?: number
 }
 
+/** Single rows, for whoever need not wait for them. */
+export interface RowReader {
+  now(): number
+  get<V>(space: Space<V>, key: Bytes): V | undefined
+}
+
 /** The file of an engine that keeps everything in one. */
 export interface EngineFile {
   /** What it takes on the disk. */
@@ -156,6 +162,11 @@ export interface Backend {
   now(): number
   /** Runs a body that writes nothing, against one moment, and returns its result. */
   read<A extends readonly unknown[], T>(body: ReadBody<A, T>, ...args: A): Promise<T>
+  /**
+   * The same for a function that asks for one row after another, and ends before it returns: without a generator, and
+   * without a promise unless it has to wait. `undefined`: rows of this engine are not in this process.
+   */
+  readonly peek?: (<T>(look: (rows: RowReader) => T) => T | Promise<T>) | undefined
   /**
    * Rows of one ordered space in byte order. Every page is strongly consistent; rows that come or go while
    * the scan runs may or may not be seen.

@@ -16,6 +16,7 @@ export {
   type ReadBody,
   type ReadScope,
   type Row,
+  type RowReader,
   type RowsAsk,
   type Scope,
   type Space,

@@ -2,7 +2,8 @@
  * A whole store as one stream, to carry it from one engine to another or to put it aside.
  *
  * Records (archive-stream.ts): `C` is a content (its SHA-256, then its bytes), `K` a key of the content before it (when
- * it expires, in six bytes; 0: never; then the key), `M` the metadata of the key behind it (metadata.ts), if it has some.
+ * it expires, in six bytes; 0: never; then the key), `M` the metadata of the key behind it (metadata.ts), if it has some,
+ * `L` that it is pinned or slides (lifecycle/life.ts), if it does.
  * Each content is there once, its keys behind it. Keys and contents
  * instead of rows, because a store may be restored into one with other settings, or with other keys already.
  *
@@ -22,6 +23,7 @@ import { digestOf } from '../fingerprint/index.ts'
 import { ContentCheck } from './content-check.ts'
 import { Layout } from './contents/layout.ts'
 import { findEntry, type Reading } from './transactions/get.ts'
+import { decodeLife, encodeLife, type Life, LIFE_BYTES, lifeReader } from './lifecycle/life.ts'
 import { decodeMetadata, isMetadata, type Metadata, METADATA_ROW_BYTES_MAX } from './metadata.ts'
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './prepare.ts'
 import { readValue } from './read-value.ts'
@@ -35,6 +37,7 @@ const LIMITS = {
   C: [DIGEST_BYTES, DIGEST_BYTES + VALUE_BYTES_MAX],
   K: [7, 6 + KEY_BYTES_MAX],
   M: [1, METADATA_ROW_BYTES_MAX],
+  L: [LIFE_BYTES, LIFE_BYTES],
 } as const
 
 /** What an archive holds of one key. */
@@ -43,6 +46,7 @@ export interface Archived {
   readonly value: Buffer
   readonly expiresAt: number | undefined
   readonly metadata: Metadata | undefined
+  readonly life: Life | undefined
 }
 
 /** Every live key and its bytes. What others change meanwhile is there as it was before or after, never half. */
@@ -58,6 +62,7 @@ export async function* writeArchive(
   let keys = 0
   let contents = 0
   let current: Buffer | undefined
+  const lifeOf = await lifeReader(backend)
   for await (const { key: row } of backend.scan(refs)) {
     const key = row.subarray(ID_BYTES)
     const found = await entryAndValue(backend, key, current, reading)
@@ -72,6 +77,8 @@ export async function* writeArchive(
     expires.writeUIntBE(found.entry.expiresAt ?? 0, 0, 6)
     const { metadata } = found.entry
     if (metadata) yield archive.record('M', metadata)
+    const life = await lifeOf(key)
+    if (life) yield archive.record('L', encodeLife(life))
     yield archive.record('K', expires, key)
   }
   yield archive.end({ keys, contents })
@@ -107,6 +114,7 @@ export async function* readArchive(source: ArchiveSource): AsyncGenerator<Archiv
   }
   let value: Buffer | undefined
   let metadata: Metadata | undefined
+  let life: Life | undefined
   let keys = 0
   let contents = 0
   for await (const { kind, body } of archive.records(LIMITS, () => ({ keys, contents }))) {
@@ -119,12 +127,15 @@ export async function* readArchive(source: ArchiveSource): AsyncGenerator<Archiv
     } else if (kind === 'M') {
       if (!isMetadata(body)) throw brokenArchive('metadata of a key cannot be read')
       metadata = decodeMetadata(body)
+    } else if (kind === 'L') {
+      life = decodeLife(body)
+      if (!life) throw brokenArchive('what was kept of the life of a key cannot be read')
     } else {
       if (!value) throw brokenArchive('a key comes before any value')
       keys++
       const expiresAt = body.readUIntBE(0, 6) || undefined
-      yield { key: body.subarray(6), value, expiresAt, metadata }
-      metadata = undefined
+      yield { key: body.subarray(6), value, expiresAt, metadata, life }
+      metadata = life = undefined
     }
   }
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,12 +10,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../backends/memory/index.ts'
 import { SimulatedWorld } from '../backends/simulated/index.ts'
-import { Gate } from '../backends/index.ts'
+import { cell, Gate, type Scope, type Transaction } from '../backends/index.ts'
+import type { RecipePart } from './contents/chunk-rows.ts'
 import { Layout } from './contents/layout.ts'
 import { BackgroundCollector } from './background-collector.ts'
-import type { CollectingStep } from './collecting-steps.ts'
+import { type CollectingStep, collectingSteps, hasNotes } from './collecting-steps.ts'
 import { GC_LEASE_MS, GcLease } from './gc-lease.ts'
 import { openStore } from './open.ts'
+import { released } from './rows.ts'
 
 let base: string
 beforeAll(async () => void (base = await mkdtemp(join(tmpdir(), 'prestige-background-'))))
@@ -31,6 +34,15 @@ async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
 function sharedMemory(clock?: () => number) {
   const engine = new MemoryEngine()
   return () => new MemoryBackend({ ...(clock && { clock }) }, engine)
+}
+
+// oxlint-disable-next-line require-yield -- a body that reads nothing is one too
+function* noteReleased(scope: Scope): Transaction<void> {
+  scope.write(cell(released, Buffer.alloc(32)), scope.id())
+}
+
+function isRecipe(row: unknown): row is RecipePart {
+  return typeof row === 'object' && row !== null && 'sharedBytes' in row
 }
 
 describe('a store that collects in the background', () => {
@@ -162,6 +174,83 @@ describe('the background collector', () => {
     await until(() => seen.includes(true))
     await Promise.all([collector.stop(), busy.stop()])
     gate.leave()
+  })
+
+  it('looks at everything at first and every ten minutes, and else only where there are notes', async () => {
+    let now = 0
+    const passes: { at: number; isThorough: boolean }[] = []
+    const timing = {
+      now: () => now,
+      after(ms: number, callback: () => void) {
+        now += ms
+        const immediate = setImmediate(callback)
+        return () => clearImmediate(immediate)
+      },
+    }
+    const layout = new Layout({ partBytes: 1000 })
+    const keeping = { layout, near: undefined, semantic: undefined, tracking: undefined }
+    const [gate, backend] = [new Gate('store'), sharedMemory()()]
+    const subject = { backend, gate, preparation: { keeping }, isOld: false, observer: undefined }
+    const step: CollectingStep = async function* ({ isThorough }) {
+      passes.push({ at: now, isThorough })
+      yield {}
+    }
+    const options = { graceMs: 60_000, budgetMs: 1000 }
+    const collector = new BackgroundCollector(subject, options, [step], timing)
+    collector.start()
+    await until(() => passes.length >= 3)
+    const minutes = passes.slice(0, 3).map(({ at }) => Math.floor(at / 60_000))
+    expect(minutes).toEqual([0, 10, 20])
+    expect(passes.every(({ isThorough }) => isThorough)).toBe(true)
+    await backend.run(noteReleased)
+    // Time goes by between the two: there may be another thorough one first.
+    await until(() => passes.some(({ isThorough }) => !isThorough))
+    await collector.stop()
+  })
+
+  it('looks for chunks in slices of some rows, and not at all for little garbage', async () => {
+    const engine = new MemoryEngine()
+    const options = { gc: 'manual', chunks: { fromBytes: 1024, averageBytes: 256 } } as const
+    await using store = await openStore(new MemoryBackend({}, engine), options)
+    for (let at = 0; at < 60; at++) await store.put(`key ${at}`, randomBytes(20_000))
+    await store.delete('key 0')
+    const backend = new MemoryBackend({}, engine)
+    let rows = 0
+    const scan = backend.scan.bind(backend)
+    backend.scan = async function* (space, range) {
+      for await (const row of scan(space, range)) {
+        const isAll = space.name === 'chunks' || (space.name === 'recipes' && !range?.limit)
+        if (isAll) rows += isRecipe(row.value) ? row.value.chunks.length : 1
+        yield row
+      }
+    }
+    const layout = new Layout({ chunks: store.settings.chunks }, 'fast')
+    const keeping = { layout, near: undefined, semantic: undefined }
+    const slices: number[] = []
+    const pass = async (isThorough: boolean) => {
+      const how = { backend, keeping, releasedBefore: Infinity, atOnce: 64, isThorough }
+      for (const step of collectingSteps) {
+        for await (const _slice of step(how)) {
+          slices.push(rows)
+          rows = 0
+        }
+      }
+    }
+    await pass(false)
+    expect(Math.max(...slices)).toBe(0)
+    expect(await hasNotes(backend, keeping)).toBe(false)
+    await pass(true)
+    expect(slices.reduce((sum, count) => sum + count)).toBeGreaterThan(5000)
+    expect(Math.max(...slices)).toBeLessThan(2000)
+    expect((await store.stats()).storedBytes).toBeLessThan(59 * 21_000)
+    for (let at = 1; at < 60; at++) await store.delete(`key ${at}`)
+    for (const step of collectingSteps.slice(0, 2)) {
+      const how = { backend, keeping, releasedBefore: Infinity, atOnce: 64, isThorough: false }
+      for await (const _slice of step(how));
+    }
+    expect(await hasNotes(backend, keeping)).toBe(true)
+    await pass(false)
+    expect((await store.stats()).storedBytes).toBe(0)
   })
 
   it('of two processes one collects, and the other one when that has died', async () => {

@@ -37,6 +37,8 @@ interface Subject {
 
 const PASS_MS_MIN = 50
 const PASS_MS_MAX = 15_000
+/** How often a pass looks at everything, also at what has no note. */
+const THOROUGH_MS = 10 * 60 * 1000
 /** How long a slice lets operations go first. Without an end, a store that is always in use would never be collected. */
 const BUSY_MS_MAX = 50
 const BUSY_LOOK_MS = 5
@@ -70,7 +72,8 @@ export class BackgroundCollector {
   readonly #lease: GcLease
   readonly #timing: Timing
   #budgetMs: number
-  #passes = 0
+  /** When the last pass ended that looked at everything. */
+  #thoroughAt = -Infinity
   /** Of the window that began then. */
   #released = 0
   #collected = 0
@@ -136,14 +139,16 @@ export class BackgroundCollector {
 
   async #pass(): Promise<void> {
     const { backend, isOld, preparation } = this.#subject
-    // The first pass looks at everything, also at what a process that died has left without a note.
-    if (isOld || (this.#passes > 0 && !(await hasNotes(backend, preparation.keeping)))) return
+    // So does the first pass: a process that died may have left something without a note.
+    const isThorough = this.#timing.now() - this.#thoroughAt >= THOROUGH_MS
+    if (isOld || (!isThorough && !(await hasNotes(backend, preparation.keeping)))) return
     const releasedBefore = backend.now() - this.#options.graceMs
     const atOnce = () => Math.round((AT_ONCE * this.#budgetMs) / this.#options.budgetMs)
     const how = {
       backend,
       keeping: preparation.keeping,
       releasedBefore,
+      isThorough,
       get atOnce() {
         return atOnce()
       },
@@ -151,7 +156,7 @@ export class BackgroundCollector {
     for (const step of this.#steps) {
       if (!(await this.#runStep(step(how)))) return
     }
-    this.#passes++
+    if (isThorough) this.#thoroughAt = this.#timing.now()
   }
 
   /** False: the pass is over. */

@@ -8,7 +8,8 @@ import type { Bytes } from '../platform/bytes.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import { isTrimDue, trimChanges } from './changes/trim.ts'
 import { collectContent, removeParts, STAGING_LEASE_MS } from './collect.ts'
-import { collectChunks } from './contents/collect-chunks.ts'
+import { hasMuchGarbage } from './contents/chunk-garbage.ts'
+import { chunkSlices } from './contents/collect-chunks.ts'
 import { heldBases } from './contents/delta-rows.ts'
 import { adoptingSlices } from './near/adopt.ts'
 import { expiries, expiryKey, released, staged } from './rows.ts'
@@ -35,6 +36,8 @@ export interface CollectingHow {
   readonly releasedBefore: number
   /** Contents or keys of a slice. */
   readonly atOnce: number
+  /** Also what is only worth a search over many rows if it is not done often: little garbage in chunks. */
+  readonly isThorough: boolean
 }
 
 /** Yields after every slice what that has collected: nothing, where it has only looked. */
@@ -57,7 +60,7 @@ export const collectingSteps: readonly CollectingStep[] = [
 /** Everything that nobody can reach any more. */
 export async function collectAll(backend: Backend, keeping: Keeping): Promise<Collected> {
   let all = NOTHING
-  const how = { backend, keeping, releasedBefore: Infinity, atOnce: AT_ONCE }
+  const how = { backend, keeping, releasedBefore: Infinity, atOnce: AT_ONCE, isThorough: true }
   for (const step of collectingSteps) {
     for await (const slice of step(how)) all = sumOf(all, slice)
   }
@@ -86,9 +89,12 @@ export function sumOf(one: Collected, other: Partial<Collected>): Collected {
   }
 }
 
-/** Only to know whether to begin: there may be nothing to collect in what it has seen. */
+/**
+ * Only to know whether to begin: there may be nothing to collect in what it has seen. What has no note, or is noted where
+ * it may stay for long, is left to a thorough pass.
+ */
 export async function hasNotes(backend: Backend, keeping: Keeping): Promise<boolean> {
-  const { changes, layout, near } = keeping
+  const { changes, layout, near, semantic } = keeping
   for await (const _row of backend.scan(released, { limit: 1 })) return true
   for await (const _row of backend.scan(staged, { limit: 1 })) return true
   for await (const _row of backend.scan(expiries, { end: expiredUntil(backend), limit: 1 })) {
@@ -97,6 +103,10 @@ export async function hasNotes(backend: Backend, keeping: Keeping): Promise<bool
   if (near?.canCompare) {
     for await (const _row of backend.scan(near.graph.spaces.orphaned, { limit: 1 })) return true
   }
+  if (semantic) {
+    for await (const _row of backend.scan(semantic.graph.spaces.orphaned, { limit: 1 })) return true
+  }
+  if (layout.chunks && (await hasMuchGarbage(backend))) return true
   if (layout.deltas) for await (const _row of backend.scan(heldBases, { limit: 1 })) return true
   return changes ? backend.read(isTrimDue, changes.settings) : false
 }
@@ -158,8 +168,10 @@ async function* abandonedParts({ backend }: CollectingHow): ReturnType<Collectin
 }
 
 /** After the contents whose chunks they may be. */
-async function* unreachableChunks({ backend, keeping }: CollectingHow): ReturnType<CollectingStep> {
-  yield await collectChunks(backend, keeping.layout)
+async function* unreachableChunks(how: CollectingHow): ReturnType<CollectingStep> {
+  const { backend, keeping, isThorough } = how
+  if (!isThorough && !(await hasMuchGarbage(backend))) return
+  yield* chunkSlices(backend, keeping.layout)
 }
 
 /** Contents that were linked to one that is gone; and the room that those have left in the indexes. */

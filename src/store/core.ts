@@ -10,7 +10,7 @@ import { adoptOrphans } from './near/adopt.ts'
 import { BackgroundCollector } from './background-collector.ts'
 import { ChangeFeed, WakingBackend } from './changes/feed.ts'
 import { collectContent, removeParts } from './collect.ts'
-import { collectChunks, hasMuchGarbage } from './contents/collect-chunks.ts'
+import { ChunkGarbage } from './contents/chunk-garbage.ts'
 import { ContentCheck } from './content-check.ts'
 import { Layout } from './contents/layout.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
@@ -43,6 +43,7 @@ export class StoreCore {
   readonly lifecycle: Lifecycle
   /** With `gc: 'background'`. */
   readonly background: BackgroundCollector | undefined
+  readonly #garbage: ChunkGarbage
   /** Rows of an older format are there, and settings that promise nothing else. */
   #isOld: boolean
   /** Keys may have metadata, as the settings say. */
@@ -67,6 +68,7 @@ export class StoreCore {
     this.#hasMetadata = settings.metadata === true
     const changes = settings.changes && new ChangeFeed(settings.changes)
     this.backend = changes ? new WakingBackend(backend, changes) : backend
+    this.#garbage = new ChunkGarbage(this.backend, layout)
     this.observer = metrics || tracer ? new Observer(metrics, tracer) : undefined
     const tracking = new Tracking()
     this.lifecycle = new Lifecycle(this, tracking, options)
@@ -138,8 +140,14 @@ export class StoreCore {
   async #removeLong(id: Bytes): Promise<void> {
     await removeParts(this.backend, id)
     const { gc, layout } = this.preparation
-    if (!layout.chunks || gc !== 'immediate' || !(await hasMuchGarbage(this.backend))) return
-    await collectChunks(this.backend, layout)
+    if (layout.chunks && gc === 'immediate') await this.#garbage.noteRemoved()
+  }
+
+  /** Chunks of what `work` removes are collected after it, and not after each content. */
+  async inBatch<T>(work: () => Promise<T>): Promise<T> {
+    const end = await this.#garbage.inBatch(work)
+    await cleanUp(() => this.gate.pass(() => this.#garbage.collectDue()))
+    return end
   }
 
   /** Re-evaluates what was linked to contents that are gone. */

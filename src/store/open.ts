@@ -8,6 +8,7 @@ import { requireRestored } from './backup/unfinished.ts'
 import { isDirectory } from '../platform/location.ts'
 import { readOptions } from '../platform/options.ts'
 import { readArchive, writeArchive } from './archive.ts'
+import { expiryOf } from './lifecycle/life.ts'
 import { type StoreOptions, type CheckedStoreOptions, storeOptions } from './options.ts'
 import type { Reembedded, ReembedOptions } from './semantic/reembed.ts'
 import { type PutItem, refuseUnknown } from './prepare.ts'
@@ -107,11 +108,12 @@ export async function restoreStore(
   const { clock = Date.now, signal, onKey } = options
   let keys = 0
   let expired = 0
+  const pinned: Buffer[] = []
   const items = async function* (): AsyncGenerator<PutItem> {
-    for await (const { key, value, expiresAt, metadata } of readArchive(archive)) {
-      const ttlMs = expiresAt === undefined ? Infinity : expiresAt - clock()
-      if (ttlMs <= 0) expired++
-      else yield { key, value, ttlMs, metadata }
+    for await (const { key, value, expiresAt, metadata, life } of readArchive(archive)) {
+      if (life?.isPinned) pinned.push(key)
+      if (expiresAt !== undefined && expiresAt <= clock()) expired++
+      else yield { key, value, metadata, ...expiryOf(expiresAt, life) }
     }
   }
   for await (const outcome of store.putMany(items(), { signal })) {
@@ -119,5 +121,6 @@ export async function restoreStore(
     keys++
     onKey?.(outcome.result.bytes)
   }
+  for (const key of pinned) await store.pin(key)
   return { keys, expired }
 }

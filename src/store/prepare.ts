@@ -31,6 +31,8 @@ export const VALUE_BYTES_MAX = 1024 * 1024 * 1024
 /** Of a stream. */
 export const STREAM_BYTES_MAX = 100 * 1024 * 1024 * 1024
 const TTL_MS_MAX = 2 ** 47
+/** Times are kept in six bytes. */
+const TIME_MS_MAX = 2 ** 48 - 1
 const LARGE_BYTES = 1024 * 1024
 
 /** How a value is kept, whether it is put alone or with others. */
@@ -40,6 +42,11 @@ export interface KeepOptions extends ConditionOptions {
    * if it has none, the key stays, whatever was said before.
    */
   readonly ttlMs?: number | undefined
+  /**
+   * When the key expires, in milliseconds since 1970, in place of `ttlMs`; a moment that has passed leaves no key. With
+   * `sliding`, until the first read: that extends it to `ttlMs` later.
+   */
+  readonly expiresAt?: number | undefined
   /** Reads extend the expiry, so that it is `ttlMs` after the last one. Default: the store's `expiry`. */
   readonly sliding?: boolean | undefined
   /**
@@ -57,7 +64,14 @@ export interface PutItem extends KeepOptions {
   readonly value: StoreValue
 }
 
-export const KEEP_OPTIONS = ['ttlMs', 'sliding', 'metadata', 'ifAbsent', 'ifMatch'] as const
+export const KEEP_OPTIONS = [
+  'ttlMs',
+  'expiresAt',
+  'sliding',
+  'metadata',
+  'ifAbsent',
+  'ifMatch',
+] as const
 const PUT_OPTIONS = [...KEEP_OPTIONS, ...CALL_OPTIONS]
 
 /** A misspelt option must not be one that was never given. */
@@ -193,17 +207,32 @@ export function checkPutOptions(options: PutOptions): void {
   keptAs({}, options)
 }
 
-type KeptAs = Pick<Prepared, 'ttlMs' | 'sliding' | 'metadata' | 'condition'>
+type KeptAs = Pick<Prepared, 'ttlMs' | 'expiresAt' | 'sliding' | 'metadata' | 'condition'>
 
 /** How the options of a put, and of its store, say that the value is kept. */
 function keptAs(
   { defaultTtlMs, slides }: Pick<Preparation, 'defaultTtlMs' | 'slides'>,
   options: PutOptions | undefined,
 ): KeptAs {
-  const ttlMs = ttlOf(options?.ttlMs ?? defaultTtlMs)
+  const expiresAt = options && expiresAtOf(options)
+  const ttlMs = ttlOf(options?.ttlMs ?? (expiresAt === undefined ? defaultTtlMs : undefined))
   const sliding = slidingOf(options?.sliding, ttlMs, slides)
   const metadata = options && encodeMetadata(options.metadata)
-  return { ttlMs, sliding, metadata, condition: options && conditionOf(options) }
+  return { ttlMs, expiresAt, sliding, metadata, condition: options && conditionOf(options) }
+}
+
+function expiresAtOf({ ttlMs, expiresAt, sliding }: PutOptions): number | undefined {
+  if (expiresAt === undefined) return undefined
+  if (ttlMs !== undefined && !sliding)
+    throw refusedExpiry('Give ttlMs or expiresAt; both only with sliding: true.')
+  if (Number.isSafeInteger(expiresAt) && expiresAt >= 0 && expiresAt <= TIME_MS_MAX)
+    return expiresAt
+  const wanted = 'expiresAt is a whole number of milliseconds since 1970'
+  throw refusedExpiry(`${wanted}, not ${String(expiresAt)}.`)
+}
+
+function refusedExpiry(message: string): PrestigeError {
+  return new PrestigeError('INVALID_OPTIONS', message)
 }
 
 function slidingOf(
@@ -213,7 +242,7 @@ function slidingOf(
 ): boolean {
   if (ttlMs !== undefined) return given ?? isDefault ?? false
   if (!given) return false
-  throw new PrestigeError('INVALID_OPTIONS', 'sliding needs ttlMs: how long after its last read.')
+  throw refusedExpiry('sliding needs ttlMs: how long after its last read.')
 }
 
 /** A promise only for values too large to be hashed at once. */
@@ -244,7 +273,7 @@ function finish(
   key: Buffer,
   value: Buffer,
   exact: Buffer,
-  { ttlMs, sliding, metadata, condition }: KeptAs,
+  { ttlMs, expiresAt, sliding, metadata, condition }: KeptAs,
   notes: PrepareNotes | undefined,
 ): Prepared {
   const { profile, gc, layout, keeping, sharesNear, check } = how
@@ -269,6 +298,7 @@ function finish(
     check,
     confirmed: undefined,
     ttlMs,
+    expiresAt,
     condition,
     sliding,
     metadata,

@@ -216,12 +216,11 @@ class Salvage {
     const { backend, layouts } = this.#source
     if (!layouts.some((layout) => isStreamed(layout, entry.bytes))) return false
     const { digest, exact, expiresAt } = entry
-    const ttlMs = expiresAt === undefined ? undefined : expiresAt - backend.now()
     try {
       const { signal } = this.#hooks
       const value = readChecked(backend, entry, exact ?? digest)
       const { bytes } = await this.#store.put(key, value, {
-        ttlMs,
+        expiresAt,
         metadata: metadataOf(entry),
         signal,
       })
@@ -257,9 +256,8 @@ class Salvage {
     expiresAt: number | undefined,
     metadata?: Metadata,
   ): PutItem | undefined {
-    if (expiresAt === undefined) return { key, value, metadata }
-    const ttlMs = expiresAt - this.#source.backend.now()
-    return ttlMs > 0 ? { key, value, ttlMs, metadata } : undefined
+    const isExpired = expiresAt !== undefined && expiresAt <= this.#source.backend.now()
+    return isExpired ? undefined : { key, value, expiresAt, metadata }
   }
 
   /** Keys that no scanned entry has: by a lookup, or by the contents that their references name. */

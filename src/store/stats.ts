@@ -9,7 +9,6 @@ import {
   rowsOf,
   type Transaction,
 } from '../backends/index.ts'
-import { type Bytes, concat, EMPTY } from '../platform/bytes.ts'
 import { hasReference } from './collect.ts'
 import { digests, refs, released } from './rows.ts'
 import { type Counts, readCounts, readStored, type StoredCounts } from './tallies.ts'
@@ -22,6 +21,11 @@ export interface StoreStats extends Counts {
   readonly liveBytes: number
   /** Bytes of contents that no key refers to any more, and that wait to be collected. */
   readonly garbageBytes: number
+  /**
+   * More contents wait for the collector than `stats()` looks at: `garbageBytes` is at least this, so `liveBytes` at most,
+   * and `bytesSaved` and `dedupRatio` at least.
+   */
+  readonly hasMoreGarbage?: true
   /** The bytes of all contents as they are kept: compressed, and chunks that they share once. Without keys and other rows. */
   readonly storedBytes: number
   /** What the file of a directory takes, free pages included. Engines without a file of their own have none. */
@@ -38,13 +42,15 @@ export interface StoreStats extends Counts {
 export async function statsOf(backend: Backend, keeping: Keeping): Promise<StoreStats> {
   const { counts, stored, near, semantic } = await backend.read(readNumbers, keeping)
   const { valueBytes, contentBytes } = counts
-  const garbageBytes = Math.min(contentBytes, await garbageIn(backend))
+  const garbage = await garbageIn(backend)
+  const garbageBytes = Math.min(contentBytes, garbage.bytes)
   const liveBytes = contentBytes - garbageBytes
   return {
     ...counts,
     bytesSaved: Math.max(0, valueBytes - liveBytes),
     liveBytes,
     garbageBytes,
+    ...(garbage.hasMore && { hasMoreGarbage: true }),
     storedBytes: contentBytes + (stored ? differenceOf(stored) : 0),
     ...(backend.file && { fileBytes: backend.file.bytes() }),
     dedupRatio: liveBytes === 0 ? 1 : valueBytes / liveBytes,
@@ -67,39 +73,55 @@ function* readNumbers(scope: ReadScope, { near, semantic, layout }: Keeping) {
   }
 }
 
+/** More would make `stats()` slow where much waits for the collector. */
+const NOTES_MAX = 1024
+/** Of engines that are asked for each content by itself. */
+const ASKED_AT_ONCE = 32
+/** Others do not wait longer than for so many. */
 const NOTES_AT_ONCE = 256
 
-/** Only what was noted for the collector is looked at, however large the store is. */
-async function garbageIn(backend: Backend): Promise<number> {
+interface Garbage {
+  readonly bytes: number
+  readonly hasMore: boolean
+}
+
+/** Only what was noted for the collector is looked at, however large the store is, and no more than some of that. */
+async function garbageIn(backend: Backend): Promise<Garbage> {
+  const noted = await notesOf(backend, NOTES_MAX + 1)
+  const hasMore = noted.length > NOTES_MAX
+  const atOnce = backend.serial ? NOTES_AT_ONCE : ASKED_AT_ONCE
   let bytes = 0
-  if (!backend.serial) {
-    for await (const { key: digest } of backend.scan(released)) {
-      const [known] = await backend.read(() => read(cell(digests, digest)))
-      if (known && !(await hasReference(backend, known.id))) bytes += known.bytes
-    }
-    return bytes
+  for (let from = 0; from < Math.min(noted.length, NOTES_MAX); from += atOnce) {
+    const some = noted.slice(from, Math.min(from + atOnce, NOTES_MAX))
+    bytes += backend.serial ? await backend.read(unreferenced, some) : await asked(backend, some)
   }
-  for (let start: Bytes | undefined = EMPTY; start;) {
-    const page: Noted = await backend.read(readNoted, start)
-    bytes += page.garbageBytes
-    start = page.next
+  return { bytes, hasMore }
+}
+
+async function notesOf(backend: Backend, limit: number): Promise<Buffer[]> {
+  if (backend.serial) {
+    const rows = await backend.read(() => rowsOf(released, { limit }))
+    return rows.map(({ key }) => key)
+  }
+  const noted: Buffer[] = []
+  for await (const { key } of backend.scan(released, { limit })) noted.push(key)
+  return noted
+}
+
+/** Bytes of those that no key refers to. */
+function* unreferenced(_scope: ReadScope, noted: readonly Buffer[]): Transaction<number> {
+  let bytes = 0
+  for (const known of yield* read(...noted.map((digest) => cell(digests, digest)))) {
+    if (known && (yield* first(refs, known.id)) === undefined) bytes += known.bytes
   }
   return bytes
 }
 
-interface Noted {
-  readonly garbageBytes: number
-  /** Where to go on. */
-  readonly next: Bytes | undefined
-}
-
-function* readNoted(_scope: ReadScope, start: Bytes): Transaction<Noted> {
-  const notes = yield* rowsOf(released, { start, limit: NOTES_AT_ONCE })
-  let garbageBytes = 0
-  for (const { key: digest } of notes) {
-    const [known] = yield* read(cell(digests, digest))
-    if (known && (yield* first(refs, known.id)) === undefined) garbageBytes += known.bytes
-  }
-  const last = notes.length < NOTES_AT_ONCE ? undefined : notes.at(-1)?.key
-  return { garbageBytes, next: last && concat(last, Buffer.of(0)) }
+/** The same where a transaction cannot look for references. */
+async function asked(backend: Backend, noted: readonly Buffer[]): Promise<number> {
+  const found = await backend.read(() => read(...noted.map((digest) => cell(digests, digest))))
+  const bytes = found.map(async (known) =>
+    known && !(await hasReference(backend, known.id)) ? known.bytes : 0,
+  )
+  return (await Promise.all(bytes)).reduce((sum, one) => sum + one, 0)
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
+import { cell, type Scope, type Transaction } from '../backends/index.ts'
 import { MemoryBackend } from '../backends/memory/backend.ts'
 import { SimulatedWorld } from '../backends/simulated/index.ts'
 import { openStore, PrestigeError, type Store } from '../index.ts'
+import { released } from './rows.ts'
 
 async function list(keys: AsyncIterable<Buffer>): Promise<string[]> {
   const found: string[] = []
@@ -33,6 +35,16 @@ describe('a receipt', () => {
     expect(await store.explain('missing')).toBeUndefined()
   })
 })
+
+/** Of contents that are not there. */
+// oxlint-disable-next-line require-yield -- a body that reads nothing is one too
+function* noteReleased(scope: Scope, from: number, to: number): Transaction<void> {
+  for (let at = from; at < to; at++) {
+    const digest = Buffer.alloc(32)
+    digest.writeUInt16BE(at)
+    scope.write(cell(released, digest), scope.id())
+  }
+}
 
 describe('collecting', () => {
   it('happens by itself: content nobody refers to is gone when delete resolves', async () => {
@@ -82,6 +94,24 @@ describe('collecting', () => {
       await store.collect()
       expect(await store.stats()).toMatchObject({ liveBytes: 4, garbageBytes: 0, storedBytes: 4 })
     }
+  })
+
+  it('is looked at by stats for some contents only, and says so', async () => {
+    await using store = await openStore('memory:', { gc: 'manual' })
+    for (let at = 0; at <= 1024; at++) await store.put('a', String(10_000 + at))
+    const all = await store.stats()
+    expect(all).toMatchObject({ garbageBytes: 1024 * 5, liveBytes: 5 })
+    expect(all).not.toHaveProperty('hasMoreGarbage')
+    for (let at = 1025; at < 1100; at++) await store.put('a', String(10_000 + at))
+    const some = await store.stats()
+    expect(some).toMatchObject({ garbageBytes: 1024 * 5, hasMoreGarbage: true })
+    expect(some.liveBytes).toBe(some.contentBytes - 1024 * 5)
+    await store.collect()
+    expect(await store.stats()).toMatchObject({ garbageBytes: 0, liveBytes: 5, contents: 1 })
+    const backend = new SimulatedWorld(1).open('worker')
+    await using shared = await openStore(backend, { gc: 'manual' })
+    for (let from = 0; from < 1025; from += 41) await backend.run(noteReleased, from, from + 41)
+    expect(await shared.stats()).toMatchObject({ garbageBytes: 0, hasMoreGarbage: true })
   })
 
   it('gives a form another representative when its own goes', async () => {

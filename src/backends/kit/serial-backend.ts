@@ -12,6 +12,7 @@ import type {
   Range,
   ReadBody,
   Row,
+  RowReader,
   Space,
 } from '../contract.ts'
 import { Draft, ReadDraft } from './draft.ts'
@@ -50,6 +51,7 @@ export class SerialBackend implements Backend {
   readonly #clock: () => number
   readonly #ids: IdSource
   readonly #gate: Gate
+  readonly #rows: RowReader
 
   constructor(engine: SerialEngine, { clock, random }: Omit<BackendOptions, 'spaces'>) {
     this.#engine = engine
@@ -57,6 +59,13 @@ export class SerialBackend implements Backend {
     this.#clock = checkedClock(clock)
     this.#ids = new IdSource(this.#clock, random ?? systemRandom)
     this.#gate = new Gate(engine.name)
+    this.#rows = {
+      now: this.#clock,
+      get: (space, key) => {
+        const bytes = engine.get(space, key)
+        return bytes && space.codec.decode(bytes, key)
+      },
+    }
   }
 
   now(): number {
@@ -68,6 +77,14 @@ export class SerialBackend implements Backend {
     return this.#engine.read(() => {
       this.#gate.assertOpen()
       return drive(this.#engine, body(new ReadDraft(this.#clock()), ...args), undefined)
+    })
+  }
+
+  peek<T>(look: (rows: RowReader) => T): T | Promise<T> {
+    this.#gate.assertOpen()
+    return this.#engine.read(() => {
+      this.#gate.assertOpen()
+      return look(this.#rows)
     })
   }
 

@@ -24,6 +24,7 @@ import {
 } from '../contract.ts'
 import type { Durability, LmdbOptions } from './options.ts'
 import { type LmdbBackend, openLmdb } from './backend.ts'
+import { LmdbDatabase } from './database.ts'
 
 const textCodec: Codec<string> = {
   encode: (text) => Buffer.from(text),
@@ -79,6 +80,31 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((backend) => backend.close()))
 })
 afterAll(removeTemporaryDirectories)
+
+describe('a commit that failed', () => {
+  it('is followed by another one, and reads wait while LMDB is opened again', async () => {
+    const backend = await openLmdb(await temporaryDirectory(), { spaces })
+    await backend.run(write, 'a')
+    const commit = vi.spyOn(LmdbDatabase.prototype, 'commitKept')
+    commit.mockRejectedValueOnce(new Error('the disk is gone'))
+    await expect(backend.run(write, 'b')).rejects.toThrow()
+    let open: () => void = () => undefined
+    const opened = new Promise<void>((resolve) => (open = resolve))
+    const reopen = vi.spyOn(LmdbDatabase.prototype, 'reopen').mockReturnValueOnce(opened)
+    const writing = backend.run(write, 'c')
+    await vi.waitFor(() => expect(reopen).toHaveBeenCalled())
+    let text: string | undefined
+    const reading = textOf(backend, 'a').then((found) => (text = found))
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    expect(text).toBeUndefined()
+    open()
+    await Promise.all([writing, reading])
+    expect(text).toBe('a')
+    expect(await names(backend)).toEqual(['a', 'c'])
+    await backend.close()
+    vi.restoreAllMocks()
+  })
+})
 
 describe('reads one after another', () => {
   it('let timers and writers have their turn', async () => {

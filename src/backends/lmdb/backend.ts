@@ -92,7 +92,12 @@ class LmdbEngine implements SerialEngine {
 
   get(space: Space<unknown>, key: Bytes): Buffer | undefined {
     if (key.byteLength > this.limits.keyBytesMax) return undefined
-    return orExplain(() => this.#environment.table(space).get(key, this.#moment))
+    // Not by orExplain: one function fewer for every row.
+    try {
+      return this.#environment.table(space).get(key, this.#moment)
+    } catch (error) {
+      throw engineError(error)
+    }
   }
 
   *keys(space: Space<unknown>, range: Range): Generator<Buffer> {

@@ -339,7 +339,7 @@ export class LmdbEnvironment {
   }
 
   async #maintain(): Promise<void> {
-    if (this.#mustReopen) await this.#database.reopen()
+    if (this.#mustReopen) await this.#whileReadsWait(() => this.#database.reopen())
     this.#mustReopen = false
     this.#database.renewMark()
     const now = performance.now()

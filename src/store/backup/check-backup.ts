@@ -49,7 +49,7 @@ export async function checkBackup(
   const target = await BackupTarget.open(source)
   const { backup } = options
   const ids =
-    backup === undefined ? await target.backupIds() : [(await target.chooseBackup(backup)).id]
+    backup === undefined ? await target.backupIds() : [(await target.findBackup(backup)).id]
   return new Check(target, options).all(ids)
 }
 

@@ -6,6 +6,7 @@ import { refuseUnknown } from '../prepare.ts'
 import { keysOf } from './listing.ts'
 import { ObjectReader } from './object-reader.ts'
 import { type ObjectIndex, placesOf } from './objects.ts'
+import { isUnderWay, Running } from './running.ts'
 import { BackupTarget, type Manifest } from './target.ts'
 
 /** A backup as a listing shows it. */
@@ -26,7 +27,7 @@ export async function listBackups(source: string): Promise<BackupInfo[]> {
 }
 
 export interface ForgetOptions {
-  /** How many of the newest backups stay. */
+  /** How many of the newest backups stay, of each namespace of each store. */
   readonly keepLast: number
   /** Ends it, and its reason is thrown. Default: none. */
   readonly signal?: AbortSignal | undefined
@@ -39,6 +40,8 @@ export interface ForgottenBackups {
   /** Packs that no backup needs any more, and their bytes. Those of the last day stay: a backup may be using them. */
   readonly packs: number
   readonly packBytes: number
+  /** A backup is being made, which may be using any pack: all of them stay, until this is called again. */
+  readonly isBackupRunning: boolean
 }
 
 /** Removes all but the newest backups, and the packs that nothing else needs. */
@@ -53,13 +56,15 @@ export async function forgetBackups(
     throw new PrestigeError('INVALID_OPTIONS', message)
   }
   const target = await BackupTarget.open(source)
+  await using _running = await Running.begin(target, 'forget')
+  const isBackupRunning = await isUnderWay(target, 'backup')
   const objects = await target.readIndexes()
-  const ids = await target.backupIds()
-  const kept = ids.slice(-keepLast)
-  const removed = ids.slice(0, -keepLast)
+  const { kept, removed } = await chosen(target, keepLast)
   // Before anything is removed: a backup that stays and cannot be read is an error, not a reason to remove its packs.
   const needed = await neededObjects(target, objects, kept, signal)
   for (const id of removed) await target.removeBackup(id)
+  if (isBackupRunning)
+    return { removed, kept: kept.length, packs: 0, packBytes: 0, isBackupRunning }
   const unused = objects.packs.filter(
     (pack) => ![...placesOf(pack)].some(({ digest }) => needed.has(latin1(digest))),
   )
@@ -72,7 +77,29 @@ export async function forgetBackups(
     packs++
     packBytes += bytes
   }
-  return { removed, kept: kept.length, packs, packBytes }
+  return { removed, kept: kept.length, packs, packBytes, isBackupRunning }
+}
+
+/** The newest of each namespace of each store stay. What does not say which store it is of is of the only one there is. */
+async function chosen(
+  target: BackupTarget,
+  keepLast: number,
+): Promise<{ readonly kept: string[]; readonly removed: string[] }> {
+  const ids = await target.backupIds()
+  const manifests: Pick<Manifest, 'id' | 'namespace' | 'store'>[] = []
+  for (const id of ids) manifests.push(await target.readBackup(id))
+  const stores = new Set(manifests.flatMap(({ store }) => (store === undefined ? [] : [store])))
+  const [only] = stores.size === 1 ? stores : []
+  const counts = new Map<string, number>()
+  const kept: string[] = []
+  for (const { id, namespace, store = only } of manifests.toReversed()) {
+    const name = JSON.stringify([namespace, store])
+    const count = counts.get(name) ?? 0
+    counts.set(name, count + 1)
+    if (count < keepLast) kept.unshift(id)
+  }
+  const stays = new Set(kept)
+  return { kept, removed: ids.filter((id) => !stays.has(id)) }
 }
 
 /** Everything that some backups refer to, by digests as latin1. */

@@ -4,15 +4,18 @@
  *
  * An object: `10`, then for each key: expires at (6; 0: never), length of the value (6), its SHA-256 (32), length of
  * the key (2), key. Of keys of which one has metadata: `11`, and behind each key the length of its metadata (2; 0: it has
- * none) and the metadata (../metadata.ts).
+ * none) and the metadata (../metadata.ts). Of keys of which one is pinned or slides: `12`, and that (../lifecycle/life.ts)
+ * behind the metadata of each.
  */
 
 import { checksumOf } from '../../backends/index.ts'
+import { decodeLife, encodeLife, type Life, LIFE_BYTES, NO_LIFE } from '../lifecycle/life.ts'
 import { isMetadata } from '../metadata.ts'
 import { brokenBackup } from './objects.ts'
 
 const FORMAT = 0x10
 const FORMAT_WITH_METADATA = 0x11
+const FORMAT_WITH_LIFE = 0x12
 const FIXED = 6 + 6 + 32 + 2
 /** On average one key in so many is the last of its object; a power of two. */
 const KEYS_AVERAGE = 512
@@ -26,18 +29,20 @@ export interface Listed {
   readonly expiresAt: number | undefined
   /** As bytes. */
   readonly metadata: Buffer | undefined
+  readonly life: Life | undefined
 }
 
 /** Collects keys into objects. */
 export class ListingPiece {
   #rows: Buffer[] = []
-  /** Behind each row, where one of them has metadata. */
+  /** Behind each row, where one of them has metadata, or is pinned or slides. */
   #metadata: Buffer[] = []
-  #hasMetadata = false
+  #lives: Buffer[] = []
+  #format = FORMAT
   #bytes = 1
 
   /** The object, if this key is its last. */
-  add({ key, digest, bytes, expiresAt, metadata }: Listed): Buffer | undefined {
+  add({ key, digest, bytes, expiresAt, metadata, life }: Listed): Buffer | undefined {
     const row = Buffer.allocUnsafe(FIXED + key.byteLength)
     row.writeUIntBE(expiresAt ?? 0, 0, 6)
     row.writeUIntBE(bytes, 6, 6)
@@ -46,7 +51,9 @@ export class ListingPiece {
     row.set(key, FIXED)
     this.#rows.push(row)
     this.#metadata.push(metadata ? withLength(metadata) : NO_METADATA)
-    this.#hasMetadata ||= metadata !== undefined
+    this.#lives.push(encodeLife(life ?? NO_LIFE))
+    const needed = life ? FORMAT_WITH_LIFE : metadata ? FORMAT_WITH_METADATA : FORMAT
+    this.#format = Math.max(this.#format, needed)
     this.#bytes += row.byteLength + (metadata?.byteLength ?? 0)
     const isEnd = checksumOf(key) % KEYS_AVERAGE === 0 || this.#bytes >= PIECE_BYTES_MAX
     return isEnd ? this.end() : undefined
@@ -55,14 +62,17 @@ export class ListingPiece {
   /** What is left. */
   end(): Buffer | undefined {
     if (this.#rows.length === 0) return undefined
-    const format = Buffer.of(this.#hasMetadata ? FORMAT_WITH_METADATA : FORMAT)
-    const rows = this.#hasMetadata
-      ? this.#rows.flatMap((row, at) => [row, this.#metadata[at] ?? NO_METADATA])
-      : this.#rows
-    const piece = Buffer.concat([format, ...rows])
+    const parts: Buffer[] = [Buffer.of(this.#format)]
+    for (const [at, row] of this.#rows.entries()) {
+      parts.push(row)
+      if (this.#format >= FORMAT_WITH_METADATA) parts.push(this.#metadata[at] ?? NO_METADATA)
+      if (this.#format >= FORMAT_WITH_LIFE) parts.push(this.#lives[at] ?? encodeLife(NO_LIFE))
+    }
+    const piece = Buffer.concat(parts)
     this.#rows = []
     this.#metadata = []
-    this.#hasMetadata = false
+    this.#lives = []
+    this.#format = FORMAT
     this.#bytes = 1
     return piece
   }
@@ -77,9 +87,11 @@ function withLength(metadata: Buffer): Buffer {
 }
 
 export function* keysOf(piece: Buffer): Generator<Listed> {
-  const hasMetadata = piece[0] === FORMAT_WITH_METADATA
-  if (piece[0] !== FORMAT && !hasMetadata)
+  const format = piece[0] ?? 0
+  if (format < FORMAT || format > FORMAT_WITH_LIFE)
     throw brokenBackup('a list of keys has an unknown format')
+  const hasMetadata = format >= FORMAT_WITH_METADATA
+  const lifeBytes = format >= FORMAT_WITH_LIFE ? LIFE_BYTES : 0
   for (let at = 1; at < piece.byteLength;) {
     const keyEnd = behind(piece, at + 44, at + FIXED)
     const end = hasMetadata ? behind(piece, keyEnd, keyEnd + 2) : keyEnd
@@ -89,8 +101,9 @@ export function* keysOf(piece: Buffer): Generator<Listed> {
       bytes: piece.readUIntBE(at + 6, 6),
       expiresAt: piece.readUIntBE(at, 6) || undefined,
       metadata: end > keyEnd + 2 ? metadataOf(piece.subarray(keyEnd + 2, end)) : undefined,
+      life: lifeBytes > 0 ? lifeOf(piece.subarray(end, end + lifeBytes)) : undefined,
     }
-    at = end
+    at = end + lifeBytes
   }
 }
 
@@ -99,6 +112,12 @@ function behind(piece: Buffer, lengthAt: number, from: number): number {
   const end = from <= piece.byteLength ? from + piece.readUInt16BE(lengthAt) : Infinity
   if (end <= piece.byteLength) return end
   throw brokenBackup('a list of keys is cut short')
+}
+
+function lifeOf(bytes: Buffer): Life {
+  const life = decodeLife(bytes)
+  if (life) return life
+  throw brokenBackup('what was kept of the life of a key cannot be read')
 }
 
 function metadataOf(bytes: Buffer): Buffer {

@@ -12,22 +12,24 @@ import { readOptions } from '../../platform/options.ts'
 import { storeOn } from '../open.ts'
 import { storeOptions, type StoreOptions } from '../options.ts'
 import { WHOLE_BYTES_MAX } from '../contents/read-content.ts'
+import { expiryOf } from '../lifecycle/life.ts'
 import { decodeMetadata, isSameMetadata } from '../metadata.ts'
 import { type PutItem, refuseUnknown } from '../prepare.ts'
 import { entries, type Entry, storeSpaces } from '../rows.ts'
 import { restoreSettings } from '../settings.ts'
 import type { Store } from '../store.ts'
 import { findEntry } from '../transactions/get.ts'
+import { restoreIdentity } from './identity.ts'
 import { keysOf, type Listed } from './listing.ts'
 import { ObjectReader } from './object-reader.ts'
 import { BackupTarget, type Manifest } from './target.ts'
-import { finishRestore, requireRestored, startRestore } from './unfinished.ts'
+import { finishRestore, isRestoring, requireRestored, startRestore } from './unfinished.ts'
 
 export interface RestoreOptions extends Pick<
   StoreOptions,
   'namespace' | 'durability' | 'canonical' | 'semantic' | 'clock'
 > {
-  /** The id of a backup, or how it begins. Default: the newest. */
+  /** The id of a backup, or how it begins. Default: the newest of the namespace, if all are of one store. */
   readonly backup?: string | undefined
   /** Restore into a store that has other keys, or other values under the same keys, which are replaced. Default: `false`. */
   readonly overwrite?: boolean | undefined
@@ -69,16 +71,22 @@ export async function restoreBackup(
   const { backup: wanted, overwrite: _overwrite, signal, onProgress: _onProgress, ...place } = input
   signal?.throwIfAborted()
   const target = await BackupTarget.open(source)
-  const manifest = await target.chooseBackup(wanted)
+  const manifest =
+    wanted === undefined
+      ? await target.newestBackup(place.namespace ?? '')
+      : await target.findBackup(wanted)
   const reader = new ObjectReader(target, await target.readIndexes())
   if (place.canonical === undefined) refuseFunction(manifest)
   // Whatever a store has taken it takes again.
   const given = { ...place, onUnreadable: 'bytes' as const }
   const options = readOptions(storeOptions, given, 'Restore options')
   return openAt(location, storeSpaces, options, async (backend) => {
-    await requireRoom(backend, reader, manifest, input.overwrite ?? false)
+    // One that was cut off goes on.
+    if (!input.overwrite && !(await isRestoring(backend, manifest.id)))
+      await requireRoom(backend, reader, manifest)
     await requireRestored(backend, manifest.id)
     await restoreSettings(backend, manifest.settings)
+    await restoreIdentity(backend, manifest.store)
     await startRestore(backend, manifest.id)
     const store = await storeOn(backend, location, options, manifest.id)
     const restored = await new Restoring(store, backend, reader, input).all(manifest)
@@ -100,14 +108,12 @@ async function* listedIn(reader: ObjectReader, { listing }: Manifest): AsyncGene
   for (const digest of listing) yield* keysOf(await reader.read(Buffer.from(digest, 'hex')))
 }
 
-/** Whatever keys are there must be those of this backup, as they are in it: then it was cut off, and goes on. */
+/** Whatever keys are there must be those of this backup, as they are in it. */
 async function requireRoom(
   backend: Backend,
   reader: ObjectReader,
   manifest: Manifest,
-  overwrite: boolean,
 ): Promise<void> {
-  if (overwrite) return
   const all = listedIn(reader, manifest)
   let listed = await nextOf(all, undefined)
   for await (const { key, value: entry } of backend.scan(entries)) {
@@ -144,6 +150,7 @@ class Restoring {
   #keys = 0
   #valueBytes = 0
   #expired = 0
+  readonly #pinned: Buffer[] = []
   readonly #store: Store
   readonly #backend: Backend
   readonly #reader: ObjectReader
@@ -163,6 +170,7 @@ class Restoring {
       if (!outcome.ok) throw outcome.error
       this.#count(outcome.result.bytes)
     }
+    for (const key of this.#pinned) await this.#store.pin(key)
     return { backup: manifest.id, keys: this.#keys, expired: this.#expired }
   }
 
@@ -171,8 +179,9 @@ class Restoring {
     for await (const listed of listedIn(this.#reader, manifest)) {
       const { key, digest, bytes, expiresAt } = listed
       const metadata = listed.metadata && decodeMetadata(listed.metadata)
-      const ttlMs = expiresAt === undefined ? undefined : expiresAt - this.#backend.now()
-      if (ttlMs !== undefined && ttlMs <= 0) {
+      const expiry = expiryOf(expiresAt, listed.life)
+      if (listed.life?.isPinned) this.#pinned.push(key)
+      if (expiresAt !== undefined && expiresAt <= this.#backend.now()) {
         this.#expired++
         continue
       }
@@ -183,13 +192,13 @@ class Restoring {
       }
       if (bytes > WHOLE_BYTES_MAX) {
         const { signal } = this.#options
-        await this.#store.put(key, this.#reader.readParts(digest), { ttlMs, metadata, signal })
+        await this.#store.put(key, this.#reader.readParts(digest), { ...expiry, metadata, signal })
         this.#count(bytes)
         continue
       }
       if (!last || !equalBytes(last.digest, digest))
         last = { digest, value: await this.#reader.read(digest) }
-      yield { key, value: last.value, ttlMs, metadata }
+      yield { key, value: last.value, ...expiry, metadata }
     }
   }
 

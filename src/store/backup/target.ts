@@ -5,8 +5,9 @@
  * prestige-backup.json           that it is such a place, and the format of everything in it
  * packs/ID.pack, packs/ID.index  objects, and where they are (objects.ts)
  * backups/ID.json                a backup: a line of JSON (Manifest), and a line with the SHA-256 of that
+ * running/WORK-ID                who is at work there (running.ts)
  *
- * Invariant: a file is there whole or not at all, and is never changed. A backup is written after everything that it
+ * Invariant: a file is there whole or not at all, and is never changed, but for those in running/. A backup is written after everything that it
  * needs, so one that was cut off is not there; its packs are used by the next one.
  */
 
@@ -22,11 +23,14 @@ import type { StoreSettings } from '../settings.ts'
 import { brokenBackup, ObjectIndex, type PackIndex, readIndex } from './objects.ts'
 
 const FORMAT = 1
-/** Of a backup with metadata of keys, which versions that know nothing of it must not restore without. */
+/** Of backups with more in their lists of keys (listing.ts), which versions that cannot read it must not restore without. */
 const FORMAT_WITH_METADATA = 2
+const FORMAT_WITH_LIFE = 3
 const MARK = 'prestige-backup.json'
 const INDEXES_AT_ONCE = 16
 const DAY_MS = 24 * 60 * 60 * 1000
+/** A mark that was not renewed for so long is of a process that has died. */
+const MARK_MS = 10 * 60 * 1000
 const BACKUP_ID = /^[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}$/
 
 /** What is kept of one backup. */
@@ -36,6 +40,8 @@ export interface Manifest {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly namespace: string
+  /** Which store it is of (identity.ts). Absent in backups of earlier versions, and of stores that were only read. */
+  readonly store?: string | undefined
   /** What the store was created with. */
   readonly settings: StoreSettings
   /** All keys are as they were at one moment. Otherwise each is as it was at some moment of the backup. */
@@ -104,17 +110,16 @@ export class BackupTarget {
       throw brokenBackup(`backups/${id}.json does not match its checksum`)
     // safe: only we write lines with this checksum, and the format is looked at first
     const manifest = JSON.parse(line) as Manifest
-    if (manifest.format === FORMAT || manifest.format === FORMAT_WITH_METADATA) return manifest
+    if (manifest.format >= FORMAT && manifest.format <= FORMAT_WITH_LIFE) return manifest
     throw new PrestigeError(
       'FORMAT_UNSUPPORTED',
-      `Backup ${id} has format ${JSON.stringify(manifest.format)}, and this version of prestige reads formats ${FORMAT} and ${FORMAT_WITH_METADATA}.`,
+      `Backup ${id} has format ${JSON.stringify(manifest.format)}, and this version of prestige reads formats ${FORMAT} to ${FORMAT_WITH_LIFE}.`,
     )
   }
 
-  /** By its whole id, or by how that begins; without one, the newest. */
-  async chooseBackup(wanted: string | undefined): Promise<Manifest> {
-    const ids = await this.backupIds()
-    const found = wanted === undefined ? ids.slice(-1) : ids.filter((id) => id.startsWith(wanted))
+  /** By its whole id, or by how that begins. */
+  async findBackup(wanted: string): Promise<Manifest> {
+    const found = (await this.backupIds()).filter((id) => id.startsWith(wanted))
     const [only, another] = found
     if (only && another) {
       const message = `Several backups begin with ${JSON.stringify(wanted)}: ${found.join(', ')}. Name one of them.`
@@ -124,8 +129,35 @@ export class BackupTarget {
     throw unknownBackup(wanted, this.path)
   }
 
-  async writeBackup(manifest: Omit<Manifest, 'format'>, hasMetadata: boolean): Promise<void> {
-    const format = hasMetadata ? FORMAT_WITH_METADATA : FORMAT
+  /** Of all backups of the namespace, if they are of one store. */
+  async newestBackup(namespace: string): Promise<Manifest> {
+    const newest = new Map<string, Manifest>()
+    const others = new Set<string>()
+    for (const id of await this.backupIds()) {
+      const manifest = await this.readBackup(id)
+      if (manifest.namespace === namespace) newest.set(manifest.store ?? '', manifest)
+      else others.add(manifest.namespace)
+    }
+    // What does not say which store it is of is of the only one there is.
+    const isOfOne = newest.size === 2 && newest.has('')
+    const all = [...newest.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    const found = isOfOne ? all.slice(-1) : all
+    const [only, another] = found
+    if (only && !another) return only
+    if (!only && others.size > 0) throw otherNamespaces(this.path, namespace, others)
+    if (!only) throw unknownBackup(undefined, this.path)
+    const ways = found.map(({ id, keys }) => `${id} (${keys} keys)`).join(', ')
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      `${this.path} holds backups of ${found.length} stores. The newest of each: ${ways}. Name one (backup, --backup ID).`,
+    )
+  }
+
+  async writeBackup(
+    manifest: Omit<Manifest, 'format'>,
+    { hasMetadata, hasLife }: { readonly hasMetadata: boolean; readonly hasLife: boolean },
+  ): Promise<void> {
+    const format = hasLife ? FORMAT_WITH_LIFE : hasMetadata ? FORMAT_WITH_METADATA : FORMAT
     const line = JSON.stringify({ format, ...manifest })
     const sum = digestOf(Buffer.from(line)).toString('hex')
     await writeWhole(this.#at('backups', `${manifest.id}.json`), [`${line}\n${sum}\n`])
@@ -183,6 +215,26 @@ export class BackupTarget {
   async isRecent(id: string): Promise<boolean> {
     const found = await statOf(this.#at('packs', `${id}.pack`))
     return found !== undefined && Date.now() - found.mtimeMs < DAY_MS
+  }
+
+  async writeMark(name: string): Promise<void> {
+    await writeWhole(this.#at('running', name), [`${new Date().toISOString()}\n`])
+  }
+
+  async removeMark(name: string): Promise<void> {
+    await rm(this.#at('running', name), { force: true })
+  }
+
+  /** Whether there is a mark that begins so of somebody who is at work. Those of processes that have died go. */
+  async isMarkedBy(prefix: string): Promise<boolean> {
+    let isFresh = false
+    for (const name of await namesIn(this.#at('running'))) {
+      if (!name.startsWith(prefix)) continue
+      const found = await statOf(this.#at('running', name))
+      if (found && Date.now() - found.mtimeMs < MARK_MS) isFresh = true
+      else await this.removeMark(name)
+    }
+    return isFresh
   }
 
   /** What backups that were cut off left behind and nobody can use. */
@@ -272,6 +324,18 @@ function notEmpty(path: string): PrestigeError {
   return new PrestigeError(
     'TARGET_NOT_EMPTY',
     `${path} is not empty, and holds no backups. Name a directory or prefix for backups alone.`,
+  )
+}
+
+function otherNamespaces(
+  path: string,
+  namespace: string,
+  others: ReadonlySet<string>,
+): PrestigeError {
+  const names = [...others].map((name) => JSON.stringify(name)).join(', ')
+  return new PrestigeError(
+    'BACKUP_NOT_FOUND',
+    `There is no backup of the namespace ${JSON.stringify(namespace)} at ${path}, only of ${names}. To restore one of those, name it (backup, --backup ID); prestige backups ${path} lists them.`,
   )
 }
 

@@ -28,6 +28,11 @@ export async function finishRestore(backend: Backend): Promise<void> {
   })
 }
 
+/** Whether the restore of this backup was begun, and has not ended. */
+export async function isRestoring(backend: Backend, id: string): Promise<boolean> {
+  return (await backend.read(markOf)) === id
+}
+
 /** `restoring`: of whoever goes on with it. */
 export async function requireRestored(backend: Backend, restoring?: string): Promise<void> {
   const found = await backend.read(markOf)

@@ -15,10 +15,13 @@ import { ContentCheck } from '../content-check.ts'
 import { isStreamed, readChecked } from '../contents/read-content.ts'
 import type { StoreCore } from '../core.ts'
 import { refuseUnknown } from '../prepare.ts'
+import { type Life, type LifeReader, lifeReader } from '../lifecycle/life.ts'
 import { entries, type Entry } from '../rows.ts'
 import { damaged, type Reading } from '../transactions/get.ts'
+import { identityOf } from './identity.ts'
 import { type Listed, ListingPiece } from './listing.ts'
 import { ObjectWriter } from './object-writer.ts'
+import { Running, waitForForgetting } from './running.ts'
 import { BackupTarget } from './target.ts'
 
 export interface BackupProgress {
@@ -62,20 +65,23 @@ export async function writeBackup(
   refuseUnknown(options, ['signal', 'onProgress'])
   options.signal?.throwIfAborted()
   const target = await BackupTarget.make(path)
+  await using _running = await Running.begin(target, 'backup')
+  await waitForForgetting(target, options.signal)
   await target.removeLeftovers()
+  const store = await identityOf(core.backend)
   const objects = new ObjectWriter(target, await target.readIndexes())
   const snapshot = await core.backend.snapshot()
   try {
     const at = snapshot.now()
     const id = idOf(at)
-    const copying = new Copying(core, snapshot, objects, options)
+    const copying = new Copying(core, snapshot, objects, options, await lifeReader(snapshot))
     const listing = await copying.all()
     await objects.end()
     const { keys, valueBytes } = copying
     const isOneMoment = snapshot.snapshots
     const { settings, namespace } = core
-    const manifest = { id, at, namespace, settings, isOneMoment, keys, valueBytes, listing }
-    await target.writeBackup(manifest, copying.hasMetadata)
+    const manifest = { id, at, namespace, store, settings, isOneMoment, keys, valueBytes, listing }
+    await target.writeBackup(manifest, copying)
     const { bytes: newBytes, storedBytes } = objects
     return { id, at, isOneMoment, keys, valueBytes, newBytes, storedBytes }
   } finally {
@@ -101,15 +107,25 @@ class Copying {
   valueBytes = 0
   /** Of one of the keys at least. */
   hasMetadata = false
+  /** One of the keys at least is pinned or slides. */
+  hasLife = false
   readonly #snapshot: Backend
   readonly #objects: ObjectWriter
   readonly #options: BackupOptions
+  readonly #lifeOf: LifeReader
   readonly #reading: Reading
   readonly #sharesForms: boolean
   readonly #piece = new ListingPiece()
   readonly #listing: string[] = []
 
-  constructor(core: StoreCore, snapshot: Backend, objects: ObjectWriter, options: BackupOptions) {
+  constructor(
+    core: StoreCore,
+    snapshot: Backend,
+    objects: ObjectWriter,
+    options: BackupOptions,
+    lifeOf: LifeReader,
+  ) {
+    this.#lifeOf = lifeOf
     const { profile, sharesForms } = core.preparation
     this.#snapshot = snapshot
     this.#objects = objects
@@ -147,6 +163,7 @@ class Copying {
       this.keys++
       this.valueBytes += one.listed.bytes
       this.hasMetadata ||= one.listed.metadata !== undefined
+      this.hasLife ||= one.listed.life !== undefined
     }
     const { keys, valueBytes } = this
     this.#options.onProgress?.({ keys, valueBytes, storedBytes: this.#objects.storedBytes })
@@ -155,13 +172,14 @@ class Copying {
   /** `undefined`: the key is gone by now, which a moment that is held rules out. */
   async #find({ key, value: entry }: Row<Entry>): Promise<Found | undefined> {
     const known = this.#digestIn(entry)
-    if (known && this.#objects.has(known)) return { listed: listedOf(key, entry, known) }
+    const life = await this.#lifeOf(key)
+    if (known && this.#objects.has(known)) return { listed: listedOf(key, entry, known, life) }
     if (known && this.#snapshot.snapshots && isStreamed(this.#reading.layout, entry.bytes))
-      return { listed: listedOf(key, entry, known), streamed: entry }
+      return { listed: listedOf(key, entry, known, life), streamed: entry }
     const found = await entryAndValue(this.#snapshot, key, undefined, this.#reading)
     if (!found?.value) return undefined
     const digest = this.#digestIn(found.entry) ?? (await digestOfLarge(found.value))
-    return { listed: listedOf(key, found.entry, digest), value: found.value }
+    return { listed: listedOf(key, found.entry, digest, life), value: found.value }
   }
 
   async #stream(entry: Entry, { key, digest }: Listed): Promise<void> {
@@ -188,6 +206,11 @@ class Copying {
   }
 }
 
-function listedOf(key: Buffer, { bytes, expiresAt, metadata }: Entry, digest: Buffer): Listed {
-  return { key, digest, bytes, expiresAt, metadata }
+function listedOf(
+  key: Buffer,
+  { bytes, expiresAt, metadata }: Entry,
+  digest: Buffer,
+  life: Life | undefined,
+): Listed {
+  return { key, digest, bytes, expiresAt, metadata, life }
 }

@@ -111,6 +111,7 @@ export class WakingBackend implements Backend {
   readonly serial: boolean
   readonly file: EngineFile | undefined
   readonly snapshots: boolean
+  readonly peek: Backend['peek']
   readonly #backend: Backend
   readonly #feed: ChangeFeed
 
@@ -119,6 +120,7 @@ export class WakingBackend implements Backend {
     this.serial = backend.serial
     this.file = backend.file
     this.snapshots = backend.snapshots
+    this.peek = backend.peek?.bind(backend)
     this.#backend = backend
     this.#feed = feed
   }

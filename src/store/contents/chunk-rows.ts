@@ -95,7 +95,7 @@ export function endOf({ offset, chunks }: RecipePart): number {
  *
  * `1c` checksum of what follows (4) number of chunks (2) length of each (4), then all of them, as codec c says.
  */
-const packCodec: Codec<Bytes> = { encode: (row) => row, decode: (row) => row }
+const rawCodec: Codec<Bytes> = { encode: (row) => row, decode: (row) => row }
 const PACK_HEAD_BYTES = 7
 
 /** A chunk's pack has at most so many: whoever rewrites it touches all their rows. */
@@ -166,6 +166,15 @@ export function chunksIn(bytes: Bytes): PackedChunk[] {
   })
 }
 
+/** The same; nothing where it cannot be read. */
+export function readableChunks(bytes: Bytes): PackedChunk[] | undefined {
+  try {
+    return chunksIn(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 /** SHA-256 of a chunk → where it is. */
 export const chunks: Space<ChunkRow> = rows('chunks', sealed('chunks', chunkCodec), {
   ordered: true,
@@ -176,9 +185,12 @@ export const recipes: Space<RecipePart> = rows('recipes', sealed('recipes', reci
   gatherBytes: ID,
 })
 /** Pack id → chunks that were new together. */
-export const packs: Space<Bytes> = rows('packs', packCodec, { ordered: true, immutable: true })
+export const packs: Space<Bytes> = rows('packs', rawCodec, { ordered: true, immutable: true })
 
-export const chunkSpaces: readonly Space<unknown>[] = [chunks, recipes, packs]
+/** Pack id → nonce: a chunk is not read from this pack any more; a collector should look whether others are. */
+export const leftPacks: Space<Bytes> = rows('packs.left', rawCodec, { ordered: true })
+
+export const chunkSpaces: readonly Space<unknown>[] = [chunks, recipes, packs, leftPacks]
 
 export function recipeKey(id: Bytes, part: number): Buffer {
   const number = Buffer.allocUnsafe(4)

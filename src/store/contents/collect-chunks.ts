@@ -27,10 +27,19 @@ import {
 } from '../../backends/index.ts'
 import { settings, staged } from '../rows.ts'
 import { countStored, noteCollected, readGarbage } from '../tallies.ts'
-import { type ChunkRow, chunks, chunksIn, type PackedChunk, packs, recipes } from './chunk-rows.ts'
+import {
+  type ChunkRow,
+  chunks,
+  leftPacks,
+  type PackedChunk,
+  packs,
+  readableChunks,
+  recipes,
+} from './chunk-rows.ts'
 import type { Layout } from './layout.ts'
 import { LiveDigests } from './live-digests.ts'
 import { chunkOf, keepPack, type MadePack, makePacks, PartLimits } from './stage-content.ts'
+import { unusedPacks } from './unused-packs.ts'
 
 /** Clocks of machines that share a store differ by less, and puts under way are read again however old. */
 export const CLOCKS_DIFFER_MS = 60 * 60 * 1000
@@ -39,8 +48,7 @@ const MARKED_AT_ONCE = 32
 const CANDIDATES_MAX = 10_000
 /** Digests of one pass over the recipes: some 64 MiB of memory at most. */
 const DIGESTS_MAX = 2 ** 21
-const RUN_BY_ITSELF_BYTES = 1024 * 1024
-const RUN_BY_ITSELF_SHARE = 0.1
+const DIGESTS_A_SLICE = 1024
 const ROUNDS_MAX = 100
 
 /** Changes with every heal of a recipe. */
@@ -51,27 +59,34 @@ export interface CollectedChunks {
   readonly chunkBytes: number
 }
 
-/** There is so much garbage that it should not wait for `collect()`. */
-export async function hasMuchGarbage(backend: Backend): Promise<boolean> {
-  const { garbageBytes, chunkBytes } = await backend.read(readGarbage)
-  return garbageBytes > Math.max(RUN_BY_ITSELF_BYTES, chunkBytes * RUN_BY_ITSELF_SHARE)
+const NOTHING: CollectedChunks = { chunks: 0, chunkBytes: 0 }
+
+/** Slices of a few milliseconds. Yields what each has taken away: nothing, where it has only looked. */
+export async function* chunkSlices(
+  backend: Backend,
+  layout: Layout,
+): AsyncGenerator<CollectedChunks> {
+  if (!layout.chunks) return
+  yield* unnamedChunks(backend, layout, layout.chunks.averageBytes)
+  for await (const _slice of unusedPacks(backend)) yield NOTHING
 }
 
-export async function collectChunks(backend: Backend, layout: Layout): Promise<CollectedChunks> {
+async function* unnamedChunks(
+  backend: Backend,
+  layout: Layout,
+  averageBytes: number,
+): AsyncGenerator<CollectedChunks> {
   const garbage = await backend.read(readGarbage)
-  const sum = { chunks: 0, chunkBytes: 0 }
-  if (!layout.chunks || garbage.garbageBytes === 0) return sum
-  const collection = new Collection(backend, layout, sum)
-  const digests = Math.ceil(garbage.chunkBytes / layout.chunks.averageBytes)
+  if (garbage.garbageBytes === 0) return
+  const collection = new Collection(backend, layout)
+  const digests = Math.ceil(garbage.chunkBytes / averageBytes)
   const passes = Math.min(256, 2 ** Math.max(0, Math.ceil(Math.log2(digests / DIGESTS_MAX))))
   for (let pass = 0; pass < passes; pass++) {
     const width = 256 / passes
-    const isDone = await collection.run(pass * width, (pass + 1) * width)
-    if (!isDone) return sum
+    const isDone = yield* collection.run(pass * width, (pass + 1) * width)
+    if (!isDone) return
   }
-  if (!collection.isComplete) return sum
-  await backend.run(noteCollected, garbage)
-  return sum
+  if (collection.isComplete) await backend.run(noteCollected, garbage)
 }
 
 interface Candidate {
@@ -80,35 +95,38 @@ interface Candidate {
   readonly pack: Buffer
 }
 
+/** What returns whether it was completed. */
+type Slices = AsyncGenerator<CollectedChunks, boolean>
+
 class Collection {
   /** Nothing was left to others. */
   isComplete = true
   readonly #backend: Backend
   readonly #layout: Layout
-  readonly #sum: { chunks: number; chunkBytes: number }
 
-  constructor(backend: Backend, layout: Layout, sum: { chunks: number; chunkBytes: number }) {
+  constructor(backend: Backend, layout: Layout) {
     this.#backend = backend
     this.#layout = layout
-    this.#sum = sum
   }
 
-  /** Of digests whose first byte is in this range. Whether it was completed. */
-  async run(from: number, to: number): Promise<boolean> {
+  /** Of digests whose first byte is in this range. */
+  async *run(from: number, to: number): Slices {
     const heals = await this.#backend.read(findHeals)
     const underWay = await this.#underWay()
     const live = new LiveDigests()
-    await this.#addLive(live, {}, from, to)
+    yield* this.#addLive(live, {}, from, to)
     let found: Buffer[] = []
     const end = to > 0xff ? undefined : Buffer.of(to)
+    let rows = 0
     for await (const { key } of this.#backend.scan(chunks, { start: Buffer.of(from), end })) {
+      if (++rows % DIGESTS_A_SLICE === 0) yield NOTHING
       if (live.has(key)) continue
       found.push(key)
       if (found.length < CANDIDATES_MAX) continue
-      if (!(await this.#settle(found, underWay, heals))) return false
+      if (!(yield* this.#settle(found, underWay, heals))) return false
       found = []
     }
-    return found.length === 0 || this.#settle(found, underWay, heals)
+    return found.length === 0 || (yield* this.#settle(found, underWay, heals))
   }
 
   /** Puts that have not ended: the ids of their contents. */
@@ -120,60 +138,72 @@ class Collection {
     return { ids, since }
   }
 
-  async #addLive(
+  async *#addLive(
     live: LiveDigests,
     range: { readonly start?: Bytes; readonly end?: Bytes | undefined },
     from = 0,
     to = 256,
-  ): Promise<void> {
+  ): AsyncGenerator<CollectedChunks> {
+    let seen = 0
     for await (const { value } of this.#backend.scan(recipes, range)) {
       for (const { digest } of value.chunks) {
         const [first = 0] = digest
         if (first >= from && first < to) live.add(digest)
       }
+      seen += value.chunks.length
+      if (seen < DIGESTS_A_SLICE) continue
+      seen = 0
+      yield NOTHING
     }
   }
 
   /** Marks, reads again what may have been missed, and sweeps. */
-  async #settle(
+  async *#settle(
     digests: readonly Buffer[],
     { ids, since }: { readonly ids: readonly Buffer[]; readonly since: Buffer },
     heals: Bytes | undefined,
-  ): Promise<boolean> {
+  ): Slices {
     const byPack = new Map<string, Candidate[]>()
     for (let at = 0; at < digests.length; at += MARKED_AT_ONCE) {
       const marked = await this.#backend.run(mark, digests.slice(at, at + MARKED_AT_ONCE))
       for (const candidate of marked) {
         const name = latin1(candidate.pack)
-        byPack.set(name, [...(byPack.get(name) ?? []), candidate])
+        const others = byPack.get(name)
+        if (others) others.push(candidate)
+        else byPack.set(name, [candidate])
       }
+      yield NOTHING
     }
     const live = new LiveDigests()
-    await this.#addLive(live, { start: since })
-    for (const id of ids) await this.#addLive(live, { start: id, end: endOfPrefix(id) })
+    yield* this.#addLive(live, { start: since })
+    for (const id of ids) yield* this.#addLive(live, { start: id, end: endOfPrefix(id) })
     for (const candidates of byPack.values()) {
       const doomed = candidates.filter(({ digest }) => !live.has(digest))
-      if (doomed.length > 0 && !(await this.#sweep(doomed, heals))) return false
+      if (doomed.length === 0) continue
+      const swept = await this.#sweep(doomed, heals)
+      if (!swept) return false
+      yield swept
     }
     return true
   }
 
-  /** Some chunks of one pack. `false`: a recipe was healed meanwhile. */
-  async #sweep(doomed: readonly Candidate[], heals: Bytes | undefined): Promise<boolean> {
+  /** Some chunks of one pack. Nothing if a recipe was healed meanwhile. */
+  async #sweep(
+    doomed: readonly Candidate[],
+    heals: Bytes | undefined,
+  ): Promise<CollectedChunks | undefined> {
     const marks = new Map(doomed.map(({ digest, mark: own }) => [latin1(digest), own]))
     const [{ pack } = { pack: Buffer.alloc(0) }] = doomed
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const plan = await this.#planOf(pack, marks, doomed)
       const end = await this.#backend.run(sweepPack, { ...plan, pack, marks, heals })
-      if (end === 'healed') return false
+      if (end === 'healed') return undefined
       if (end === 'again') continue
-      this.#sum.chunks += end.chunks
-      this.#sum.chunkBytes += end.chunkBytes
       this.isComplete &&= end.isComplete
-      return true
+      return end
     }
     this.isComplete = false
-    return true
+    return NOTHING
   }
 
   async #planOf(
@@ -222,13 +252,13 @@ interface InPack {
   readonly mark: Buffer | undefined
 }
 
-/** A pack, and where the chunks in it are by now. A pack that cannot be read is left to a verification. */
+/** A pack, and where the chunks in it are by now. */
 function* findPack(
   _scope: ReadScope,
   pack: Buffer,
 ): Transaction<{ readonly row: Bytes | undefined; readonly there: InPack[] }> {
   const [row] = yield* glance(cell(packs, pack))
-  const inside = row && readable(row)
+  const inside = row && readableChunks(row)
   if (!inside) return { row: undefined, there: [] }
   const rows = yield* glance(...inside.map(({ digest }) => cell(chunks, digest)))
   const there = inside.map((chunk, at) => {
@@ -238,20 +268,12 @@ function* findPack(
   return { row, there }
 }
 
-function readable(row: Bytes): PackedChunk[] | undefined {
-  try {
-    return chunksIn(row)
-  } catch {
-    return undefined
-  }
-}
-
 function isAt(row: ChunkRow | undefined, pack: Buffer, offset?: number): boolean {
   return row !== undefined && equalBytes(row.pack, pack) && (offset ?? row.offset) === row.offset
 }
 
 interface Plan {
-  /** Absent: the pack cannot be read, and stays. */
+  /** Absent: the pack cannot be read, and stays until nothing points into it. */
   readonly row: Bytes | undefined
   /** All chunks in the pack. */
   readonly digests: readonly Buffer[]
@@ -305,6 +327,7 @@ function* sweepPack(
     for (const one of made) packBytes += keepPack(scope, one, markOf)
   }
   for (const digest of doomed) scope.remove(cell(chunks, digest))
+  if (!row && doomed.length > 0) scope.write(cell(leftPacks, pack), scope.id())
   countStored(scope, { chunkBytes: -chunkBytes, packBytes })
   return { chunks: doomed.length, chunkBytes, isComplete }
 }

@@ -236,6 +236,23 @@ describe('a store that keeps deltas', () => {
     expect(rowsIn(engine, 'delta.bases')).toEqual([])
   })
 
+  it('counts what is stored right after a delta was healed', async () => {
+    const { engine, backend, store } = await open()
+    await store.put('a', LONG)
+    await store.put('b', edited(LONG, 1))
+    const bad = Buffer.from(rowsIn(engine, 'deltas')[0]![1])
+    bad[bad.length - 5] = bad[bad.length - 5]! ^ 255
+    await change(backend, deltas, await keyIn(backend, deltas), bad)
+    expect(await store.put('x', edited(LONG, 1))).toMatchObject({
+      content: 'duplicate',
+      healed: true,
+    })
+    expect((await store.stats()).storedBytes).toBe(storedIn(engine))
+    expect((await store.verify()).problems).toEqual([])
+    await store.clear()
+    expect((await store.stats()).storedBytes).toBe(0)
+  })
+
   it('repairs the row by which a base is kept', async () => {
     const { backend, store } = await open()
     await store.put('a', A)

@@ -113,9 +113,28 @@ function compressedRow(bytes: number, { codec, body }: Compressed): Buffer {
   return concat(head, body)
 }
 
+/** All rooms are as long as the longest value of one row: of shorter values, too much of one would be unused. */
+const REUSED_BYTES_MIN = 32_768
+const REUSED_BYTES_MAX = 65_536
+const REUSED_ROOMS_MAX = 64
+const rooms: ArrayBuffer[] = []
+
+/**
+ * Memory of a value that nobody uses any more, for another one. Asking the system for that of every put takes as long as
+ * writing it, and makes the garbage collector run more often.
+ */
+export function reuseRoom({ buffer }: Buffer): void {
+  if (buffer.byteLength !== REUSED_BYTES_MAX + 1 || rooms.length >= REUSED_ROOMS_MAX) return
+  // safe: whatever is so long was made by `roomFor`, or is of nobody else
+  rooms.push(buffer as ArrayBuffer)
+}
+
 /** Memory for a value, with its first byte in front: so the row of a value costs no second copy. */
 export function roomFor(bytes: number): Buffer {
-  const room = Buffer.allocUnsafe(bytes + 1)
+  const isReused = bytes >= REUSED_BYTES_MIN && bytes <= REUSED_BYTES_MAX
+  const room = isReused
+    ? Buffer.from(rooms.pop() ?? new ArrayBuffer(REUSED_BYTES_MAX + 1), 0, bytes + 1)
+    : Buffer.allocUnsafe(bytes + 1)
   room[0] = PLAIN
   return room.subarray(1)
 }

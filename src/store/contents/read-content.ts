@@ -18,20 +18,26 @@ import {
   type Transaction,
 } from '../../backends/index.ts'
 import { unreadable } from '../../platform/rows.ts'
-import { digestOf } from '../../fingerprint/index.ts'
+import { hasDigest } from '../../fingerprint/index.ts'
 import { contents, partCount, partKey } from '../rows.ts'
 import {
   type ChunkRef,
   type ChunkRow,
   chunks,
   endOf,
-  lengthsIn,
   packs,
-  rawOf,
   recipeKey,
   type RecipePart,
   recipes,
 } from './chunk-rows.ts'
+import {
+  BATCH_BYTES,
+  BATCH_CHUNKS,
+  inflate,
+  InflatedPacks,
+  type ReadRefs,
+  runsOf,
+} from './chunk-runs.ts'
 import { shortBytes } from './deltas.ts'
 import { HINT } from './compression.ts'
 import type { Layout } from './layout.ts'
@@ -44,10 +50,6 @@ export interface ContentPlace {
 const PARTS_AT_ONCE = 4
 /** More is only read as a stream. */
 const HELD_BYTES_MAX = 1024 * 1024 * 1024
-/** So much of a value is put together at a time. */
-const BATCH_BYTES = 1024 * 1024
-const BATCH_CHUNKS = 256
-const INFLATED_MAX = 64
 /** A chunk that moved is found at the next look; one that is not there then is gone. */
 const LOOKS_MAX = 4
 
@@ -144,27 +146,70 @@ export interface ChunkRange {
  */
 export async function* readChunks(
   backend: Backend,
-  { id, bytes }: ContentPlace,
-  { start, end, checks }: ChunkRange = { start: 0, end: bytes, checks: false },
+  place: ContentPlace,
+  range: ChunkRange = { start: 0, end: place.bytes, checks: false },
 ): AsyncGenerator<Bytes> {
+  for await (const pieces of readBatches(backend, place, range)) yield* pieces
+}
+
+/** The same, with all pieces of a batch at once. Nobody else has their memory. */
+export async function* readBatches(
+  backend: Backend,
+  { id }: ContentPlace,
+  { start, end, checks }: ChunkRange,
+): AsyncGenerator<readonly Bytes[]> {
   if (start >= end) return
-  const inflated = new InflatedPacks()
+  const read = checks && backend.serial ? runsOf(backend) : lookups(backend, checks)
   let at: number | undefined
   for (let part = await partAt(backend, id, start); ; part++) {
     const recipe = await backend.read(findRecipe, id, part)
     if (!recipe || recipe.offset !== (at ?? recipe.offset)) return
-    at = recipe.offset
-    for (const batch of batchesOf(recipe.chunks)) {
-      const from = at
-      at += batch.reduce((sum, chunk) => sum + chunk.bytes, 0)
-      if (at <= start) continue
+    const wanted = within(recipe, start, end)
+    let from = wanted.offset
+    for await (const pieces of read(wanted.chunks)) {
+      const to = pieces.reduce((sum, piece) => sum + piece.byteLength, from)
+      yield from < start || to > end ? cut(pieces, start - from, end - from) : pieces
+      from = to
+    }
+    at = endOf(wanted)
+    if (from !== at || at >= end || recipe.chunks.length === 0) return
+  }
+}
+
+/** The chunks of a part that have bytes of a range. */
+function within(part: RecipePart, start: number, end: number): RecipePart {
+  let { offset } = part
+  let first = 0
+  for (const { bytes } of part.chunks) {
+    if (offset + bytes > start) break
+    offset += bytes
+    first++
+  }
+  let last = first
+  for (let at = offset; at < end && last < part.chunks.length; last++)
+    at += part.chunks[last]?.bytes ?? 0
+  return { ...part, offset, chunks: part.chunks.slice(first, last) }
+}
+
+function cut(pieces: readonly Bytes[], start: number, end: number): Bytes[] {
+  let at = 0
+  return pieces.map((piece) => {
+    const from = at
+    at += piece.byteLength
+    return piece.subarray(Math.max(0, start - from), Math.max(0, end - from))
+  })
+}
+
+/** Looks for every chunk of a batch, and then for all their packs. */
+function lookups(backend: Backend, checks: boolean): ReadRefs {
+  const inflated = new InflatedPacks()
+  return async function* (refs) {
+    for (const batch of batchesOf(refs)) {
       const found = await lookForChunks(backend, batch, inflated)
       if (!found || (checks && !areRight(batch, found))) return
-      const whole = found.length === 1 && found[0] ? found[0] : Buffer.concat(found)
-      yield whole.subarray(Math.max(0, start - from), Math.min(whole.byteLength, end - from))
-      if (at >= end) return
+      // A copy, also of a single chunk: whoever gets it may change it, and others read from the same pack.
+      yield [Buffer.concat(found)]
     }
-    if (recipe.chunks.length === 0) return
   }
 }
 
@@ -193,7 +238,7 @@ export async function* readChecked(
 }
 
 function areRight(refs: readonly ChunkRef[], found: readonly Bytes[]): boolean {
-  return refs.every(({ digest }, at) => equalBytes(digestOf(found[at] ?? EMPTY), digest))
+  return refs.every(({ digest }, at) => hasDigest(found[at] ?? EMPTY, digest))
 }
 
 /** The last part that begins at or before an offset. Offsets ascend, so few parts have to be looked at. */
@@ -279,27 +324,4 @@ export function* findChunks(
   })
   for (const [name, raw] of fresh) inflated.add(name, raw)
   return values
-}
-
-function inflate(pack: Bytes): Bytes | undefined {
-  try {
-    return lengthsIn(pack).length > 0 ? rawOf(pack) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The packs that were inflated last: chunks that were new together are mostly read together. */
-export class InflatedPacks {
-  readonly #packs = new Map<string, Bytes>()
-
-  get(id: Bytes): Bytes | undefined {
-    return this.#packs.get(latin1(id))
-  }
-
-  add(name: string, raw: Bytes): void {
-    this.#packs.set(name, raw)
-    const [oldest] = this.#packs.keys()
-    if (this.#packs.size > INFLATED_MAX && oldest !== undefined) this.#packs.delete(oldest)
-  }
 }

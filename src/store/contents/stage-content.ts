@@ -26,6 +26,7 @@ import {
   type ChunkRow,
   chunks,
   isWholePack,
+  leftPacks,
   lengthsIn,
   PACK_CHUNKS_MAX,
   PACK_HEAD_BYTES_MAX,
@@ -64,11 +65,13 @@ export class PartLimits {
   readonly chunksMax: number
   readonly bytesMax: number
   readonly packBytes: number
+  readonly cellsMax: number
 
   constructor({ cellsMax, valueBytesMax, transactionBytesMax = Infinity }: BackendLimits) {
+    this.cellsMax = cellsMax - OTHER_CELLS
     const rowMax = Math.floor((valueBytesMax - RECIPE_HEAD_BYTES) / REF_BYTES)
     // At worst every chunk is new, and a pack of its own.
-    this.chunksMax = Math.min(PART_CHUNKS_MAX, rowMax, Math.floor((cellsMax - OTHER_CELLS) / 2))
+    this.chunksMax = Math.min(PART_CHUNKS_MAX, rowMax, Math.floor(this.cellsMax / 2))
     this.bytesMax = Math.min(PART_BYTES, Math.floor(transactionBytesMax / 2))
     this.packBytes = Math.min(PACK_BYTES, valueBytesMax - PACK_HEAD_BYTES_MAX)
   }
@@ -160,7 +163,8 @@ export class Stager {
       const missing = distinct.filter((_, at) => !there[at]?.isSound)
       this.#room?.clear()
       const made = await makePacks(missing, this.#layout, this.#limits.packBytes, this.#room)
-      const part = { ...place, own, distinct, there, made }
+      const notesMax = this.#limits.cellsMax - distinct.length - made.length
+      const part = { ...place, own, distinct, there, made, notesMax }
       const shared = await this.#backend.run(keepPart, part)
       if (shared !== undefined) return shared
     }
@@ -298,6 +302,8 @@ interface Part {
   /** Where each of those was found. */
   readonly there: readonly Place[]
   readonly made: readonly MadePack[]
+  /** So many packs that damaged chunks were in can be noted as well. Others are left to a verification. */
+  readonly notesMax: number
 }
 
 /** Returns how many bytes were there before; nothing if chunks came or went since they were looked for. */
@@ -307,6 +313,7 @@ function* keepPart(scope: Scope, part: Part): Transaction<number | undefined> {
   const rows = yield* read(...distinct.map(({ digest }) => cell(chunks, digest)))
   let missingBytes = 0
   let chunkBytes = 0
+  const left = new Map<string, Buffer>()
   for (const [at, { digest, bytes }] of distinct.entries()) {
     const [now, before] = [rows[at], there[at]]
     if (before?.isSound) {
@@ -317,8 +324,11 @@ function* keepPart(scope: Scope, part: Part): Transaction<number | undefined> {
       if (now && !(before?.row && equalBytes(before.row.pack, now.pack))) return undefined
       missingBytes += bytes
       chunkBytes += bytes - (now?.bytes ?? 0)
+      if (now) left.set(latin1(now.pack), now.pack)
     }
   }
+  for (const pack of [...left.values()].slice(0, part.notesMax))
+    scope.write(cell(leftPacks, pack), scope.id())
   let packBytes = 0
   for (const pack of made) packBytes += keepPack(scope, pack)
   const wholeBytes = own.reduce((sum, { bytes }) => sum + bytes, 0)

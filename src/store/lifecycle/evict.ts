@@ -5,7 +5,6 @@
  * begins with the size that the store has by then, so that two of them do not take twice as much.
  */
 
-import { equalBytes } from '../../platform/bytes.ts'
 import type { Backend } from '../../backends/index.ts'
 import type { StoreCore } from '../core.ts'
 import { readCounts } from '../tallies.ts'
@@ -15,6 +14,7 @@ import {
   findCandidates,
   type Gone,
   keyOfUse,
+  leastUsed,
   References,
   takeLeastUsed,
   TIME_BYTES,
@@ -42,8 +42,8 @@ export interface Eviction {
   readonly to: Partial<Size>
   /** Only say what would go. */
   readonly isDryRun?: boolean
-  /** It stays. */
-  readonly spared?: Uint8Array | undefined
+  /** They stay: keys as latin1. */
+  readonly spared?: { has(name: string): boolean } | undefined
   /** Not more than these at a time. */
   readonly keysMax?: number
   readonly onKey?: ((key: Buffer, freedBytes: number) => void) | undefined
@@ -115,9 +115,9 @@ class Round {
   async run(): Promise<void> {
     let slice: Buffer[] = []
     if (this.isDone) return
-    for await (const { key: row } of this.#core.backend.scan(recency)) {
-      const { spared } = this.#how
-      if (spared && equalBytes(keyOfUse(row), spared)) continue
+    const { spared } = this.#how
+    for await (const row of this.#rows()) {
+      if (spared?.has(keyName(row))) continue
       slice.push(row)
       if (slice.length < KEYS_AT_ONCE) continue
       await this.#take(slice)
@@ -125,6 +125,14 @@ class Round {
       slice = []
     }
     await this.#take(slice)
+  }
+
+  /** As `recency` has them, the least recently used first. A dry run does not make rows that are not there. */
+  async *#rows(): AsyncGenerator<Buffer> {
+    const { backend, lifecycle } = this.#core
+    const { isFilled, keepsRecency } = lifecycle.tracking
+    if (this.#how.isDryRun && !isFilled) yield* leastUsed(backend, keepsRecency)
+    else for await (const { key } of backend.scan(recency)) yield key
   }
 
   async #take(slice: readonly Buffer[]): Promise<void> {
@@ -213,11 +221,19 @@ function keyName(row: Buffer): string {
  * What is left to do when keys are gone: for each of them the bytes that this frees, or nothing if another key shares
  * its content.
  */
-export async function finishAll(
+export function finishAll(
+  core: StoreCore,
+  gone: readonly (Gone | undefined)[],
+): Promise<readonly (number | undefined)[]> {
+  return core.inBatch(() => finishEach(core, gone))
+}
+
+async function finishEach(
   core: StoreCore,
   gone: readonly (Gone | undefined)[],
 ): Promise<readonly (number | undefined)[]> {
   const freed = gone.map((one) => (one?.end.swept ? one.bytes : undefined))
+  if (core.preparation.gc === 'never') return freed
   // Of several keys of one content, the last one frees it.
   const last = new Map<string, number>()
   for (const [at, one] of gone.entries()) {

@@ -8,6 +8,7 @@ import { type Backend, cell, type Range, type Row, rows, type Space } from '../.
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
 import { openStore, type Store, type StoreOptions } from '../../index.ts'
 import type { Body, ReadBody } from '../../backends/index.ts'
+import { settings } from '../rows.ts'
 import { pins, recency, sliding, uses } from './rows.ts'
 
 const MINUTE = 60_000
@@ -394,6 +395,35 @@ describe('evict and prune', () => {
     expect(await keysOf(store)).toEqual(['c'])
   })
 
+  it('write nothing in a dry run, not even that uses are recorded', async () => {
+    const place = new Place()
+    await using store = await place.open()
+    await fill(place, store, ['c', 'b', 'a'])
+    await place.open({ recencyMs: 0 }).then((other) => other.close())
+    const before = await Promise.all([uses, recency, settings].map((space) => place.rows(space)))
+    const gone: string[] = []
+    const onKey = (key: Buffer) => void gone.push(key.toString())
+    await store.evict({ toKeys: 1, dryRun: true, onKey })
+    expect(gone).toEqual(['c', 'b'])
+    const after = await Promise.all([uses, recency, settings].map((space) => place.rows(space)))
+    expect(after).toEqual(before)
+  })
+
+  it('keep every content of a store that never collects, and are refused where that has no end', async () => {
+    const place = new Place()
+    for (const bound of [{ maxKeys: 2 }, { maxBytes: 2 }]) {
+      await expect(place.open({ gc: 'never', ...bound })).rejects.toMatchObject({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining("gc: 'never'"),
+      })
+    }
+    await using store = await place.open({ gc: 'never' })
+    await fill(place, store, ['a', 'b'])
+    await expect(store.evict({ toKeys: 1 })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    expect(await store.prune({ olderThanMs: 0 })).toMatchObject({ keys: 2, contents: 0 })
+    expect(await store.stats()).toMatchObject({ keys: 0, contents: 2 })
+  })
+
   it('take only keys of the prefix, and only those idle for long enough', async () => {
     const place = new Place()
     await using store = await place.open({ recencyMs: 0 })
@@ -591,4 +621,29 @@ it('a store that is only read records nothing', async () => {
   time += MINUTE
   expect(await reader.get('a')).toBeUndefined()
   await rm(directory, { recursive: true })
+})
+
+describe('keys that were just put are not evicted by', () => {
+  it('their own transaction', async () => {
+    const place = new Place()
+    await using store = await place.open({ maxKeys: 10, evictTo: 0.5 })
+    await fill(place, store, ['1', '2', '3', '4', '5', '6', '7', '8', '9'])
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+    await store.transaction(keys.map((key) => ({ put: key, value: `value of ${key}` })))
+    expect(await keysOf(store)).toEqual(keys)
+  })
+
+  it('another put that runs at the same time', async () => {
+    const place = new Place()
+    await using store = await place.open({ maxKeys: 4, evictTo: 0.25 })
+    await fill(place, store, ['1', '2', '3', '4'])
+    const keys = ['a', 'b', 'c']
+    const isThere = await Promise.all(
+      keys.map(async (key) => {
+        await store.put(key, `value of ${key}`)
+        return store.has(key)
+      }),
+    )
+    expect(isThere).toEqual([true, true, true])
+  })
 })

@@ -3,7 +3,8 @@
  * its bounds. Of a store that has no such rows, nothing of this is ever called but `tracksReads`.
  */
 
-import type { Bytes } from '../../platform/bytes.ts'
+import { type Bytes, latin1 } from '../../platform/bytes.ts'
+import { PrestigeError } from '../../platform/errors.ts'
 import {
   type Cell,
   cell,
@@ -16,6 +17,7 @@ import { collectAll } from '../collecting-steps.ts'
 import type { StoreCore } from '../core.ts'
 import { entries } from '../rows.ts'
 import { cleanUp } from '../transactions/prerequisites.ts'
+import type { Prepared } from '../transactions/put.ts'
 import { type Evicted, type Eviction, Evictor, isWithin, type Size, sizeOf } from './evict.ts'
 import { extend, isDue, slidingOf } from './expiry.ts'
 import type { CheckedLifecycleOptions } from './options.ts'
@@ -42,6 +44,8 @@ export class Lifecycle {
   #budget: Size = { keys: 0, bytes: 0 }
   #lookedAt = -Infinity
   #evicting: Promise<boolean> | undefined
+  /** Keys of puts that wait for room, and how many do: none is evicted before its put has resolved. */
+  readonly #spared = new Map<string, number>()
 
   constructor(core: StoreCore, tracking: Tracking, options: CheckedLifecycleOptions) {
     const { maxBytes, maxKeys, recencyMs = RECENCY_MS } = options
@@ -74,6 +78,7 @@ export class Lifecycle {
   /** Finds out which rows the store has, and begins to keep those that were asked for. */
   async open(): Promise<void> {
     const { maxBytes, maxKeys, recencyMs, expiry, readOnly } = this.#options
+    if (this.isBounded) requireCollecting(this.#core)
     Object.assign(this.tracking, await this.#core.backend.read(findFlags))
     if (readOnly) return
     if ((maxBytes ?? maxKeys ?? recencyMs) !== undefined) await this.keepRecency()
@@ -149,32 +154,46 @@ export class Lifecycle {
 
   async evict(eviction: Eviction): Promise<Evicted> {
     const { backend, preparation } = this.#core
+    requireCollecting(this.#core)
     if (!eviction.isDryRun) await collectAll(backend, preparation.keeping)
     return this.#evictNow(eviction)
   }
 
   async #evictNow(eviction: Eviction): Promise<Evicted> {
+    // What was noted of reads is written sooner or later, whoever asks.
+    if (this.tracking.keepsRecency) await this.#notes.write()
+    if (eviction.isDryRun) return this.#evictor.evict(eviction)
     await this.keepRecency()
-    await this.#notes.write()
     if (!this.tracking.isFilled) await this.recordAllPuts()
     const evicted = await this.#evictor.evict(eviction)
-    if (!eviction.isDryRun) {
-      this.#core.observer?.count('prestige.evict.deleted_total', evicted.keys)
-    }
+    this.#core.observer?.count('prestige.evict.deleted_total', evicted.keys)
     return evicted
   }
 
-  /** After a put: waits until the store is within its bounds, or nothing is left that may go. */
-  async makeRoom(key: Bytes, bytes: number): Promise<void> {
+  /** After puts: waits until the store is within its bounds, or nothing is left that may go. */
+  async makeRoom(puts: readonly Pick<Prepared, 'key' | 'bytes'>[]): Promise<void> {
     const now = this.#core.backend.now()
     const { keys: keysLeft, bytes: bytesLeft } = this.#budget
-    this.#budget = { keys: keysLeft - 1, bytes: bytesLeft - bytes }
+    const bytes = puts.reduce((sum, put) => sum + put.bytes, 0)
+    this.#budget = { keys: keysLeft - puts.length, bytes: bytesLeft - bytes }
     const isNear = this.#budget.keys < 0 || this.#budget.bytes < 0
     if (!isNear && now - this.#lookedAt < LOOK_AGAIN_MS) return
-    await cleanUp(() => this.#reduce(key))
+    const names = puts.map(({ key }) => latin1(key))
+    for (const name of names) this.#spared.set(name, (this.#spared.get(name) ?? 0) + 1)
+    try {
+      await cleanUp(() => this.#reduce())
+    } finally {
+      for (const name of names) this.#spareNoMore(name)
+    }
   }
 
-  async #reduce(spared: Bytes): Promise<void> {
+  #spareNoMore(name: string): void {
+    const count = (this.#spared.get(name) ?? 0) - 1
+    if (count > 0) this.#spared.set(name, count)
+    else this.#spared.delete(name)
+  }
+
+  async #reduce(): Promise<void> {
     const bounds = this.#bounds
     if (!bounds) return
     for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
@@ -184,7 +203,7 @@ export class Lifecycle {
         await this.#evicting
         continue
       }
-      this.#evicting = this.#evictAbove(bounds, spared)
+      this.#evicting = this.#evictAbove(bounds)
       try {
         if (!(await this.#evicting)) return
       } finally {
@@ -194,14 +213,14 @@ export class Lifecycle {
   }
 
   /** What nobody can read goes before what somebody may want. Whether the store is smaller now. */
-  async #evictAbove(bounds: Partial<Size>, spared: Bytes): Promise<boolean> {
+  async #evictAbove(bounds: Partial<Size>): Promise<boolean> {
     const { backend, preparation } = this.#core
     await collectAll(backend, preparation.keeping)
     if (isWithin(await sizeOf(backend), bounds)) return true
     const { evictTo = EVICT_TO } = this.#options
     const { keys = Infinity, bytes = Infinity } = bounds
     const to = { keys: Math.floor(keys * evictTo), bytes: Math.floor(bytes * evictTo) }
-    const evicted = await this.#evictNow({ to, spared, keysMax: KEYS_A_PUT })
+    const evicted = await this.#evictNow({ to, spared: this.#spared, keysMax: KEYS_A_PUT })
     return evicted.keys > 0
   }
 
@@ -213,6 +232,14 @@ export class Lifecycle {
     }
     this.#lookedAt = this.#core.backend.now()
   }
+}
+
+function requireCollecting({ preparation: { gc } }: StoreCore): void {
+  if (gc !== 'never') return
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    "This store is open with gc: 'never', which keeps every content, so its size has no bound: maxBytes, maxKeys and evict need another gc.",
+  )
 }
 
 interface Use {

@@ -89,10 +89,11 @@ async function change(
 }
 
 export async function prune(core: StoreCore, options: PruneOptions): Promise<Evicted> {
-  return writing(core, () => pruneKeys(core, options))
+  const work = () => pruneKeys(core, options)
+  return options.dryRun ? core.gate.pass(work) : writing(core, work)
 }
 
-/** A store that has recorded no uses begins to, and takes the time a key was put for its last use. */
+/** A store that has recorded no uses begins to, unless in a dry run, and takes the time a key was put for its last use. */
 export async function evict(core: StoreCore, options: EvictOptions): Promise<Evicted> {
   refuseUnknown(options, ['toBytes', 'toKeys', 'dryRun', 'onKey', 'signal'])
   const { toBytes, toKeys, dryRun: isDryRun = false, onKey, signal } = options
@@ -103,7 +104,8 @@ export async function evict(core: StoreCore, options: EvictOptions): Promise<Evi
     ...(toBytes !== undefined && { bytes: boundOf(toBytes, 'toBytes') }),
     ...(toKeys !== undefined && { keys: boundOf(toKeys, 'toKeys') }),
   }
-  return writing(core, () => core.lifecycle.evict({ to, isDryRun, onKey, signal }))
+  const work = () => core.lifecycle.evict({ to, isDryRun, onKey, signal })
+  return isDryRun ? core.gate.pass(work) : writing(core, work)
 }
 
 function boundOf(value: number, name: string): number {

@@ -126,8 +126,9 @@ async function takeAll(
   chosen: readonly Candidate[],
   limits: Limits,
 ): Promise<Freed[]> {
-  const { keeping } = core.preparation
-  const how = { gc: 'immediate', why: 'evict', keeping, ...limits } as const
+  const { keeping, gc: own } = core.preparation
+  const gc = own === 'never' ? own : 'immediate'
+  const how = { gc, why: 'evict', keeping, ...limits } as const
   const gone = await Promise.all(
     chosen.map(({ key }) => core.backend.run(takeAway, { key, ...how })),
   )

@@ -84,6 +84,39 @@ export function* findCandidates(
   })
 }
 
+/** So many are held at a time. */
+const HELD_KEYS = 10_000
+
+/**
+ * What rows of `recency` would be called, in their order, of a store that has none, or not of all keys. All keys are
+ * looked at for every ten thousand that are wanted.
+ */
+export async function* leastUsed(backend: Backend, hasUses: boolean): AsyncGenerator<Buffer> {
+  for (let last: Buffer | undefined; ;) {
+    let found: Buffer[] = []
+    for await (const { key, value: entry } of backend.scan(entries)) {
+      const usedAt = hasUses ? await backend.read(findUsedAt, key) : undefined
+      const row = expiryKey(Math.max(entry.putAt, usedAt ?? 0), key)
+      if (last && row.compare(last) <= 0) continue
+      found.push(row)
+      if (found.length === 2 * HELD_KEYS) found = leastOf(found)
+    }
+    if (found.length === 0) return
+    found = leastOf(found)
+    yield* found
+    last = found.at(-1)
+  }
+}
+
+function leastOf(rows: readonly Buffer[]): Buffer[] {
+  return rows.toSorted((one, other) => one.compare(other)).slice(0, HELD_KEYS)
+}
+
+function* findUsedAt(_scope: ReadScope, key: Bytes): Transaction<number | undefined> {
+  const [usedAt] = yield* read(cell(uses, key))
+  return usedAt
+}
+
 export function keyOfUse(row: Buffer): Buffer {
   return row.subarray(TIME_BYTES)
 }

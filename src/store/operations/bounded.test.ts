@@ -81,6 +81,17 @@ async function failureOf(work: Promise<unknown>): Promise<Partial<PrestigeError>
   )
 }
 
+/** When a call has ended, what it leaves is removed behind it. */
+async function rowsLeft(backend: Backend, space: Space<unknown>): Promise<number> {
+  let rows = 1
+  for (let turns = 0; rows > 0 && turns < 1000; turns++) {
+    rows = 0
+    for await (const _row of backend.scan(space)) rows++
+    if (rows > 0) await new Promise(setImmediate)
+  }
+  return rows
+}
+
 /** Of long values, so much is written in one transaction. */
 const PART_BYTES = 4 * 1024 * 1024
 
@@ -208,21 +219,34 @@ describe('a call that is given up', () => {
     }
     const large = Buffer.alloc(4 * PART_BYTES, 'x')
     await failureOf(store.put('k', large, { signal: stop.signal }))
-    const left: unknown[] = []
-    for (const space of [staged, contents]) {
-      let rows = 1
-      // The call has ended; what it leaves is removed behind it.
-      for (let turns = 0; rows > 0 && turns < 1000; turns++) {
-        rows = 0
-        for await (const _row of engine.inner.scan<unknown>(space)) rows++
-        if (rows > 0) await new Promise(setImmediate)
-      }
-      left.push(rows)
-    }
-    expect(left).toEqual([0, 0])
+    expect(await rowsLeft(engine.inner, staged)).toBe(0)
+    expect(await rowsLeft(engine.inner, contents)).toBe(0)
     // The first look, the announcement, one part; then burying and removing them.
     expect(engine.runs - first).toBeLessThanOrEqual(5)
     await store.close()
+  })
+
+  it('in the last transaction of a long value: its parts are removed behind it', async () => {
+    const inner = new MemoryBackend({})
+    const store = await openStore(inner)
+    const stop = new AbortController()
+    const run = inner.run.bind(inner)
+    let runs = 0
+    inner.run = (body, ...args) =>
+      run(
+        function* (scope, ...own) {
+          const work = body(scope, ...own)
+          let step = work.next()
+          // A look, the announcement, one part; then the transaction that makes it visible, which has begun by now.
+          if (++runs === 4) stop.abort(reason)
+          while (step.done !== true) step = work.next(yield step.value)
+          return step.value
+        },
+        ...args,
+      )
+    const failure = await failureOf(store.put('k', Buffer.alloc(1e6), { signal: stop.signal }))
+    expect(failure).toMatchObject({ code: 'ABORTED', outcome: 'not-done' })
+    expect(await rowsLeft(inner, staged)).toBe(0)
   })
 
   it('while it cleans up after the commit: done', async () => {

@@ -173,7 +173,10 @@ class BoundedBackend implements Backend {
   /** The last moment at which a transaction can be stopped. */
   #decide(end: unknown): void {
     if (!this.#bounds.isDecisive?.(end)) return
-    if (this.#stopped) throw this.#stopped(this.#settled)
+    if (this.#stopped) {
+      this.#isDelivered = true
+      throw this.#stopped(this.#settled)
+    }
     // Steps may run side by side: some of them may be done from now on.
     if (this.#bounds.inSteps) this.#settled = 'partial'
     this.#outcome = this.#bounds.inSteps ? 'partial' : 'unknown'

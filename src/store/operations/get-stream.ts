@@ -6,7 +6,7 @@ import { asBuffer, type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Backend, cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
 import type { Layout } from '../contents/layout.ts'
-import { readChunks } from '../contents/read-content.ts'
+import { readBatches } from '../contents/read-content.ts'
 import type { CallOptions } from '../call-options.ts'
 import type { StoreCore } from '../core.ts'
 import type { Notes } from '../observe.ts'
@@ -127,8 +127,8 @@ function placeOf(name: string, place: number): number {
   )
 }
 
-async function* only(value: Buffer): AsyncGenerator<Bytes> {
-  if (value.byteLength > 0) yield value
+async function* only(value: Buffer): AsyncGenerator<readonly Bytes[]> {
+  if (value.byteLength > 0) yield [value]
 }
 
 /** The entry of a key. That of a long value must point at the content of its digest: nobody will hash it whole. */
@@ -149,11 +149,11 @@ async function* pieces(
   key: Buffer,
   entry: Entry,
   range: { readonly start: number; readonly end: number; readonly checks: boolean },
-): AsyncGenerator<Bytes> {
+): AsyncGenerator<readonly Bytes[]> {
   let left = Math.max(0, range.end - range.start)
-  for await (const piece of readChunks(backend, entry, range)) {
-    left -= piece.byteLength
-    yield piece
+  for await (const batch of readBatches(backend, entry, range)) {
+    for (const { byteLength } of batch) left -= byteLength
+    yield batch
   }
   if (left === 0) return
   const now = await backend.read(findEntry, key)
@@ -165,7 +165,7 @@ async function* pieces(
 }
 
 function streamOf(
-  source: AsyncGenerator<Bytes>,
+  source: AsyncGenerator<readonly Bytes[]>,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
@@ -175,7 +175,7 @@ function streamOf(
         const next = await source.next()
         signal?.throwIfAborted()
         if (next.done === true) controller.close()
-        else controller.enqueue(next.value)
+        else for (const piece of next.value) controller.enqueue(piece)
       },
       async cancel() {
         await source.return(undefined)

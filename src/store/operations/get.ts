@@ -10,7 +10,7 @@ import { readLong, readValue } from '../read-value.ts'
 import { hex } from '../receipt.ts'
 import { Entry } from '../rows.ts'
 import { digestOfEntry } from '../transactions/condition.ts'
-import { findEntry, findValue } from '../transactions/get.ts'
+import { findEntry, findValue, peekValue, UNUSUAL } from '../transactions/get.ts'
 import { decodeMetadata, type Metadata } from '../metadata.ts'
 import { bounded } from './bounded.ts'
 
@@ -30,14 +30,30 @@ export interface Head {
   readonly metadata?: Metadata
 }
 
-/** Without a promise of its own: the hottest path of all. */
 export function get(
   core: StoreCore,
   key: StoreKey,
   options: CallOptions | undefined,
 ): Promise<Buffer | undefined> {
-  if (options === undefined) return getOn(core, core.backend, key)
+  if (options === undefined) return getPlain(core, key)
   return reading(core, 'The get', options, (backend) => getOn(core, backend, key))
+}
+
+/** The hottest path of all: no transaction, and no promise but the one that is returned. */
+function getPlain(core: StoreCore, key: StoreKey): Promise<Buffer | undefined> {
+  const { gate, observer, reading, lifecycle, backend } = core
+  if (!backend.peek || observer || lifecycle.tracksReads) return getOn(core, backend, key)
+  const usual = (found: Buffer | undefined | typeof UNUSUAL, bytes: Bytes) =>
+    found === UNUSUAL ? getOn(core, backend, bytes) : Promise.resolve(found)
+  try {
+    gate.assertOpen()
+    const bytes = keyBytes(key)
+    const found = backend.peek((rows) => peekValue(rows, bytes, reading))
+    if (found instanceof Promise) return gate.pass(() => found.then((late) => usual(late, bytes)))
+    return usual(found, bytes)
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 async function getOn(

@@ -15,6 +15,7 @@ import {
   type StoreStream,
   type StoreValue,
 } from '../prepare.ts'
+import { reuseRoom } from '../contents/layout.ts'
 import { notePut } from '../put-notes.ts'
 import type { Receipt } from '../receipt.ts'
 import { packIfNew, runWithPrerequisites, sketchIfNew } from '../transactions/prerequisites.ts'
@@ -69,6 +70,8 @@ export async function putOn(
     const isFinished = isDone(first) && !core.lifecycle.isBounded
     const end = isFinished ? first : await finish(core, backend, prepared, first, notes)
     if (notes) notePut(notes, prepared, end)
+    // An engine that has a file has written it there by now, and keeps nothing of what it was given.
+    if (backend.file && !prepared.near && !prepared.keeping.semantic) reuseRoom(prepared.value)
     return end.receipt
   } catch (error) {
     notes?.fail(error)
@@ -145,6 +148,6 @@ async function finish(
   const end = await runWithPrerequisites(backend, prepared, first, body, notes)
   if (end.released) await core.afterRelease(end.released)
   if (end.swept) await core.finishSweep(end.swept)
-  if (core.lifecycle.isBounded) await core.lifecycle.makeRoom(prepared.key, prepared.bytes)
+  if (core.lifecycle.isBounded) await core.lifecycle.makeRoom([prepared])
   return end
 }

@@ -58,13 +58,16 @@ async function deleteAll(core: StoreCore, options: DeleteRangeOptions): Promise<
   const deadline = deadlineOf(options.signal, options.timeoutMs, late)
   const { signal } = deadline
   const sums = { keys: 0, valueBytes: 0 }
-  try {
+  const sumUp = async () => {
     const deleted = dryRun ? counted(core, options, left) : removed(core, options, left, signal)
     for await (const bytes of deleted) {
       sums.keys++
       sums.valueBytes += bytes
       if (dryRun) signal?.throwIfAborted()
     }
+  }
+  try {
+    await (dryRun ? sumUp() : core.inBatch(sumUp))
     return sums
   } catch (error) {
     if (!signal?.aborted || error !== signal.reason) throw error

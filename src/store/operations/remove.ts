@@ -31,7 +31,7 @@ async function removeIf(
   options: DeleteOptions,
 ): Promise<RemoveEnd> {
   refuseUnknown(options, DELETE_OPTIONS)
-  const condition = conditionOf({ ifMatch: options.ifMatch })
+  const condition = conditionOf(options)
   return bounded(core.backend, options, BOUNDS, (own) => removeOn(core, own, key, condition))
 }
 

@@ -85,9 +85,8 @@ async function finish(
     if (end.swept) await core.finishSweep(end.swept)
   }
   if (!core.lifecycle.isBounded) return
-  for (const step of steps) {
-    if (step.kind === 'put') await core.lifecycle.makeRoom(step.put.key, step.put.bytes)
-  }
+  const puts = steps.flatMap((step) => (step.kind === 'put' ? [step.put] : []))
+  if (puts.length > 0) await core.lifecycle.makeRoom(puts)
 }
 
 async function stepsOf(

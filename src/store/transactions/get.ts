@@ -1,14 +1,30 @@
 /** The transactions that only look: a key's entry, its bytes, and why it points where it points. */
 
-import { type Bytes, equalBytes } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes, equalBytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
-import { cell, read, type ReadScope, type Transaction } from '../../backends/index.ts'
+import {
+  cell,
+  read,
+  type ReadScope,
+  type RowReader,
+  type Transaction,
+} from '../../backends/index.ts'
 import type { ContentCheck } from '../content-check.ts'
 import { shortBytes } from '../contents/deltas.ts'
 import type { Layout } from '../contents/layout.ts'
 import { decodeSimilarity, type NearLink, nearLinks } from '../near/rows.ts'
 import { decodeReference, type SemanticLink, semanticLinks } from '../semantic/rows.ts'
-import { digests, entries, Entry, type Form, forms, type Known, refKey, refs } from '../rows.ts'
+import {
+  contents,
+  digests,
+  entries,
+  Entry,
+  type Form,
+  forms,
+  type Known,
+  refKey,
+  refs,
+} from '../rows.ts'
 
 /** The key's entry, unless it has expired. */
 export function* findEntry(scope: ReadScope, key: Bytes): Transaction<Entry | undefined> {
@@ -41,6 +57,23 @@ export function* findValue(
   if (bytes === undefined) throw damaged(key)
   if (check && !check.isRight(bytes, entry)) throw damaged(key)
   return bytes
+}
+
+/** What cannot be found by single rows, or is not right: `findValue` says what it is. */
+export const UNUSUAL = Symbol('unusual')
+
+/** The same without a transaction, of a value that is one row as most are. */
+export function peekValue(
+  rows: RowReader,
+  key: Bytes,
+  { layout, check }: Reading,
+): Buffer | undefined | typeof UNUSUAL {
+  const entry = rows.get(entries, key)
+  if (entry === undefined || !entry.isLive(rows.now())) return undefined
+  if (layout.isLong(entry.bytes)) return UNUSUAL
+  const bytes = layout.readable(rows.get(contents, entry.id))
+  if (bytes?.byteLength !== entry.bytes || (check && !check.isRight(bytes, entry))) return UNUSUAL
+  return asBuffer(bytes)
 }
 
 /** An entry, and the bytes of its value, if those are in one row. */

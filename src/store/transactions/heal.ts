@@ -23,6 +23,7 @@ import { type Layout, rowOf } from '../contents/layout.ts'
 import { readContent } from '../contents/read-content.ts'
 import type { Prepared } from './put.ts'
 import { contents, digests, type Known, partCount, partKey } from '../rows.ts'
+import { countStored } from '../tallies.ts'
 import { stage } from './staging.ts'
 
 /** Reading and comparing more would keep other writers waiting. */
@@ -60,8 +61,7 @@ export function* confirm(
   // A representative's bytes are not those of the value.
   if (stored && check.isRight(stored, named)) return 'right'
   if (value.byteLength !== known.bytes || !check.isRight(value, named)) throw notHealed(known)
-  yield* dropDelta(scope, known, layout)
-  scope.write(cell(contents, known.id), rowOf(prepared))
+  yield* replaceRow(scope, known, layout, rowOf(prepared))
   return 'healed'
 }
 
@@ -174,9 +174,20 @@ function* healPart(scope: Scope, healed: HealedPart): Transaction<boolean> {
   const { digest, id, part, bytes, layout } = healed
   const [known] = yield* read(cell(digests, digest))
   if (!known || !equalBytes(known.id, id)) return false
-  yield* dropDelta(scope, known, layout)
-  scope.write(cell(contents, partKey(id, part)), bytes)
+  if (part === 0) yield* replaceRow(scope, known, layout, bytes)
+  else scope.write(cell(contents, partKey(id, part)), bytes)
   return true
+}
+
+/** What compressing saves is counted again. Of a row that is lost, what it saved is taken for the same. */
+function* replaceRow(scope: Scope, known: Known, layout: Layout, row: Bytes): Transaction<void> {
+  const { id, bytes } = known
+  const [old] = yield* read(cell(contents, id))
+  const isDelta = yield* dropDelta(scope, known, layout)
+  scope.write(cell(contents, id), row)
+  if (!old && !isDelta) return
+  const saved = layout.savedBy(row, bytes) - layout.savedBy(old, bytes)
+  countStored(scope, { compressedBytes: saved })
 }
 
 function notHealed({ firstKey }: Known): PrestigeError {

@@ -64,6 +64,8 @@ export interface Prepared {
   /** A known content that was made sure of already. */
   readonly confirmed: Confirmed | undefined
   readonly ttlMs: number | undefined
+  /** In its place, or until a read extends it. */
+  readonly expiresAt: number | undefined
   /** What the key has to be for the value to be put. */
   readonly condition: Condition | undefined
   /** Reads extend its expiry. */
@@ -123,7 +125,8 @@ export function* putValue(scope: Scope, prepared: Prepared): Transaction<PutEnd 
   if (typeof state === 'object') return state
   const needsParts = !known && !prepared.staged && prepared.layout.isLong(prepared.bytes)
   if (needsParts) return 'stage'
-  const expiresAt = prepared.ttlMs === undefined ? undefined : now + prepared.ttlMs
+  const { ttlMs } = prepared
+  const expiresAt = prepared.expiresAt ?? (ttlMs === undefined ? undefined : now + ttlMs)
   const isSame = entry !== undefined && known !== undefined && entry.pointsAt(known)
   const isUnchanged = isSame && isSameMetadata(entry.metadata, prepared.metadata)
   const keyOutcome = keyOutcomeOf(entry, isUnchanged, now)

@@ -17,7 +17,7 @@ import {
   type Transaction,
 } from '../../backends/index.ts'
 import { DIGEST_BYTES } from '../../fingerprint/index.ts'
-import { chunks, chunksIn, isWholePack, type PackedChunk } from '../contents/chunk-rows.ts'
+import { chunks, isWholePack, type PackedChunk, readableChunks } from '../contents/chunk-rows.ts'
 import { LiveDigests } from '../contents/live-digests.ts'
 import { hex } from '../receipt.ts'
 import { countStored } from '../tallies.ts'
@@ -34,6 +34,10 @@ export async function walkChunks(walk: Walk): Promise<void> {
     if (key.byteLength === ID_BYTES) await examinePack(walk, key, value, live)
     else await walk.foundUnaccounted(raw.packs, key, 'is not the id of a pack.')
   }
+  for await (const { key } of walk.scan(raw.leftPacks)) {
+    if (key.byteLength !== ID_BYTES)
+      await walk.foundUnaccounted(raw.leftPacks, key, 'is not the note of a pack.')
+  }
   for await (const { key, value } of walk.scan(raw.chunks)) {
     if (key.byteLength !== DIGEST_BYTES)
       await walk.foundUnaccounted(raw.chunks, key, 'is not a digest.')
@@ -42,7 +46,7 @@ export async function walkChunks(walk: Walk): Promise<void> {
 }
 
 async function examinePack(walk: Walk, id: Buffer, row: Bytes, live: LiveDigests): Promise<void> {
-  const inside = isWholePack(row) ? chunksOf(row) : undefined
+  const inside = isWholePack(row) ? readableChunks(row) : undefined
   if (!inside) return foundDamaged(walk, id, row)
   for (const chunk of inside) {
     const found = await walk.look(raw.chunks, chunk.digest)
@@ -68,14 +72,6 @@ async function foundDamaged(walk: Walk, id: Buffer, row: Bytes): Promise<void> {
   }
   const message = `${damaged} No value has chunks in it.`
   await walk.found('pack-damaged', message, [], () => walk.backend.run(removePack, id, row))
-}
-
-function chunksOf(row: Bytes): PackedChunk[] | undefined {
-  try {
-    return chunksIn(row)
-  } catch {
-    return undefined
-  }
 }
 
 /** Nothing points into it. A pack goes with its last chunk, so it never comes into use again. */

@@ -7,7 +7,14 @@ import type { Bytes } from '../../platform/bytes.ts'
 import { PrestigeError } from '../../platform/errors.ts'
 import { type Codec, ID_BYTES, rows, type SealedCodec, type Space } from '../../backends/index.ts'
 import { DIGEST_BYTES } from '../../fingerprint/index.ts'
-import { type ChunkRow, chunks, packs, type RecipePart, recipes } from '../contents/chunk-rows.ts'
+import {
+  type ChunkRow,
+  chunks,
+  leftPacks,
+  packs,
+  type RecipePart,
+  recipes,
+} from '../contents/chunk-rows.ts'
 import { deltaBases, deltas, heldBases } from '../contents/delta-rows.ts'
 import { STREAM_BYTES_MAX } from '../prepare.ts'
 import {
@@ -55,6 +62,7 @@ export const raw = {
   chunks: twin(chunks),
   recipes: twin(recipes),
   packs: twin(packs),
+  leftPacks: twin(leftPacks),
   deltas: twin(deltas),
   deltaBases: twin(deltaBases),
   heldBases: twin(heldBases),
