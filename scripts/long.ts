@@ -4,6 +4,7 @@
  *     npm run long -- 30                all of them, for about 30 minutes together
  *     npm run long -- crash 5           one of them, for about 5 minutes
  *     npm run long -- faults            every case of `faults`, `damage`, `opens` or `orders`; a minute of the others
+ *     npm run long -- streams --gib 1   one of them with less data: 4 GiB without `--gib`
  *     npm run long -- tests             tests that do less where all tests run (test/amount.ts), in full, once
  *
  * Every round has a seed of its own, fresh unless `--seed N` gives the first one. It is printed before the round, and
@@ -40,6 +41,7 @@ import { WHOLE } from '../test/race/work.ts'
 import { allKinds } from '../test/simulation/kinds.ts'
 import { boundedSoak, soakPlot } from '../test/soak/bounded-soak.ts'
 import { soakRound } from '../test/soak/soak-round.ts'
+import { streamSoak } from '../test/soak/stream-soak.ts'
 
 /** Returns what is printed; throws if anything is wrong. */
 type Round = (seed: number) => Promise<unknown>
@@ -235,6 +237,8 @@ const tasks: Readonly<Record<string, Round>> = {
   tests,
   'hostile-http': () => testFiles(['test/server-hostile.test.ts', 'test/server-process.test.ts']),
   orders: (seed) => orders(sampledCases(seed)),
+  streams: (seed) =>
+    inDirectory(tmpdir(), (directory) => streamSoak(directory, seed, Number(values.gib))),
 }
 
 /**
@@ -264,6 +268,10 @@ const descriptions: Readonly<Record<string, readonly [what: string, times?: stri
   'hostile-http': [
     '10,000 malformed requests, bodies of 1 GiB, and servers that are killed under load',
   ],
+  streams: [
+    'a long stream is put, read, backed up and restored; memory and speed beside SHA-256',
+    '1 GiB more than 2 min',
+  ],
   tests: ['tests that do less where all tests run, in full, once'],
   orders: [
     'corpus jobs in 20 orders, with all numbers of workers and engines: 320 in every case',
@@ -275,7 +283,7 @@ function usage(): string {
   const parts = Object.entries(descriptions).map(
     ([name, lines]) => `  ${name.padEnd(12)}${lines.join(`\n${' '.repeat(14)}`)}`,
   )
-  return `Usage: npm run long -- MINUTES | NAME [MINUTES] [--seed N]
+  return `Usage: npm run long -- MINUTES | NAME [MINUTES] [--seed N] [--gib N]
 With MINUTES alone all parts share them; each has one round at least. NAME alone is every case
 of opens, faults, damage or orders, and a minute of the others. Parts:
 ${parts.join('\n')}`
@@ -344,7 +352,10 @@ async function runFor(name: string, round: Round, first: number, ms: number): Pr
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: 'string', default: String(Date.now() % 1_000_000) } },
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    gib: { type: 'string', default: '4' },
+  },
 })
 const seed = Number(values.seed)
 const [first = '', second] = positionals

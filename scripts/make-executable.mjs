@@ -2,4 +2,4 @@
 // same path finds its link in the cache and links nothing. So the build sets the bit itself.
 import { chmodSync } from 'node:fs'
 
-chmodSync(new URL('../dist/cli/main.js', import.meta.url), 0o755)
+chmodSync(new URL('../dist/command/main.js', import.meta.url), 0o755)

@@ -22,7 +22,7 @@ import type { JobEvents } from './phases/decide-run.ts'
 import { stoppedCleaning, violations } from './phases/guards.ts'
 import { removeLeftovers } from './output/leftovers.ts'
 import { outputLines, outputNames, requireNoLinks, requireOwnNames } from './output/output-names.ts'
-import { writeLines } from './output/publish.ts'
+import { rejectLine, writeLines } from './output/publish.ts'
 import { copyParts, groupsOf, writingOf } from './output/write-kept.ts'
 import { OUTPUTS_FILE, recordPath, RECORDS, RUNS_FOLDER, showRecords } from './output/records.ts'
 import { refusedReject } from './phases/rejected.ts'
@@ -80,7 +80,10 @@ export async function cleanAgainst(state: State, options: AgainstOptions): Promi
     const beyond = violations(summary, state.config)
     if (beyond.length > 0) throw stoppedCleaning(beyond)
     await writeWhole(join(out, UNFINISHED), [])
-    await writeLines(recordPath(out, name, OUTPUTS_FILE), outputLines({ shards }))
+    await writeLines(
+      recordPath(out, name, OUTPUTS_FILE),
+      outputLines(shards, ({ index }) => found.kept[index]?.positions ?? []),
+    )
     const published = await writeKept(options, found)
     await found.duplicates.close()
     await found.rejects.close()
@@ -172,7 +175,7 @@ async function writeReject(found: Found, shard: Shard, reject: Reject): Promise<
   const isRecorded = found.budget.allows(reject)
   found.rejected.addReject(shard.index, reject.reason, 1, isRecorded ? reject : undefined)
   if (!isRecorded) found.unrecorded++
-  else await found.rejects.write(`${JSON.stringify({ file: shard.path, ...reject })}\n`)
+  else await found.rejects.write(`${JSON.stringify(rejectLine(shard, reject))}\n`)
 }
 
 async function lookAtAll(
@@ -196,7 +199,8 @@ async function lookAtAll(
     if (decision.action !== 'drop') kept?.positions.push(position)
     if (decision.cut) kept?.cuts.set(position, placesOf(decision))
     if (decision.action !== 'keep') {
-      await found.duplicates.write(`${JSON.stringify({ ...decision, file: shard.path })}\n`)
+      const { path: file } = shard.files?.[position] ?? shard
+      await found.duplicates.write(`${JSON.stringify({ ...decision, file })}\n`)
     }
   }
   const bytes = prepared.reduce((sum, document) => sum + document.bytes, 0)

@@ -336,9 +336,9 @@ function notesOf(skipped: Listing['skipped']): string[] {
   const links = skipped.filter(({ why }) => why === LEADS_OUTSIDE)
   const [first] = links
   if (!first) return []
-  const many = countOf(links.length, 'symbolic link')
+  const such = links.length > 1 ? ', such as' : ':'
   return [
-    `${many} that lead outside the inputs were passed over, such as ${first.file}. To read them, add --follow-symlinks.`,
+    `${countOf(links.length, 'symbolic link')} to files outside the inputs passed over${such} ${first.file}. Add --follow-symlinks to read such links.`,
   ]
 }
 

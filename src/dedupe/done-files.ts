@@ -51,6 +51,19 @@ export async function dropFiles(backend: Backend, { id, shards }: RunRow): Promi
   }
 }
 
+/** Files that are read again when they are given again, although they are as they were. */
+export async function reopenFiles(backend: Backend, files: readonly InputFile[]): Promise<void> {
+  const page = pageOf(backend)
+  for (let from = 0; from < files.length; from += page) {
+    await backend.run(reopenFilePage, files.slice(from, from + page))
+  }
+}
+
+// oxlint-disable-next-line require-yield -- it only writes
+function* reopenFilePage(scope: Scope, files: readonly InputFile[]): Transaction<void> {
+  for (const { file } of files) scope.remove(fileCell(file))
+}
+
 function* dropFilePage(scope: Scope, run: string, files: readonly InputFile[]): Transaction<void> {
   const rows = yield* read(...files.map(({ file }) => fileCell(file)))
   for (const [at, row] of rows.entries()) {

@@ -15,7 +15,8 @@ import {
 } from '../match/index.ts'
 import { type Centre, decodeCentre } from './decision/centre-row.ts'
 import { meaningLayout, simhashScheme } from './decision/engine.ts'
-import { decodePack, keyIn, pointerIn } from './decision/packs.ts'
+import { PackRow } from './decision/pack-row.ts'
+import { keyIn, pointerIn } from './decision/packs.ts'
 import { DIGEST_BYTES } from './decision/prepare.ts'
 import { fromHex } from './names.ts'
 import {
@@ -118,7 +119,7 @@ function* hasEvidence(
   const pointer = pointerIn(payload)
   if (!pointer) return yield* areThere(cell(evidences, concat(partition, id)))
   const [row] = yield* glance(cell(packs, pointer.key))
-  const text = row && decodePack(row)[pointer.at]
+  const text = row && new PackRow(row).part(pointer.at)
   return text !== undefined && text.byteLength > 0
 }
 

@@ -156,21 +156,23 @@ function errorsOf(texts: readonly Uint8Array[], profile: ShingleProfile, alphabe
 }
 
 describe('pairs of real texts', () => {
-  // Licences are alike among themselves; articles share little but letters. No pair is made up.
+  // Licences are alike among themselves; articles share little but letters. No pair is made up. A quarter of the texts
+  // has a sixteenth of the pairs, and errs as much: what texts share errs alike in all of them.
   it.runIf(canTestArticles()).each(['words-5', 'chars-5', 'chars-3'] as const)(
     'are estimated without bias, with no more variance than J(1-J)/128 (%s)',
     (profile) => {
       const articles = articlesOf(1000).slice(0, 100)
       const texts = [...licenceTexts(), ...articles.map(({ text }) => text)]
-      const utf8 = texts.map((text) => Buffer.from(text.toLowerCase()))
-      const { pairs, similar, bias, ratio } = errorsOf(utf8, profile, amount(20, 80))
+      const some = texts.filter((_, at) => at % amount(4, 1) === 0)
+      const utf8 = some.map((text) => Buffer.from(text.toLowerCase()))
+      const { pairs, similar, bias, ratio } = errorsOf(utf8, profile, amount(40, 80))
       process.stdout.write(
         `  ${profile}: ${pairs} pairs, ${similar} of them above 0.5, bias ${bias.toFixed(4)}, ` +
           `variance ${ratio.toFixed(3)} of theory\n`,
       )
       expect(pairs).toBeGreaterThan(500)
       expect(similar).toBeGreaterThan(200)
-      // One order of the letters errs by up to 0.012 on such pairs: over 20 that is 0.0027.
+      // One order of the letters errs by up to 0.012 on such pairs: over 40 that is 0.0019.
       expect(Math.abs(bias)).toBeLessThan(0.004)
       expect(ratio).toBeLessThan(1)
     },

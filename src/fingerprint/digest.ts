@@ -6,7 +6,7 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import type { Bytes } from '../platform/bytes.ts'
+import { type Bytes, latin1 } from '../platform/bytes.ts'
 
 export const DIGEST_BYTES = 32
 /** Up to here hashing takes a few milliseconds at most, and is done at once. */
@@ -15,6 +15,11 @@ const AT_ONCE_BYTES_MAX = 4 * 1024 * 1024
 /** The one-shot hash with text output costs a third of any form that makes a Buffer itself. */
 export function digestOf(bytes: Bytes): Buffer {
   return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1')
+}
+
+/** Whether bytes have this digest. Without a Buffer for theirs. */
+export function hasDigest(bytes: Bytes, digest: Bytes): boolean {
+  return hash('sha256', bytes, 'binary') === latin1(digest)
 }
 
 /** For large values: lets the event loop turn between slices. */

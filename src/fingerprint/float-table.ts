@@ -24,6 +24,8 @@ export interface TableShape {
   /** Rows of a group. */
   readonly rows: number
   readonly width: number
+  /** Vectors whose nearest rows are found at a time, at most. Default: `NEAREST_MAX`. */
+  readonly nearestMax?: number
 }
 
 export interface FloatTable {
@@ -57,15 +59,15 @@ class WasmFloatTable implements FloatTable {
   readonly #vectors: number
 
   constructor(shape: TableShape) {
-    const { groups, rows, width } = shape
+    const { groups, rows, width, nearestMax = NEAREST_MAX } = shape
     this.shape = shape
     this.#rows = Math.ceil(rows / LANES) * LANES
     const all = groups * this.#rows
     this.#numbers = this.#memory.heap
     this.#halves = this.#numbers + all * width * 4
     this.#out = this.#halves + all * 4
-    this.#vectors = this.#out + Math.max(all, NEAREST_MAX * (groups + 1)) * 4
-    this.#memory.reserve(this.#vectors + NEAREST_MAX * groups * width * 4)
+    this.#vectors = this.#out + Math.max(all, nearestMax * (groups + 1)) * 4
+    this.#memory.reserveExactly(this.#vectors + nearestMax * groups * width * 4)
   }
 
   get bytes(): number {

@@ -38,11 +38,14 @@ describe('the golden fingerprints', () => {
   })
 
   it('are the same in two other processes, with other kernels, in another place and language', async () => {
+    // The large text is the same to the same kernels in whatever language.
+    const { tenMegabytes: _large, ...small } = golden()
+    const hindi = { TZ: 'Asia/Kolkata', LANG: 'hi_IN.UTF-8', LC_ALL: 'hi_IN.UTF-8' }
     const [first, second] = await Promise.all([
-      inAnotherProcess({ TZ: 'Asia/Kolkata', LANG: 'hi_IN.UTF-8', LC_ALL: 'hi_IN.UTF-8' }),
+      inAnotherProcess(hindi, [], 'small'),
       inAnotherProcess({ PRESTIGE_KERNELS: 'twin', TZ: 'America/Lima', LANG: 'tr_TR.UTF-8' }),
     ])
-    expect(first).toEqual(golden())
+    expect(first).toEqual(small)
     expect(second).toEqual(golden())
   })
 

@@ -8,7 +8,7 @@
  * find likes hold memory only: the store fills them from its rows.
  */
 
-export { digestOf, digestOfLarge, DIGEST_BYTES } from './digest.ts'
+export { digestOf, digestOfLarge, DIGEST_BYTES, hasDigest } from './digest.ts'
 export { hashVersion } from './hash-version.ts'
 export type { TextInput } from './kernels.ts'
 export type { ShingleKind, ShingleProfile } from './shingle-profile.ts'

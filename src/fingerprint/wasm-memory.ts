@@ -72,6 +72,9 @@ export interface KernelExports {
   ): number
 }
 
+const PAGE_BYTES = 65_536
+/** Loads of vectors may reach this far over an end. */
+const SLACK_BYTES = 64
 const KEPT_BYTES_MAX = 64 * 1024 * 1024
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const BYTES_PER_UNIT_MAX = 3
@@ -121,6 +124,12 @@ export class WasmMemory {
     } catch (cause) {
       throw new PrestigeError('INVALID_VALUE', `No memory for ${end} bytes of input.`, { cause })
     }
+  }
+
+  /** For what does not grow: without the megabyte that `reserve` adds. */
+  reserveExactly(end: number): void {
+    const missing = end + SLACK_BYTES - this.bytes().byteLength
+    if (missing > 0) this.exports.memory.grow(Math.ceil(missing / PAGE_BYTES))
   }
 
   /** Puts text or bytes at `at` and gives their length there. Text is encoded straight into memory. */

@@ -88,6 +88,17 @@ export interface Shard extends InputFile {
   readonly isJson?: true
 }
 
+/** What `line` counts in a format, where that is not lines. */
+export function unitOf(format: InputFormat): { unit?: 'element' | 'row' } {
+  if (format === 'json') return { unit: 'element' }
+  return format === 'parquet' ? { unit: 'row' } : {}
+}
+
+/** `a.jsonl, line 12`, `a.json, element 2`, or `a.txt`, which is one document. */
+export function placeOfReject({ path: own, format }: Shard, { path = own, line }: Reject): string {
+  return format === 'files' ? path : `${path}, ${unitOf(format).unit ?? 'line'} ${line}`
+}
+
 export function isReject(item: Document | Reject): item is Reject {
   return 'reason' in item
 }

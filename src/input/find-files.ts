@@ -54,6 +54,7 @@ interface Search extends Found {
 export const HIDDEN = 'hidden'
 /** Why a link was passed over that leads to a file outside. */
 export const LEADS_OUTSIDE = 'a link that leads outside the input'
+const NOT_UTF8 = 'its name is not UTF-8: rename it to have it read'
 
 async function expand(pattern: string, found: Search): Promise<void> {
   if (isS3(pattern)) {
@@ -78,8 +79,10 @@ async function expandGlob(pattern: string, found: Search): Promise<void> {
   const base = staticBase(pattern)
   for (const name of names) {
     const stats = await statOf(name)
-    if (!stats) found.skipped.push({ file: name, why: 'a link to nothing' })
-    else if (!stats.isDirectory()) {
+    if (!stats) {
+      const why = (await hasOtherName(name)) ? NOT_UTF8 : 'a link to nothing'
+      found.skipped.push({ file: name, why })
+    } else if (!stats.isDirectory()) {
       files.push(name)
       await addInside(name, stats, base, found)
     }
@@ -128,10 +131,20 @@ async function walk(root: string, found: Search): Promise<void> {
     for (const entry of await entriesOf(directory)) {
       const path = join(directory, entry.name)
       if (entry.name.startsWith('.')) found.skipped.push({ file: path, why: HIDDEN })
+      else if (await hasOtherName(path)) found.skipped.push({ file: path, why: NOT_UTF8 })
       else if (entry.isDirectory()) pending.push(path)
       else await addEntry(path, root, entry.isSymbolicLink(), found)
     }
   }
+}
+
+/** Bytes of a name that are not UTF-8 are listed as U+FFFD, and nothing can be opened by such a name. */
+async function hasOtherName(path: string): Promise<boolean> {
+  if (!path.includes('\uFFFD')) return false
+  return lstat(path).then(
+    () => false,
+    (error: unknown) => codeOf(error) === 'ENOENT',
+  )
 }
 
 async function addEntry(path: string, root: string, isLink: boolean, found: Search): Promise<void> {

@@ -14,7 +14,7 @@ export {
 export type { Columns } from './columns-writer.ts'
 export { CsvParser } from './csv-parser.ts'
 export type { Compression, Document, InputFile, InputFormat, Reject, Shard } from './document.ts'
-export { isReject } from './document.ts'
+export { isReject, placeOfReject, unitOf } from './document.ts'
 export { HIDDEN, LEADS_OUTSIDE, type Skipped, sourceOfInput } from './find-files.ts'
 export { LineScanner } from './line-scanner.ts'
 export { type Listing, listShards, type NamedInput, UNKNOWN_EXTENSION } from './list-shards.ts'

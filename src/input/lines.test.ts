@@ -121,6 +121,11 @@ describe('JSONL', () => {
     expect(read.rejects[0]?.sample).toBe(line.replaceAll('\u0000', '\uFFFD').slice(0, 80))
   })
 
+  it('shows tabs and ends of lines in samples as they are typed, and other control characters as U+FFFD', async () => {
+    const { rejects } = await readOne('a.jsonl', 'a\tb\u0007c\r\n')
+    expect(rejects[0]?.sample).toBe('a\\tb\uFFFDc\\r')
+  })
+
   it('says which byte is not UTF-8', async () => {
     const content = Buffer.concat([
       Buffer.from('{"text":"a'),

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 
 import { describe, expect, it } from 'vitest'
 
 import { directoryWith, itemsOf, readAll } from '../../test/input-kit.ts'
-import { listShards, sourceOfInput } from './index.ts'
+import { type Listing, listShards, sourceOfInput } from './index.ts'
 
 describe('listing', () => {
   it('finds files, directories and globs, in byte order of their paths within each, each once', async () => {
@@ -131,6 +131,26 @@ describe('listing', () => {
       'broken.jsonl': 'a link to nothing',
       loop: 'a link to a directory',
     })
+  })
+
+  it('passes over what has a name that is not UTF-8, and says why', async () => {
+    const directory = directoryWith({ 'a.jsonl': '', 'b\uFFFD.jsonl': '' })
+    const named = (name: string) => Buffer.from(`${directory}/${name}`, 'latin1')
+    // Other systems refuse such names.
+    const isLinux = process.platform === 'linux'
+    if (isLinux) {
+      writeFileSync(named('bad\xff.txt'), 'x')
+      mkdirSync(named('folder\xff'))
+    }
+    const passed = (skipped: Listing['skipped']) =>
+      skipped.map(({ file, why }) => `${basename(file)}: ${why}`).toSorted()
+    const why = 'its name is not UTF-8: rename it to have it read'
+    const expected = isLinux ? [`bad\uFFFD.txt: ${why}`, `folder\uFFFD: ${why}`] : []
+    const { shards, skipped } = await listShards([directory])
+    expect(shards.map(({ path }) => path)).toEqual(['a.jsonl', 'b\uFFFD.jsonl'])
+    expect(passed(skipped)).toEqual(expected)
+    const globbed = await listShards([`${directory}/*`])
+    expect(passed(globbed.skipped)).toEqual(expect.arrayContaining(expected.slice(0, 1)))
   })
 
   it.each([

@@ -7,7 +7,7 @@
  * little endian); `13` the text as it was given.
  */
 
-import { asBuffer, type Bytes, concat, type Slab } from '../platform/bytes.ts'
+import { asBuffer, type Bytes, concat, IS_LITTLE_ENDIAN, type Slab } from '../platform/bytes.ts'
 import { judged, type Judged, type Reading, readingOf } from '../compare/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
 import {
@@ -187,8 +187,6 @@ export class Measured {
     return this.#slots
   }
 }
-
-const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 function littleEndian(numbers: Uint32Array | Uint16Array, size: 2 | 4): Buffer {
   const bytes = Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength)

@@ -38,8 +38,10 @@ export function judgementOf({
     const [reading, another] = [own.reading, other.reading]
     const vetoes = asked && reading && another ? vetoesOf(reading, another, asked, 'near') : []
     if (vetoes.length > 0) return { isSame: false, vetoes }
+    // A text is not read for a judge that nobody asks.
+    if (!judge || cut === undefined) return SAME
     const [one, two] = [own.judged, other.judged]
-    if (!judge || cut === undefined || !one || !two) return SAME
+    if (!one || !two) return SAME
     const { probability } = judgeTexts(judge.model, one, two, { cut })
     return { isSame: probability >= cut, vetoes, probability }
   }

@@ -11,6 +11,9 @@ export type Bytes = Uint8Array
 
 export const EMPTY: Buffer = Buffer.alloc(0)
 
+/** Of the machine: how it has the bytes of a number in memory. */
+export const IS_LITTLE_ENDIAN: boolean = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
 /** The same memory seen as a Buffer. */
 export function asBuffer(bytes: Bytes): Buffer {
   return bytes instanceof Buffer

@@ -45,12 +45,81 @@ function problemOf(
   }
   if (issue.expected?.startsWith('"') && issue.received === 'undefined')
     return `${path} is missing.`
-  // A message of the validator itself: a section that is no object, a list that is none.
-  const rule = issue.message.startsWith('Invalid ')
-    ? `must be ${issue.expected === 'Array' ? 'a list' : 'an object'}`
-    : issue.message
+  const rule = ruleOf(issue)
   const name = typed?.(path.replace(/\.\d+$/, ''))
   return name ? `${name}: ${rule}.` : `${path}: ${rule}, not ${issue.received}.`
+}
+
+/** What is wrong with what somebody sent to a server, in the names that were sent. `what`: such as `The body`. */
+export function sentProblems(
+  schema: v.GenericSchema,
+  issues: readonly v.BaseIssue<unknown>[],
+  what: string,
+): string {
+  const problems = issues.map((issue) => {
+    const path = v.getDotPath(issue)
+    const name = path ?? what
+    if (issue.expected === 'never') {
+      const meant = meantOption(schema, name)
+      return `${name} is not known here.${meant === undefined ? '' : ` Did you mean ${meant}?`}`
+    }
+    if (issue.received === 'undefined') return `${name} is missing.`
+    const received = isLength(issue) ? '' : `, not ${receivedIn(issue)}`
+    return path === null ? `${what} ${ruleOf(issue)}.` : `${path}: ${ruleOf(issue)}${received}.`
+  })
+  return `${what} cannot be used. ${problems.join(' ')}`
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  boolean: 'true or false',
+  Object: 'an object',
+  Array: 'a list',
+}
+
+const RECEIVED_LENGTH_MAX = 60
+
+function receivedIn({ received }: v.BaseIssue<unknown>): string {
+  const shown = WORDS[received] ?? received
+  return shown.length > RECEIVED_LENGTH_MAX ? `${shown.slice(0, RECEIVED_LENGTH_MAX)}…` : shown
+}
+
+function isLength({ type }: v.BaseIssue<unknown>): boolean {
+  return type === 'min_length' || type === 'max_length'
+}
+
+/** Messages of schemas are ours, as they are; those of the validator itself are written in our words. */
+function ruleOf(issue: v.BaseIssue<unknown>): string {
+  const { message, type, requirement, input } = issue
+  if (!message.startsWith('Invalid ')) return message
+  const units = Array.isArray(input) ? 'items' : 'characters'
+  switch (type) {
+    case 'min_length':
+      return requirement === 1 ? 'cannot be empty' : `must have at least ${requirement} ${units}`
+    case 'max_length':
+      return `must have at most ${requirement} ${units}`
+    case 'min_value':
+      return `must be at least ${requirement}`
+    case 'max_value':
+      return `must be at most ${requirement}`
+    case 'gt_value':
+      return `must be greater than ${requirement}`
+    case 'integer':
+      return 'must be a whole number'
+    case 'base64':
+      return 'must be base64'
+    default:
+      return `must be ${expectedIn(issue)}`
+  }
+}
+
+/** Of `string`, or of `("put" | "get")`, as the validator writes types and choices. */
+function expectedIn({ expected }: v.BaseIssue<unknown>): string {
+  const choices = (expected ?? 'Object').replace(/^\(|\)$/g, '').split(' | ')
+  if (choices.every((one) => one.startsWith('"')))
+    return `one of ${choices.map((one) => one.slice(1, -1)).join(', ')}`
+  return choices.map((one) => WORDS[one] ?? one).join(' or ')
 }
 
 /** An option beside the unknown one, or one of this name in another section. */

@@ -48,6 +48,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** The content of a header: what is not printable ASCII, or a space at an end, is percent-encoded, so that no value ends a header. */
+export function headerText(text: string): string {
+  return text.replace(/^ | $|[^\x20-\x7e]|%/gu, (character) => encodeURIComponent(character))
+}
+
 /** In no UTF-8: what begins so is no text, and no store compares it. */
 const NOT_TEXT = 0xff
 const RECORD_FORMAT = 1

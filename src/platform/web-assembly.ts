@@ -6,6 +6,8 @@ export interface WebAssemblyModule {
 
 export interface WebAssemblyMemory {
   readonly buffer: ArrayBuffer
+  /** By so many pages of 64 KiB. Gives how many there were. */
+  grow(pages: number): number
 }
 
 interface WebAssemblyApi {

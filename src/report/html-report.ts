@@ -153,7 +153,7 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
           ${line('Dropped', documents.dropped, `left out: ${percent(duplicationRate)} of all`)}
           ${documents.repeated > 0 && line('… repeated', documents.repeated, 'of the dropped: same id and text again')}
           ${documents.superseded > 0 && line('… superseded', documents.superseded, 'of the dropped: replaced by a better copy later')}
-          ${documents.supersededEarlier > 0 && line('Superseded before', documents.supersededEarlier, 'kept by earlier runs, and still in their outputs: superseded.jsonl lists them')}
+          ${documents.supersededEarlier > 0 && line('Superseded before', documents.supersededEarlier, 'kept by earlier runs, and no longer in kept/: superseded.jsonl lists them')}
           ${line('Rejected', documents.rejected, 'input that is not a document; not counted above')}
         </tbody>
       </table>
@@ -163,7 +163,7 @@ function outcomes({ documents, methods, duplicationRate }: Report): Markup {
 }
 
 const MEANING = {
-  exact: 'the same bytes',
+  exact: 'the same text',
   canonical: 'the same in canonical form',
   simhash: 'SimHashes that differ in few bits',
   near: 'most shingles in common',

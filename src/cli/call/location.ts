@@ -14,6 +14,11 @@ export function stateWithin(location: string): string {
   return existsSync(join(state, DATA_FILE)) ? state : location
 }
 
+/** A directory that has no data, or is not there. Of a server that cannot be said without asking it. */
+export function isWithoutData(location: string): boolean {
+  return isDirectory(location) && !existsSync(join(location, DATA_FILE))
+}
+
 /** What is meant of durability where nothing is said: a server has its own. */
 export function unsaidDurability<D>(location: string, durability: D): D | undefined {
   return isDirectory(location) ? durability : undefined

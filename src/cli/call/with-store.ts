@@ -5,6 +5,7 @@ import type { Store, StoreOptions } from '../../index.ts'
 import { usageFailure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 import { isDirectory } from '../../platform/location.ts'
+import { countGiven } from './count-given.ts'
 import { sizeGiven } from './size-given.ts'
 import { stateWithin, unsaidDurability } from './location.ts'
 
@@ -16,7 +17,7 @@ export interface Access {
   /** A directory is only read, so that it may be on media that cannot be written, and damage cannot end the process. */
   readonly readOnly?: true
   /** What the command itself decides. */
-  readonly more?: Pick<StoreOptions, 'changes'>
+  readonly more?: Pick<StoreOptions, 'changes' | 'evictTo'>
 }
 
 /** How commands that change nothing open a store. */
@@ -70,12 +71,18 @@ export async function storeInput(invocation: Invocation): Promise<StoreOptions> 
     fidelity: choice(invocation, 'fidelity'),
     onUnreadable: choice(invocation, 'on-unreadable'),
     gc: choice(invocation, 'gc'),
-    maxBytes: sizeGiven(invocation, 'max-bytes'),
-    maxKeys: invocation.wholeNumber('max-keys'),
+    maxBytes: maxBytesGiven(invocation),
+    maxKeys: countGiven(invocation, 'max-keys', 1),
     compression: choice(invocation, 'compression'),
     chunks: chunksInput(invocation),
     ...(invocation.flag('no-deltas') && { deltas: false }),
   }
+}
+
+function maxBytesGiven(invocation: Invocation): number | undefined {
+  const bytes = sizeGiven(invocation, 'max-bytes')
+  if (bytes !== 0) return bytes
+  throw usageFailure('--max-bytes must be 1 or more. To delete all keys: prestige clear.')
 }
 
 /** `--chunk-from none` keeps in one row what fits into one. */
@@ -84,9 +91,13 @@ function chunksInput(invocation: Invocation): StoreOptions['chunks'] {
   const average = invocation.text('chunk-size')
   if (from === 'none') return false
   if (from === undefined && average === undefined) return undefined
+  const averageBytes = countGiven(invocation, 'chunk-size', 256, 1_048_576)
+  if (averageBytes !== undefined && !Number.isInteger(Math.log2(averageBytes))) {
+    throw usageFailure(`--chunk-size ${averageBytes}: must be a power of two: 4096, 16384, 65536.`)
+  }
   return {
-    ...(from !== undefined && { fromBytes: invocation.wholeNumber('chunk-from') }),
-    ...(average !== undefined && { averageBytes: invocation.wholeNumber('chunk-size') }),
+    ...(from !== undefined && { fromBytes: countGiven(invocation, 'chunk-from', 64) }),
+    ...(average !== undefined && { averageBytes }),
   }
 }
 

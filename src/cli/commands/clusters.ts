@@ -2,7 +2,7 @@
 
 import type { DocumentCluster, DocumentInfo } from '../../dedupe/index.ts'
 import type { Invocation } from '../call/invocation.ts'
-import { countGiven } from '../inspect/count-given.ts'
+import { countGiven } from '../call/count-given.ts'
 import { withState } from '../inspect/with-state.ts'
 import { beginningOf, documentText, inJson } from '../inspect/words.ts'
 import { paint, print, printJson, tell } from '../print/output.ts'

@@ -30,7 +30,7 @@ import {
   saidOf,
   settingsOf,
 } from '../dedupe/dedupe-settings.ts'
-import { Filter, requireFilterable, requireOneStream } from '../dedupe/filter.ts'
+import { Filter, RECORDS, requireFilterable, requireOneStream } from '../dedupe/filter.ts'
 import type { NamedInput } from '../../input/index.ts'
 import { EXIT_FAILED, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
@@ -70,8 +70,9 @@ async function runInto(
   if (against !== undefined && invocation.flag('plan')) {
     throw usageFailure('--plan and --against cannot be combined: --against changes no state.')
   }
-  if (!filter && invocation.text('duplicates') !== undefined) {
-    throw usageFailure('--duplicates has no effect without -o -: DIR/duplicates.jsonl lists them.')
+  const record = RECORDS.find((name) => invocation.text(name) !== undefined)
+  if (!filter && record) {
+    throw usageFailure(`--${record} has no effect without -o -: DIR/${record}.jsonl lists them.`)
   }
   requireSharable(invocation)
   await requireMakeableAll(against === undefined ? [out, state] : [out])
@@ -296,9 +297,11 @@ class Work {
 
   /** Results of a filter: documents to stdout, all else to stderr. */
   async #write(filter: Filter, result: JobResult | AgainstResult): Promise<number> {
-    const file = this.#invocation.text('duplicates')
     const nothing = 'status' in result && result.status === 'nothing' ? result : undefined
-    if (file !== undefined && !nothing) await filter.keepDuplicates(file)
+    for (const name of nothing ? [] : RECORDS) {
+      const file = this.#invocation.text(name)
+      if (file !== undefined) await filter.keepRecord(name, file)
+    }
     await filter.printKept(result.files)
     this.#invocation.isComplete = true
     this.#progress.end()
@@ -308,6 +311,9 @@ class Work {
       const { notes, summary } = result
       tell(nothing ? NOTHING_NEW : summaryText(summary, { ...run, notes }))
     }
+    // They are nowhere else: what is not passed on must not vanish.
+    if (this.#invocation.text('rejects') === undefined && !nothing)
+      tell(await filter.rejectsText(result.summary.rejected))
     return this.#exitCode({ rejection: result.rejection, ...run })
   }
 
@@ -338,9 +344,7 @@ class Work {
   /** An input that is lost is a failure, whatever became of the others. */
   #exitCode({ rejection, run }: { rejection?: string | undefined; run?: string }): number {
     if (rejection === undefined) return 0
-    const next = run
-      ? ' It does not count as processed: correct the options, and it is read again.'
-      : ''
+    const next = run ? ' It does not count as processed: the next run reads it again.' : ''
     tell(`${harmless(rejection)}${next}\n`)
     return EXIT_FAILED
   }

@@ -1,6 +1,7 @@
 /** `ledger`: what it says of a document, of a source, a run or a time, and in numbers; and what is too old to keep. */
 
-import type { Ledger, LedgerLine, LedgerRun } from '../../index.ts'
+import type { DocumentInfo } from '../../dedupe/index.ts'
+import type { Deduper, Ledger, LedgerLine, LedgerRun } from '../../index.ts'
 import type { LineCounts, LineStatus, RunLine } from '../../ledger/index.ts'
 import { Failure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
@@ -11,6 +12,7 @@ import { count, countOf, time } from '../print/units.ts'
 import { unsaidDurability } from '../call/location.ts'
 import { timeGiven } from '../call/time-given.ts'
 import { existingLocationOf } from '../call/with-store.ts'
+import { inOrder, placeText } from '../inspect/words.ts'
 
 const CHUNK_LINES = 1000
 
@@ -18,7 +20,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const [what, ...rest] = invocation.operands
   if (what === 'get') {
     if (rest.length === 0) throw usageFailure('Usage: prestige ledger get ID [--source S]')
-    return withLedger(invocation, (ledger) => get(ledger, invocation))
+    return get(invocation)
   }
   if (rest.length > 0 || (what !== 'list' && what !== 'stats' && what !== 'prune')) {
     throw usageFailure('Usage: prestige ledger get ID | list | stats | prune')
@@ -52,17 +54,48 @@ async function withLedger(
   }
 }
 
-async function get(ledger: Ledger, invocation: Invocation): Promise<void> {
+async function get(invocation: Invocation): Promise<number> {
   const id = String(invocation.key(invocation.operand(1)))
-  const lines = await ledger.lines({ id, source: invocation.text('source') })
+  const lines: PlacedLine[] = []
+  await withLedger(invocation, async (ledger) => {
+    lines.push(...(await ledger.lines({ id, source: invocation.text('source') })))
+  })
   if (lines.length === 0) {
     throw new Failure('missing', 'KEY_NOT_FOUND', `The ledger has no line of "${shown(id)}".`)
   }
-  if (invocation.flag('json')) for (const line of lines) await printJson(line)
-  else await print(lines.map((line) => table(rowsOf(line), ['left', 'left'])).join('\n'))
+  const placed = lines.length === 1 ? lines : await withPlaces(invocation, id, lines)
+  if (invocation.flag('json')) for (const line of placed) await printJson(line)
+  else await print(placed.map((line) => table(rowsOf(line), ['left', 'left'])).join('\n'))
+  return 0
 }
 
-function rowsOf(line: LedgerLine): string[][] {
+/** A line of a document of dedupe has its key, and where the document was read from. */
+interface PlacedLine extends LedgerLine, Pick<DocumentInfo, 'file' | 'line' | 'unit'> {
+  readonly key?: string
+}
+
+/** Several lines of one id differ in little else than where their documents were read from. */
+async function withPlaces(
+  invocation: Invocation,
+  id: string,
+  lines: readonly PlacedLine[],
+): Promise<PlacedLine[]> {
+  await using deduper = await openState(invocation)
+  const documents = await deduper.documents(id)
+  const places = new Map(documents.map(({ key, file, line, unit }) => [key, { file, line, unit }]))
+  const placed = lines.map((one) => {
+    const { file, line, unit } = places.get(one.key ?? '') ?? {}
+    return {
+      ...one,
+      ...(file !== undefined && { file }),
+      ...(line && { line }),
+      ...(unit && { unit }),
+    }
+  })
+  return inOrder(placed)
+}
+
+function rowsOf(line: PlacedLine): string[][] {
   const { id, status, at, leaseUntil, source, run, worker, of, detail, token } = line
   const rows: [string, string | undefined][] = [
     ['id', shown(id)],
@@ -70,6 +103,7 @@ function rowsOf(line: LedgerLine): string[][] {
     ['since', time(at)],
     ['lease until', leaseUntil === undefined ? undefined : time(leaseUntil)],
     ['source', shown(source)],
+    ['read from', placeText(line) || undefined],
     ['run', shown(run)],
     ['worker', shown(worker)],
     ['of', shown(of)],
@@ -139,18 +173,22 @@ async function prune(invocation: Invocation): Promise<number> {
   return 0
 }
 
-async function pruneState(
-  invocation: Invocation,
-  options: { olderThan: number; dryRun: boolean; cascade: boolean },
-): Promise<void> {
+async function openState(invocation: Invocation): Promise<Deduper> {
   const location = existingLocationOf(invocation)
   const { openDedupe } = await import('../../dedupe/index.ts')
-  await using deduper = await openDedupe(location, {
+  return openDedupe(location, {
     namespace: invocation.text('namespace'),
     create: false,
     durability: unsaidDurability(location, 'os'),
     asBefore: true,
   })
+}
+
+async function pruneState(
+  invocation: Invocation,
+  options: { olderThan: number; dryRun: boolean; cascade: boolean },
+): Promise<void> {
+  await using deduper = await openState(invocation)
   await printPruned(await deduper.prune(options), invocation, options.dryRun)
 }
 

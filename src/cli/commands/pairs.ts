@@ -2,7 +2,7 @@
 
 import type { CloseCall, CloseCalls } from '../../dedupe/index.ts'
 import type { Invocation } from '../call/invocation.ts'
-import { countGiven } from '../inspect/count-given.ts'
+import { countGiven } from '../call/count-given.ts'
 import { withState } from '../inspect/with-state.ts'
 import { jsonOf, print, tell } from '../print/output.ts'
 import { count, countOf } from '../print/units.ts'

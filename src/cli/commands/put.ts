@@ -1,6 +1,7 @@
 /** `put KEY [VALUE]`: the value from the arguments, a file or stdin. */
 
 import type { Receipt } from '../../index.ts'
+import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { notationOf } from '../print/key-notation.ts'
 import { paint, print, printJson } from '../print/output.ts'
@@ -15,22 +16,33 @@ export async function run(invocation: Invocation): Promise<number> {
   const key = invocation.key(invocation.operand(0))
   const ttl = invocation.text('ttl')
   const ttlMs = ttl === undefined ? undefined : readDuration(ttl, 'ttl')
+  const ifMatch = digestGiven(invocation)
   locationOf(invocation)
   const value = await valueStreamOf(invocation, 1)
   const { signal } = invocation
   const progress = typeof value === 'string' ? undefined : Progress.of(invocation, 'value')
-  const receipt = await withStore(invocation, { create: true }, (store) =>
+  // One put is no reason to evict more than what is above the bounds.
+  const access = { create: true, more: { evictTo: 1 } }
+  const receipt = await withStore(invocation, access, (store) =>
     store.put(key, typeof value === 'string' ? value : counted(value, progress), {
       ttlMs,
       signal,
       ifAbsent: invocation.flag('if-absent'),
-      ifMatch: invocation.text('if-match'),
+      ...(ifMatch !== undefined && { ifMatch }),
       ...(invocation.flag('sliding') && { sliding: true }),
     }),
   ).finally(() => progress?.end())
   if (invocation.flag('json')) await printJson(receipt)
   else if (!invocation.flag('quiet')) await print(sentence(Buffer.from(key), receipt))
   return 0
+}
+
+function digestGiven(invocation: Invocation): string | undefined {
+  const digest = invocation.text('if-match')
+  if (digest === undefined || /^[0-9a-f]{64}$/i.test(digest)) return digest
+  throw usageFailure(
+    `--if-match takes the SHA-256 of a value, 64 digits in hex, not "${digest}". prestige explain KEY prints it as digest.`,
+  )
 }
 
 async function* counted(

@@ -1,16 +1,14 @@
 /** `runs`: the runs of a state, the oldest first. */
 
-import { stateOf } from '../dedupe/dedupe-settings.ts'
 import type { RunInfo } from '../../dedupe/index.ts'
 import type { Invocation } from '../call/invocation.ts'
+import { withState } from '../inspect/with-state.ts'
 import { print, printJson } from '../print/output.ts'
 import { table } from '../print/table.ts'
 import { countOf, time } from '../print/units.ts'
 
-export async function run(invocation: Invocation): Promise<number> {
-  const { openDedupe } = await import('../../dedupe/index.ts')
-  const deduper = await openDedupe(stateOf(invocation), { create: false, asBefore: true })
-  try {
+export function run(invocation: Invocation): Promise<number> {
+  return withState(invocation, async (deduper) => {
     const runs = await deduper.runs()
     if (invocation.flag('json')) await printJson(runs.map(inJson))
     else if (runs.length > 0) {
@@ -24,9 +22,7 @@ export async function run(invocation: Invocation): Promise<number> {
       await print(table(rows, ['left', 'left', 'right', 'left', 'left']))
     }
     return 0
-  } finally {
-    await deduper.close()
-  }
+  })
 }
 
 /** Times are as in `manifest.json`. */

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 
-import type { AccessLine, PrestigeServer, ServerOptions } from '../../server/index.ts'
+import type { PrestigeServer, ServerOptions } from '../../server/index.ts'
 import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { stateWithin } from '../call/location.ts'
@@ -68,7 +68,7 @@ async function optionsOf(invocation: Invocation, jobs: string | undefined): Prom
     roots: listOf(invocation, 'roots'),
     jobs,
     ...(upstream !== undefined && { proxy: { upstream } }),
-    log: logOf(invocation),
+    log: await logOf(invocation),
   }
 }
 
@@ -108,24 +108,9 @@ async function tlsOf(invocation: Invocation): Promise<{ cert: Buffer; key: Buffe
   return { cert: await readFile(cert), key: await readFile(key) }
 }
 
-function logOf(invocation: Invocation): ServerOptions['log'] {
+async function logOf(invocation: Invocation): Promise<ServerOptions['log']> {
   const format = invocation.flag('quiet') ? 'none' : (invocation.text('log-format') ?? 'text')
   if (format === 'none') return undefined
-  const text = format === 'json' ? (line: AccessLine) => JSON.stringify(line) : lineText
-  return (line) => process.stderr.write(`${text(line)}\n`)
-}
-
-function lineText({
-  at,
-  requestId,
-  method,
-  route,
-  status,
-  ms,
-  caller,
-  code,
-  failure,
-}: AccessLine): string {
-  const why = [code, failure].filter((part) => part !== undefined).join(' ')
-  return `${at} ${status} ${method} ${route} ${ms.toFixed(1)} ms ${caller} ${requestId}${why && ` ${why}`}`
+  const { accessLog } = await import('../../server/index.ts')
+  return accessLog(process.stderr, format === 'json' ? 'json' : 'text')
 }

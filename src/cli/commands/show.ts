@@ -4,16 +4,15 @@ import type { DocumentInfo } from '../../dedupe/index.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { Failure, usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
-import { documentMissing } from '../inspect/not-found.ts'
+import { documentMissing, filterOf } from '../inspect/not-found.ts'
 import { withState } from '../inspect/with-state.ts'
-import { documentText, inJson, placeText, since } from '../inspect/words.ts'
+import { choiceText, documentText, inJson, inOrder, placeText, since } from '../inspect/words.ts'
 import { printJson, printText, tell } from '../print/output.ts'
 import { size } from '../print/units.ts'
 
 export function run(invocation: Invocation): Promise<number> {
   return withState(invocation, async (deduper) => {
-    const filter = { file: invocation.text('file') }
-    const found = await deduper.documents(invocation.operand(0), filter)
+    const found = await deduper.documents(invocation.operand(0), filterOf(invocation))
     const [document] = found
     if (!document) throw await documentMissing(deduper, invocation)
     if (invocation.flag('json')) {
@@ -37,8 +36,8 @@ function factsOf(document: DocumentInfo): string {
 
 function several(found: readonly DocumentInfo[]): Failure {
   const [first] = found
-  const files = found.map((one) => placeText(one) || 'no file').join('; ')
+  const places = inOrder(found).map((one) => placeText(one) || 'no file')
   return usageFailure(
-    `Several documents have the id "${harmless(first?.id ?? '')}": ${files}. Choose one with --file, or print all with --json.`,
+    `Several documents have the id "${harmless(first?.id ?? '')}": ${places.join('; ')}. ${choiceText(found)}`,
   )
 }

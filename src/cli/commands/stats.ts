@@ -57,9 +57,11 @@ function time(): string {
 
 function tableOf(stats: StoreStats, settings: StoreSettings): string {
   const { keys, keysWithExpiry, valueBytes, contents, contentBytes, near, semantic } = stats
-  const { bytesSaved, liveBytes, garbageBytes, storedBytes, fileBytes } = stats
+  const { bytesSaved, liveBytes, garbageBytes, hasMoreGarbage, storedBytes, fileBytes } = stats
   const { canonical, fidelity, deltas } = settings
-  const garbage = garbageBytes > 0 ? `${size(garbageBytes)} of them without keys; see collect` : ''
+  const least = hasMoreGarbage ? 'at least ' : ''
+  const garbage =
+    garbageBytes > 0 ? `${least}${size(garbageBytes)} of them without keys; see collect` : ''
   const expiring = keysWithExpiry > 0 ? `${count(keysWithExpiry)} of them with an expiry` : ''
   const rows = [
     ['keys', count(keys), size(valueBytes), expiring],

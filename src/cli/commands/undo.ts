@@ -3,16 +3,16 @@
 import { rm } from '../../platform/files.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { join } from '../../platform/paths.ts'
-import { stateOf } from '../dedupe/dedupe-settings.ts'
 import type { Undone } from '../../dedupe/index.ts'
 import { fileFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { unsaidDurability } from '../call/location.ts'
+import { inspectedState } from '../inspect/with-state.ts'
 import { print, printJson, tell } from '../print/output.ts'
 import { countOf } from '../print/units.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const state = stateOf(invocation)
+  const state = inspectedState(invocation)
   const { openDedupe, recordPath } = await import('../../dedupe/index.ts')
   const deduper = await openDedupe(state, {
     create: false,

@@ -1,7 +1,7 @@
 /** The commands of the corpus job, and their options. Only data. */
 
 import type { Command, OptionForm } from './index.ts'
-import { PROGRESS, QUIET, STATE_INSTEAD } from './shared.ts'
+import { OUT, PROGRESS, QUIET, STATE_INSTEAD } from './shared.ts'
 import { PROFILE, SLOTS } from './tune.ts'
 
 const outputFormats = ['same', 'jsonl', 'jsonl.gz', 'csv', 'parquet', 'files'] as const
@@ -17,6 +17,7 @@ export const corpusOptionForms = {
   against: { type: 'string', value: 'STATE' },
   again: { type: 'boolean' },
   duplicates: { type: 'string', value: 'FILE' },
+  rejects: { type: 'string', value: 'FILE' },
   jaccard: { type: 'string', value: 'T' },
   'num-perm': { type: 'string', value: 'N' },
   ngram: { type: 'string', value: 'N' },
@@ -112,6 +113,7 @@ export const corpusCommands = {
       against: 'Remove duplicates of documents in this state; do not change it.',
       again: 'Decide again about documents of earlier runs, with these settings.',
       duplicates: 'With -o -: list dropped and linked documents in this file.',
+      rejects: 'With -o -: list input that is not a document in this file.',
       threshold: 'Minimum Jaccard similarity of near duplicates (default 0.8).',
       profile: PROFILE,
       ngram: 'Shingles of N words: --profile words-N.',
@@ -243,6 +245,7 @@ export const corpusCommands = {
       'Refused if later runs dropped documents as duplicates of what it kept.',
     ],
     options: {
+      out: OUT,
       state: STATE,
       backend: BACKEND,
       cascade: 'Also undo later runs that depend on it.',
@@ -250,7 +253,7 @@ export const corpusCommands = {
       quiet: QUIET,
     },
     instead: STATE_INSTEAD,
-    examples: ['prestige undo 20250101-120000-beef --state clean/state'],
+    examples: ['prestige undo 20250101-120000-beef -o clean'],
   },
   report: {
     operands: '[RUN]',
@@ -258,7 +261,7 @@ export const corpusCommands = {
     operandsMax: 1,
     summary: 'Print the results of a run of dedupe (default: the last one).',
     options: {
-      out: 'The directory of the outputs of dedupe; its state is DIR/state.',
+      out: OUT,
       state: STATE,
       backend: BACKEND,
       all: 'Report all runs of the state together, as it is now.',
@@ -276,9 +279,9 @@ export const corpusCommands = {
     operandsMin: 0,
     operandsMax: 0,
     summary: 'List the runs of dedupe in a state.',
-    options: { state: STATE, backend: BACKEND },
+    options: { out: OUT, state: STATE, backend: BACKEND },
     instead: STATE_INSTEAD,
-    examples: ['prestige runs --state clean/state'],
+    examples: ['prestige runs -o clean', 'prestige runs --state redis://localhost'],
   },
   config: {
     operands: 'init|check [FILE]',

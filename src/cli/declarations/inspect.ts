@@ -2,11 +2,12 @@
 
 import type { Command, OptionForm } from './index.ts'
 import { labelOptionForms } from './label.ts'
-import { QUIET, STATE_INSTEAD } from './shared.ts'
+import { OUT, QUIET, STATE_INSTEAD } from './shared.ts'
 
 /** Also of the commands that label pairs and tune by them. */
 export const inspectOptionForms = {
   ...labelOptionForms,
+  line: { type: 'string', value: 'N' },
   wrong: { type: 'string', value: 'N' },
   'near-threshold': { type: 'string', value: 'N' },
   'min-size': { type: 'string', value: 'N' },
@@ -14,10 +15,10 @@ export const inspectOptionForms = {
   all: { type: 'boolean' },
 } as const satisfies Readonly<Record<string, OptionForm>>
 
-const OUT = 'The directory of the outputs of dedupe; its state is DIR/state.'
 const STATE = 'In place of -o: the state, a directory or the URL of a server.'
 const BACKEND = 'Another name for --state.'
 const FILE = 'Only the document of this file, if several have the id.'
+const LINE = 'Only the document of this line, element or row of its file.'
 
 export const inspectCommands = {
   why: {
@@ -33,7 +34,7 @@ export const inspectCommands = {
       'Texts are read again from the inputs, and are shown only if they have not changed. A document',
       'without an id is called by its file and line: crawl.jsonl#12. Nothing is written.',
     ],
-    options: { out: OUT, state: STATE, backend: BACKEND, file: FILE },
+    options: { out: OUT, state: STATE, backend: BACKEND, file: FILE, line: LINE },
     instead: { store: 'For a key of a store: prestige explain KEY. A state: -o DIR, or --state.' },
     examples: [
       'prestige why c00003 -o clean',
@@ -54,6 +55,7 @@ export const inspectCommands = {
       state: STATE,
       backend: BACKEND,
       file: FILE,
+      line: LINE,
       quiet: 'Print the text only.',
     },
     instead: { store: 'For a key of a store: prestige get KEY. A state: -o DIR, or --state.' },

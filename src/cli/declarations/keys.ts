@@ -51,8 +51,9 @@ export const keyCommands = {
     operandsMax: 2,
     summary: 'List keys in byte order, one per line; or manage API keys.',
     details: [
-      'add NAME, list and remove ID are about API keys, which callers of prestige serve need; --keys',
-      'names the file that has them. A new API key is printed once, and kept as a hash alone.',
+      'add NAME, list and remove NAME are about API keys, which callers of prestige serve need; --keys',
+      'names the file that has them. A new API key is printed once, and kept as a hash alone. Where several',
+      'keys have the name, remove takes the id that list shows.',
       '',
       'Control characters and bytes that are not UTF-8 are printed as \\xHH, a backslash as \\\\;',
       'other commands read that with -e. With --json a key that is not UTF-8 is {"base64": …}.',

@@ -56,9 +56,10 @@ export const USES_RESOLVER = [...LOCATION, 'canonical', 'durability'] as const
 
 /** For commands that work on the state of a corpus job. */
 export const STATE_INSTEAD = {
-  store: 'A state is given with --state LOCATION.',
+  store: 'A state is given with -o DIR, or --state LOCATION.',
 } as const satisfies Command['instead']
 
 export const ESCAPED = 'Keys are given as `keys` prints them: \\xHH is a byte, \\\\ a backslash.'
+export const OUT = 'The directory of the outputs of dedupe; its state is DIR/state.'
 export const QUIET = 'Print errors only.'
 export const PROGRESS = 'Show progress even when stderr is not a terminal.'

@@ -10,6 +10,7 @@ import type { Invocation } from '../call/invocation.ts'
 const OPTION_OF = {
   output: 'out',
   duplicates: 'duplicates',
+  rejects: 'rejects',
   state: 'state',
   against: 'against',
   plan: 'plan',
@@ -62,6 +63,6 @@ function applicable(invocation: Invocation, config: CommandConfig): Partial<Comm
   if (isPlan || isAgainst)
     for (const name of ['run', 'workers', 'lease'] as const) delete applied[name]
   const out = invocation.text('out') ?? config.output
-  if (out !== '-') delete applied.duplicates
+  if (out !== '-') for (const name of ['duplicates', 'rejects'] as const) delete applied[name]
   return applied
 }

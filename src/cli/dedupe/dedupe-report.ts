@@ -80,11 +80,11 @@ function extras({
     [
       'superseded before',
       supersededEarlier,
-      'kept by earlier runs, and still in kept/: see superseded.jsonl',
+      'kept by earlier runs, and no longer in kept/: see superseded.jsonl',
     ],
     ['repeated', repeated, 'of those dropped: same id and text again'],
     ['unchanged', unchanged, 'documents of changed files that are the same as before'],
-    ['orphaned', orphaned, 'of earlier runs: duplicates of texts that have changed now'],
+    ['orphaned', orphaned, 'dropped earlier for texts that have changed now; see below'],
     [
       'possible misses',
       possibleMisses,

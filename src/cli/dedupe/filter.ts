@@ -12,14 +12,23 @@ import { join } from 'node:path'
 import { outputFailure } from '../../platform/atomic-file.ts'
 import { removeAbandoned } from '../../platform/abandoned.ts'
 import { type InputFormat, plainBlocks, type Shard } from '../../input/index.ts'
-import type { JobConfig } from '../../dedupe/index.ts'
+import type { JobConfig, RejectedPiece } from '../../dedupe/index.ts'
+import { readLines } from '../../platform/files.ts'
+import { harmless } from '../../platform/harmless.ts'
 import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
+import { placeText } from '../inspect/words.ts'
 import { print } from '../print/output.ts'
+import { countOf } from '../print/units.ts'
 
 const DIRECTORY = /^prestige-filter-[A-Za-z0-9]{6}$/
 /** Outputs of these can follow one another. */
 const LINES: ReadonlySet<InputFormat> = new Set(['jsonl', 'lines'])
+
+/** What a run lists beside the documents that it keeps, and which file of it that is. */
+export const RECORDS = ['duplicates', 'rejects'] as const
+type RecordName = (typeof RECORDS)[number]
+const REJECTS_SHOWN = 5
 
 export class Filter {
   readonly #directory: string
@@ -48,12 +57,28 @@ export class Filter {
     }
   }
 
-  async keepDuplicates(file: string): Promise<void> {
+  async keepRecord(name: RecordName, file: string): Promise<void> {
     try {
-      await copyFile(join(this.out, 'duplicates.jsonl'), file)
+      await copyFile(join(this.out, `${name}.jsonl`), file)
     } catch (error) {
       throw outputFailure(file, error)
     }
+  }
+
+  /** The first rejects, a line each, and how many more there are. Empty if there is none. */
+  async rejectsText(count: number): Promise<string> {
+    if (count === 0) return ''
+    const lines: string[] = []
+    for await (const line of readLines(join(this.out, 'rejects.jsonl'))) {
+      // safe: the run has just written this file
+      const reject = JSON.parse(line) as Pick<RejectedPiece, 'file' | 'line' | 'reason' | 'message'>
+      const { reason, message } = reject
+      lines.push(`rejected: ${placeText(reject)} (${reason}): ${harmless(message)}\n`)
+      if (lines.length === REJECTS_SHOWN) break
+    }
+    const more = count - lines.length
+    if (more > 0) lines.push(`and ${countOf(more, 'more reject')}; --rejects FILE lists them\n`)
+    return lines.join('')
   }
 
   close(): Promise<void> {

@@ -23,11 +23,11 @@ export function whyText(explained: DocumentExplanation, canonical: Canonical): s
 }
 
 function factsOf(explained: DocumentExplanation): string[][] {
-  const { id, source, run, runStartedAt, status, kept, supersedes = [] } = explained
+  const { id, source, run, runStartedAt, status, isOrphaned, kept, supersedes = [] } = explained
   const begun = runStartedAt === undefined ? '' : `, begun ${time(runStartedAt)}`
   const rows: [string, string][] = [
     ['document', `"${harmless(id)}"`],
-    ['status', `${paint('bold', status)}${since(explained)}`],
+    ['status', `${paint('bold', isOrphaned ? 'orphaned' : status)}${since(explained)}`],
     ['reason', reasonOf(explained)],
     ['kept', kept ? `${documentText(kept)} is kept in its place` : ''],
     ['supersedes', supersedes.map(documentText).join(', ')],
@@ -40,7 +40,7 @@ function factsOf(explained: DocumentExplanation): string[][] {
 }
 
 const FOUND_BY = {
-  exact: 'it has the same bytes as',
+  exact: 'it has the same text as',
   canonical: 'it has the same canonical form as',
   simhash: 'its SimHash is close to that of',
   near: 'it shares most of its shingles with',
@@ -57,10 +57,15 @@ function reasonOf({
   threshold,
   vetoes,
   shareOfOther,
+  isOrphaned,
 }: DocumentExplanation): string {
   if (!method)
     return status === 'kept' ? 'no document decided about before it is similar enough' : ''
   const other = against ? documentText(against) : 'a document that is gone'
+  if (isOrphaned) {
+    const now = against ? ', which has another text now' : ''
+    return `${method}: it was dropped as a duplicate of ${other}${now}: no copy of it may be kept`
+  }
   if (vetoes) {
     return `it is similar to ${other} (${numbersOf(similarity, threshold)}), but guards keep them apart: ${guardsText(vetoes)}`
   }
@@ -76,13 +81,13 @@ function numbersOf(similarity = 1, threshold: number | undefined): string {
   return `similarity ${similarity.toFixed(3)}${limit}`
 }
 
-function notesOf({ isOrphaned, isCut, possibleMiss }: DocumentExplanation): string[] {
+function notesOf({ isOrphaned, file, isCut, possibleMiss }: DocumentExplanation): string[] {
+  const again =
+    file === undefined
+      ? 'submit it again'
+      : `run dedupe again with the inputs that ${harmless(file)} is of; if the file is not read again, change its modification time first (touch)`
   return [
-    ...(isOrphaned
-      ? [
-          'the document it was measured against has another text now; give this one again to re-evaluate it',
-        ]
-      : []),
+    ...(isOrphaned ? [`to re-evaluate it, ${again}`] : []),
     ...(isCut ? ['it is written without the passages that other documents have'] : []),
     ...(possibleMiss ? ['full buckets were skipped: a duplicate may have been missed'] : []),
   ]
@@ -90,7 +95,7 @@ function notesOf({ isOrphaned, isCut, possibleMiss }: DocumentExplanation): stri
 
 /** With what it was measured against, or with the nearest of those that it is no duplicate of. */
 function comparison(explained: DocumentExplanation, canonical: Canonical): string {
-  const other = explained.against ?? explained.nearest?.[0]
+  const other = explained.isOrphaned ? undefined : (explained.against ?? explained.nearest?.[0])
   const missing = [explained.missing, other?.missing].filter((one) => one !== undefined)
   if (missing.length > 0) return `\n${missing.map((one) => `${harmless(one)}\n`).join('')}`
   const { text } = explained
@@ -120,16 +125,18 @@ function changes({ changes: all }: DocumentExplanation): string {
   return `\nOther settings would change this. The document would be\n${lines.join('')}`
 }
 
+const SEARCH = 'The search is approximate: it finds most similar documents, and may miss some.'
+
 function nearest({ nearest: found, nearestFrom }: DocumentExplanation): string {
   if (!found) return ''
   const from = nearestFrom?.toFixed(2) ?? ''
   if (found.length === 0)
-    return `\nNo other document of a similarity of ${from} or more was found (most are, and not all).\n`
+    return `\nNo other document with a similarity of ${from} or more was found. ${SEARCH}\n`
   const rows = found.map((other) => [
     other.similarity.toFixed(3),
     `${documentText(other)}${other.vetoes ? `; guards: ${guardsText(other.vetoes)}` : ''}`,
   ])
-  return `\nThe most similar other documents, down to ${from} (most are found, and not all):\n${table(rows, ['right', 'left'])}`
+  return `\nThe most similar other documents, down to ${from}:\n${table(rows, ['right', 'left'])}${SEARCH}\n`
 }
 
 function cluster({ cluster: found }: DocumentExplanation): string {

@@ -6,18 +6,36 @@ import { shortened } from '../../platform/display-width.ts'
 import { harmless } from '../../platform/harmless.ts'
 import { time } from '../print/units.ts'
 
-type Placed = Pick<DocumentInfo, 'file' | 'line'>
+type Placed = Pick<DocumentInfo, 'file' | 'line' | 'unit'>
 
 /** `crawl/a.jsonl, line 12`; empty of a document that was read from no file. */
-export function placeText({ file, line }: Placed): string {
+export function placeText({ file, line, unit }: Placed): string {
   if (file === undefined) return ''
-  return line === undefined ? harmless(file) : `${harmless(file)}, line ${line}`
+  return line === undefined ? harmless(file) : `${harmless(file)}, ${unit ?? 'line'} ${line}`
 }
 
 /** `"c00003" (crawl/a.jsonl, line 12)`. */
 export function documentText(document: DocumentInfo): string {
   const place = placeText(document)
   return `"${harmless(document.id)}"${place === '' ? '' : ` (${place})`}`
+}
+
+/** By file and line. */
+export function inOrder<T extends Placed>(found: readonly T[]): T[] {
+  return found.toSorted((one, other) => {
+    const [file, otherFile] = [one.file ?? '', other.file ?? '']
+    if (file !== otherFile) return file < otherFile ? -1 : 1
+    return (one.line ?? 0) - (other.line ?? 0)
+  })
+}
+
+/** How to name one of several documents: `Choose one with --line, as in --line 2; or print all with --json.` */
+export function choiceText(found: readonly Placed[]): string {
+  const last = inOrder(found).at(-1)
+  const isOneFile = new Set(found.map(({ file }) => file)).size === 1
+  const [option, example] = isOneFile ? ['--line', last?.line] : ['--file', last?.file]
+  if (example === undefined) return 'Print all with --json.'
+  return `Choose one with ${option}, as in ${option} ${harmless(String(example))}; or print all with --json.`
 }
 
 /** One line of a text, or why there is none. */

@@ -5,14 +5,14 @@ import { usageFailure } from '../call/failure.ts'
 import type { Invocation } from '../call/invocation.ts'
 import { sizeGiven } from '../call/size-given.ts'
 import { print, printJson } from '../print/output.ts'
-import { table } from '../print/table.ts'
-import { time } from '../print/units.ts'
+import { type Align, table } from '../print/table.ts'
+import { count, size, time } from '../print/units.ts'
 
 export async function manageApiKeys(invocation: Invocation): Promise<number> {
   const action = invocation.operand(0)
   const perform = { add, list, remove }[action]
   if (!perform)
-    throw usageFailure(`keys ${action}: there is keys add NAME, keys list and keys remove ID.`)
+    throw usageFailure(`keys ${action}: there is keys add NAME, keys list and keys remove NAME.`)
   const file = invocation.text('keys')
   if (!file) throw usageFailure('Give --keys FILE: the file that has the API keys.')
   return perform(invocation, file)
@@ -36,31 +36,44 @@ function allowed(invocation: Invocation): Omit<NewKey, 'name'> {
   return {
     scope,
     ...(namespaces !== undefined && { namespaces: namespaces.split(',') }),
-    ...given('requestsPerSecond', invocation.wholeNumber('requests-per-second')),
-    ...given('bytesPerSecond', sizeGiven(invocation, 'bytes-per-second')),
+    ...rate(
+      'requestsPerSecond',
+      'requests-per-second',
+      invocation.wholeNumber('requests-per-second'),
+    ),
+    ...rate('bytesPerSecond', 'bytes-per-second', sizeGiven(invocation, 'bytes-per-second')),
   }
 }
 
-function given(name: string, value: number | undefined): Record<string, number> {
-  return value === undefined ? {} : { [name]: value }
+function rate(name: string, option: string, value: number | undefined): Record<string, number> {
+  if (value === undefined) return {}
+  if (value > 0) return { [name]: value }
+  throw usageFailure(
+    `--${option} 0: a key with it could do nothing. Without --${option} there is no limit.`,
+  )
 }
 
 async function list(invocation: Invocation, file: string): Promise<number> {
   const { readKeys } = await import('../../server/index.ts')
   const keys = await readKeys(file)
   if (invocation.flag('json')) await printJson(keys.map(shown))
-  else if (keys.length > 0)
-    await print(table([['id', 'name', 'scope', 'namespaces', 'made'], ...keys.map(cells)], []))
+  else if (keys.length > 0) await print(table([HEAD, ...keys.map(cells)], ALIGNS))
   return 0
 }
 
-function cells({ id, name, scope, namespaces, createdAt }: ApiKey): string[] {
+const HEAD = ['id', 'name', 'scope', 'requests/s', 'bytes/s', 'made', 'namespaces']
+const ALIGNS: readonly Align[] = ['left', 'left', 'left', 'right', 'right', 'left', 'left']
+
+function cells(key: ApiKey): string[] {
+  const { id, name, scope, namespaces, requestsPerSecond, bytesPerSecond, createdAt } = key
   return [
     id,
     name,
     scope,
-    namespaces?.map((one) => one || '""').join(', ') ?? 'all',
+    requestsPerSecond === undefined ? 'any' : count(requestsPerSecond),
+    bytesPerSecond === undefined ? 'any' : size(bytesPerSecond),
     time(createdAt),
+    namespaces?.map((one) => one || '""').join(', ') ?? 'all',
   ]
 }
 
@@ -70,17 +83,31 @@ function shown(key: ApiKey): Omit<ApiKey, 'sha256'> {
   return sha256 === '' ? key : rest
 }
 
+/** By name, or by id, which tells keys of one name apart. */
 async function remove(invocation: Invocation, file: string): Promise<number> {
-  const id = invocation.operand(1)
+  const asked = invocation.operand(1)
+  if (!asked) throw usageFailure('keys remove NAME: the name, or the id, of the key.')
   const { readKeys, writeKeys } = await import('../../server/index.ts')
   const keys = await readKeys(file)
-  const others = keys.filter((key) => key.id !== id && key.name !== id)
-  if (others.length === keys.length) {
+  const byId = keys.filter(({ id }) => id === asked)
+  const [found, ...more] = byId.length > 0 ? byId : keys.filter(({ name }) => name === asked)
+  if (!found) {
     throw usageFailure(
-      `keys remove ${id}: ${file} has no such key. See prestige keys list --keys ${file}.`,
+      `keys remove ${asked}: ${file} has no such key. See prestige keys list --keys ${file}.`,
     )
   }
-  await writeKeys(file, others)
-  if (invocation.flag('json')) await printJson({ removed: keys.length - others.length })
+  if (more.length > 0) {
+    const ids = [found, ...more].map(({ id }) => id).join(', ')
+    throw usageFailure(
+      `keys remove ${asked}: ${more.length + 1} keys have this name. Give the id of one: ${ids}.`,
+    )
+  }
+  await writeKeys(
+    file,
+    keys.filter((key) => key !== found),
+  )
+  const { id, name } = found
+  if (invocation.flag('json')) await printJson({ removed: { id, name } })
+  else await print(`removed ${name} (${id}); a running server notices it with SIGHUP\n`)
   return 0
 }

@@ -4,7 +4,6 @@
  */
 
 import type { Difference } from './content.ts'
-import { IS_OF_PAGE } from './lexicon.ts'
 import { type Reading, termsOfBoth } from './reading.ts'
 import { SIGNS_BESIDE, type Terms } from './term-list.ts'
 import { isMistyped, isVariant } from './typo.ts'
@@ -50,25 +49,15 @@ export function denied(first: Reading, second: Reading): Difference | undefined 
 }
 
 /** Where facts are, among all terms but commas, without those that belong to the page. */
-function factsOf(terms: Terms, kind: FactKind): number[] {
-  const facts: number[] = []
-  if (kind !== 'name' && terms.countOf(kind) === 0) return facts
-  const { places } = terms
-  for (let nth = 0; nth < places.length; nth++) {
-    const at = places[nth] ?? 0
-    const isFact = kind === 'name' ? terms.isNameAt(at) : terms.isKindAt(at, kind)
-    if (isFact && !isOfPage(terms, nth)) facts.push(nth)
-  }
-  return facts
-}
-
-function isOfPage(terms: Terms, nth: number): boolean {
-  const { places } = terms
-  const end = Math.min(places.length, nth + PAGE_SIDE)
-  for (let beside = Math.max(0, nth - PAGE_SIDE); beside < end; beside++) {
-    if (terms.traitsAt(places[beside] ?? 0) & IS_OF_PAGE) return true
-  }
-  return false
+function factsOf(terms: Terms, kind: FactKind): readonly number[] {
+  const { ofPage } = terms
+  const facts = terms.nthsOf(kind)
+  if (ofPage.length === 0 || facts.length === 0) return facts
+  let beside = 0
+  return facts.filter((nth) => {
+    while ((ofPage[beside] ?? Infinity) < nth - PAGE_SIDE) beside++
+    return (ofPage[beside] ?? Infinity) >= nth + PAGE_SIDE
+  })
 }
 
 /** Terms by the words before and behind, with facts masked: several may have changed side by side. */
@@ -152,25 +141,21 @@ function isSamePlace(
 }
 
 function deniedPlaces(own: Terms, others: Terms): string[] {
-  if (own.countOf('negation') === 0) return []
-  const denials: number[] = []
+  const denials = own.nthsOf('negation')
+  if (denials.length === 0) return []
+  const { signs, places: ownPlaces } = own
   // Most places are passed over because no denial stands behind such a word: a bit for each of a few words.
   let before = 0
-  const { signs, places: ownPlaces } = own
-  for (let nth = 0; nth < ownPlaces.length; nth++) {
-    if (!own.isKindAt(ownPlaces[nth] ?? 0, 'negation')) continue
-    denials.push(nth)
-    before |= bitOf(signs, nth)
-  }
+  for (const nth of denials) before |= bitOf(signs, nth)
   const places = new Places(signs, denials)
   const found = new Set<number | undefined>()
-  const { signs: otherSigns, places: otherPlaces } = others
-  for (let nth = 0; nth < otherPlaces.length; nth++) {
+  const { signs: otherSigns } = others
+  const isDenial = new Set(others.nthsOf('negation'))
+  for (let nth = 0; nth < others.places.length; nth++) {
     if ((before & bitOf(otherSigns, nth)) === 0) continue
     found.add(places.firstLike(otherSigns, nth, nth))
     // One word in the place of the denial: ein for kein.
-    if (!others.isKindAt(otherPlaces[nth] ?? 0, 'negation'))
-      found.add(places.firstLike(otherSigns, nth, nth + 1))
+    if (!isDenial.has(nth)) found.add(places.firstLike(otherSigns, nth, nth + 1))
   }
   return denials
     .filter((nth) => found.has(places.firstLike(signs, nth, nth + 1)))

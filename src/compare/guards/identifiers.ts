@@ -4,7 +4,7 @@
  */
 
 import { PLACEHOLDER } from './fold.ts'
-import { codesOf } from './lexicon.ts'
+import { codesOf } from './codes.ts'
 
 export interface FoundIdentifier {
   /** `address`: of a page, a host or a mailbox. */
@@ -21,6 +21,7 @@ export interface Identified {
 
 /** What is longer, and no address, is data: no guard reads it. */
 const IDENTIFIER_MAX = 90
+const ASCII_VISIBLE = String.fromCharCode(...Array.from({ length: 94 }, (_none, at) => 0x21 + at))
 // Runs without any of these are words.
 const DIGIT = 1
 const UNDERSCORE = 2
@@ -30,7 +31,18 @@ const AT = 16
 const DOT = 32
 const COLON = 64
 const HYPHEN = 128
+/** What these are beside: they make no run special. */
+const LETTER = 256
+const PLUS = 512
+const TILDE = 1024
+const OTHER = 2048
+const SPECIAL = DIGIT | UNDERSCORE | SLASH | BACKSLASH | AT | DOT | COLON | HYPHEN
+const CODE_SIGNS = LETTER | DIGIT | UNDERSCORE | DOT | HYPHEN | PLUS
+const ANY = -1
 const SIGNS = tableOf([
+  ...Array.from(ASCII_VISIBLE, (sign) => [sign, /[a-z]/i.test(sign) ? LETTER : OTHER] as const),
+  ['+', PLUS],
+  ['~', TILDE],
   ...Array.from('0123456789', (digit) => [digit, DIGIT] as const),
   ['_', UNDERSCORE],
   ['/', SLASH],
@@ -52,6 +64,12 @@ const PRE_RELEASE = /^\d+(?:\.\d+)*[-+~._]?(?:alpha|beta|rc|dev|pre|post|snapsho
 const PLAIN_VERSION = /^\d+(?:\.\d+)*$/
 const VERSION_WORD =
   /\b(?:version|release|ver\.?|версия|версии|versión|versione)\s*$|(?:版本|संस्करण)\s*$/iu
+
+/** Characters before a number in which such a word is looked for, and how one may end. */
+const VERSION_WORD_MAX = 12
+const VERSION_WORD_ENDS: ReadonlySet<number> = new Set(
+  Array.from('nNeErR.', (sign) => sign.charCodeAt(0)),
+)
 
 const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/|www\.)\S+$/i
 const MAIL = /^[^@\s]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i
@@ -83,7 +101,7 @@ export function identifiedIn(text: string): Identified {
     let signs = 0
     for (; at < text.length && isVisibleCode(codes[at] ?? 0); at++)
       signs |= SIGNS[codes[at] ?? 0] ?? 0
-    if (signs === 0) continue
+    if ((signs & SPECIAL) === 0) continue
     const replaced = replacedRun(text, start, at, found)
     if (replaced === undefined) continue
     rest.push(text.slice(copied, start), replaced)
@@ -106,14 +124,14 @@ function replacedRun(
   while (start < end && isAmong(OPENING, text.charCodeAt(start))) start++
   while (end > start && isAmong(CLOSING, text.charCodeAt(end - 1))) end--
   const signs = signsIn(text, start, end)
-  if (signs === 0) return undefined
+  if ((signs & SPECIAL) === 0) return undefined
   const core = text.slice(start, end)
   if (core.length > IDENTIFIER_MAX && !ADDRESS.test(core)) return ' '
   if (isBehindLetter(text, runStart)) return undefined
-  const before = () => text.slice(Math.max(0, runStart - 12), runStart)
-  const kind = isVersion(core, signs, before) ? 'version' : kindOf(core, signs)
+  const kind = isVersion(core, signs, text, runStart) ? 'version' : kindOf(core, signs)
   if (kind === undefined) {
-    return signs & SLASH ? partwise(text.slice(runStart, runEnd), found) : undefined
+    const isCodes = signs & SLASH && signs & DIGIT
+    return isCodes ? partwise(text.slice(runStart, runEnd), found) : undefined
   }
   found.push({ kind, value: plainIdentifier(core, kind) })
   return text.slice(runStart, start) + PLACEHOLDER + text.slice(end, runEnd)
@@ -130,13 +148,13 @@ function isVisibleCode(code: number): boolean {
 }
 
 /** A table by codes of ASCII. */
-function tableOf(entries: Iterable<readonly [string, number]>): Uint8Array {
-  const table = new Uint8Array(0x80)
+function tableOf(entries: Iterable<readonly [string, number]>): Uint16Array {
+  const table = new Uint16Array(0x80)
   for (const [sign, value] of entries) table[sign.charCodeAt(0)] = value
   return table
 }
 
-function isAmong(table: Uint8Array, code: number): boolean {
+function isAmong(table: Uint16Array, code: number): boolean {
   return table[code] === 1
 }
 
@@ -166,35 +184,51 @@ function trimmed(part: string): string {
   return part.slice(start, end)
 }
 
-function isVersion(core: string, signs: number, before: () => string): boolean {
-  if (!(signs & DIGIT) || !/^[0-9v]/i.test(core)) return false
+function isVersion(core: string, signs: number, text: string, start: number): boolean {
+  if (!(signs & DIGIT) || signs & (SLASH | BACKSLASH | AT | COLON | OTHER)) return false
+  // Digits alone, or with dots.
+  if (!(signs & ~DIGIT)) return isBehindVersionWord(text, start)
+  if (!/^[0-9v]/i.test(core)) return false
   if (DATE.test(core) || GROUPED.test(core)) return false
   if (DOTTED.test(core) || NAMED_VERSION.test(core) || PRE_RELEASE.test(core)) return true
-  return PLAIN_VERSION.test(core) && VERSION_WORD.test(before())
+  return PLAIN_VERSION.test(core) && isBehindVersionWord(text, start)
 }
 
-/** A pattern is tried where a run has one of the signs that it cannot do without; 0: it can. */
+function isBehindVersionWord(text: string, start: number): boolean {
+  const before = text.slice(Math.max(0, start - VERSION_WORD_MAX), start).trimEnd()
+  const last = before.charCodeAt(before.length - 1)
+  const isEnd = last >= 0x80 || VERSION_WORD_ENDS.has(last)
+  return isEnd && VERSION_WORD.test(before)
+}
+
+/**
+ * A pattern is tried where a run has one of the signs that it cannot do without, and none but those that it may have
+ * at all.
+ */
 const PATTERNS: readonly (readonly [
   kind: 'address' | 'identifier',
   needs: number,
+  has: number,
   pattern: RegExp,
 ])[] = [
-  ['address', COLON | DOT, ADDRESS],
-  ['address', AT, MAIL],
-  ['address', DOT, HOST],
-  ['identifier', AT, SCOPED],
-  ['identifier', DOT, FILE],
-  ['identifier', SLASH | BACKSLASH, PATH],
-  ['identifier', HYPHEN, UUID],
-  ['identifier', DIGIT, HEX],
-  ['identifier', DIGIT, CODE],
-  ['identifier', UNDERSCORE | COLON, UNDERSCORED],
-  ['identifier', HYPHEN, PACKAGE],
+  ['address', COLON | DOT, ANY, ADDRESS],
+  ['address', AT, ANY, MAIL],
+  ['address', DOT, LETTER | DIGIT | DOT | HYPHEN, HOST],
+  ['identifier', AT, LETTER | DIGIT | DOT | UNDERSCORE | HYPHEN | AT | SLASH, SCOPED],
+  ['identifier', DOT, CODE_SIGNS | SLASH | BACKSLASH | TILDE, FILE],
+  ['identifier', SLASH | BACKSLASH, ANY, PATH],
+  ['identifier', HYPHEN, LETTER | DIGIT | HYPHEN, UUID],
+  ['identifier', DIGIT, LETTER | DIGIT, HEX],
+  ['identifier', DIGIT, CODE_SIGNS, CODE],
+  ['identifier', UNDERSCORE | COLON, LETTER | DIGIT | UNDERSCORE | COLON, UNDERSCORED],
+  ['identifier', HYPHEN, LETTER | DIGIT | PLUS | DOT | HYPHEN, PACKAGE],
 ]
 
 function kindOf(core: string, signs: number): 'identifier' | 'address' | undefined {
-  for (const [kind, needs, pattern] of PATTERNS) {
-    if (signs & needs && pattern.test(core)) return kind
+  // Digits alone are a number.
+  if (signs === DIGIT) return undefined
+  for (const [kind, needs, has, pattern] of PATTERNS) {
+    if (signs & needs && (signs & ~has) === 0 && pattern.test(core)) return kind
   }
   return undefined
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 
+import { codesOf } from './codes.ts'
 import { differingCount } from './content.ts'
 import { denied, replaced } from './context.ts'
 import {
-  codesOf,
   companyBits,
+  IS_NO_NAME,
   IS_OF_PAGE,
   IS_SPECIAL,
   languageBits,
@@ -38,6 +39,7 @@ describe('a lexicon', () => {
     expect(traits('views') & IS_OF_PAGE).not.toBe(0)
     expect(companyBits(traits('ich'))).not.toBe(0)
     expect(languageBits(traits('ich'))).toBe(2)
+    expect(traits("i'm") & IS_NO_NAME).not.toBe(0)
     expect(traits('window')).toBe(0)
   })
 })

@@ -5,6 +5,7 @@
  * Forms are in lower case. Ids are of one lexicon: whoever compares two texts brings them into the same one.
  */
 
+import { HASH_FACTOR, HASH_START } from './codes.ts'
 import { COMPANY } from './denials.ts'
 import { LANGUAGES, PAGE_WORDS } from './languages.ts'
 import { CALENDAR, NEGATIONS, NEGATIONS_AMONG, NUMBER_WORDS, SCALES } from './tables.ts'
@@ -23,8 +24,8 @@ const LANGUAGE_SHIFT = COMPANY_SHIFT + NEGATIONS_AMONG.length
 const FORMS_MAX = 65_536
 const SLOTS = 2 * FORMS_MAX
 const CODES_AT_ONCE = 1024
-const HASH_START = 0x811c9dc5
-const HASH_FACTOR = 0x01000193
+const SMALL_I = 0x69
+const APOSTROPHE = 0x27
 
 const SPECIAL_WORDS: ReadonlySet<string> = new Set([
   ...NUMBER_WORDS.keys(),
@@ -42,6 +43,9 @@ const SPECIAL_WORDS: ReadonlySet<string> = new Set([
 /** Which languages have a word in their grammar: a bit for each, in the order of the languages. */
 const LANGUAGES_OF: ReadonlyMap<string, number> = languagesByWord()
 
+/** What the tables say of each form that is in any of them. */
+const KNOWN: ReadonlyMap<string, number> = knownForms()
+
 function languagesByWord(): Map<string, number> {
   const byWord = new Map<string, number>()
   for (const [at, { words }] of LANGUAGES.entries()) {
@@ -57,15 +61,24 @@ export class Lexicon {
   /** Codes of all forms, one behind the other, and where each begins. */
   #codes = new Uint16Array(8 * FORMS_MAX)
   #starts = new Int32Array(FORMS_MAX + 1)
-  readonly #forms: string[] = []
+  /** Made when they are asked for first: of most forms that are found once, no one asks. */
+  readonly #forms: (string | undefined)[] = []
   readonly #traits: number[] = []
 
+  constructor() {
+    for (const [form, traits] of KNOWN) this.#traits[this.idOf(form)] = traits
+  }
+
   get size(): number {
-    return this.#forms.length
+    return this.#traits.length
   }
 
   form(id: number): string {
-    return this.#forms[id] ?? ''
+    return (this.#forms[id] ??= textOf(
+      this.#codes,
+      this.#starts[id] ?? 0,
+      this.#starts[id + 1] ?? 0,
+    ))
   }
 
   traits(id: number): number {
@@ -104,15 +117,14 @@ export class Lexicon {
   }
 
   #add(codes: Uint16Array, start: number, end: number, hash: number, slot: number): number {
-    const id = this.#forms.length
+    const id = this.size
     const from = this.#starts[id] ?? 0
     const to = from + end - start
     while (to > this.#codes.length) this.#codes = grown(this.#codes, Uint16Array)
     for (let at = start; at < end; at++) this.#codes[from + at - start] = smallCode(codes[at] ?? 0)
     this.#starts[id + 1] = to
-    const form = textOf(this.#codes, from, to)
-    this.#forms.push(form)
-    this.#traits.push(traitsOf(form))
+    this.#forms.push(undefined)
+    this.#traits.push(isContractedI(this.#codes, from, to) ? IS_NO_NAME : 0)
     this.#hashes[id] = hash
     this.#slots[slot] = id + 1
     if (id + 1 === this.#hashes.length) this.#grow()
@@ -152,18 +164,6 @@ function textOf(codes: Uint16Array, start: number, end: number): string {
   return text
 }
 
-let read = new Uint16Array(32_768)
-let readText = ''
-
-/** The codes of a text, until another one is asked for. What is behind its end is none of it. */
-export function codesOf(text: string): Uint16Array {
-  if (text === readText) return read
-  if (text.length > read.length) read = new Uint16Array(2 * text.length)
-  readText = text
-  for (let at = 0; at < text.length; at++) read[at] = text.charCodeAt(at)
-  return read
-}
-
 let current = new Lexicon()
 
 /** The one that texts are read with now. */
@@ -182,16 +182,23 @@ export function languageBits(traits: number): number {
   return traits >>> LANGUAGE_SHIFT
 }
 
-function traitsOf(form: string): number {
-  const isNoName =
-    form === 'i' || form.startsWith("i'") || CALENDAR.has(form) || NUMBER_WORDS.has(form)
-  return (
-    (SPECIAL_WORDS.has(form) ? IS_SPECIAL : 0) |
-    (PAGE_WORDS.has(form) ? IS_OF_PAGE : 0) |
-    (isNoName ? IS_NO_NAME : 0) |
-    ((COMPANY.get(form) ?? 0) << COMPANY_SHIFT) |
-    ((LANGUAGES_OF.get(form) ?? 0) << LANGUAGE_SHIFT)
-  )
+function knownForms(): Map<string, number> {
+  const known = new Map<string, number>([['i', IS_NO_NAME]])
+  const add = (forms: Iterable<string>, traits: number) => {
+    for (const form of forms) known.set(form, (known.get(form) ?? 0) | traits)
+  }
+  add(SPECIAL_WORDS, IS_SPECIAL)
+  add(PAGE_WORDS, IS_OF_PAGE)
+  add(CALENDAR.keys(), IS_NO_NAME)
+  add(NUMBER_WORDS.keys(), IS_NO_NAME)
+  for (const [form, bits] of COMPANY) add([form], bits << COMPANY_SHIFT)
+  for (const [form, bits] of LANGUAGES_OF) add([form], bits << LANGUAGE_SHIFT)
+  return known
+}
+
+/** I'm, I've: whatever begins so. */
+function isContractedI(codes: Uint16Array, start: number, end: number): boolean {
+  return end - start > 1 && codes[start] === SMALL_I && codes[start + 1] === APOSTROPHE
 }
 
 function smallCode(code: number): number {

@@ -122,11 +122,16 @@ function capitalsOf(words: Words): ReadonlySet<number> {
 function befores(words: Words, names: ReadonlySet<number>): ReadonlyMap<number, number> {
   const once = new Map<number, number>()
   const twice = new Set<number>()
-  for (const name of names) once.set(name, NO_WORD)
+  // Most words are passed over by one bit of their ids.
+  let bits = 0
+  for (const name of names) {
+    once.set(name, NO_WORD)
+    bits |= 1 << name
+  }
   const seen = new Set<number>()
   for (let at = 0; at < words.length; at++) {
     const name = words.plainAt(at)
-    if (!names.has(name)) continue
+    if ((bits & (1 << name)) === 0 || !names.has(name)) continue
     if (seen.has(name)) twice.add(name)
     seen.add(name)
     once.set(name, words.beforeAt(at))

@@ -4,7 +4,7 @@ import { calendarOf, denialsAmong, hanDates, negationsIn, partsOfWord } from './
 import { folded, normalised } from './fold.ts'
 import { type FoundIdentifier, type Identified, identifiedIn } from './identifiers.ts'
 import { lexicon } from './lexicon.ts'
-import { piecesOf } from './long.ts'
+import { type Pieces, piecesOf } from './long.ts'
 import { type FoundNumber, numbersOf } from './numbers.ts'
 import { CALENDAR } from './tables.ts'
 import type { Term, Terms } from './term-list.ts'
@@ -22,7 +22,7 @@ export class Reading {
   readonly text: string
   /** It is a part of a longer text. */
   readonly isPart: boolean
-  #pieces: readonly string[] | undefined
+  #pieces: Pieces | undefined
   #dated: Dated | undefined
   #identified: Identified | undefined
   #words: Words | undefined
@@ -40,7 +40,7 @@ export class Reading {
   }
 
   /** Its sentences and lines. */
-  get pieces(): readonly string[] {
+  get pieces(): Pieces {
     return (this.#pieces ??= piecesOf(this.text))
   }
   /** Without identifiers and dates in digits. */
@@ -90,15 +90,10 @@ export class Reading {
     return this.termList.all()
   }
   get termList(): Terms {
-    return (this.#terms ??= termsOf(
-      this.rest,
-      {
-        identified: this.identified,
-        denials: this.#denials,
-        isHeadline: this.wordList.isHeadline,
-      },
-      lexicon(),
-    ))
+    if (this.#terms) return this.#terms
+    const { isHeadline, lettered, lexicon: ids } = this.wordList
+    const context = { identified: this.identified, denials: this.#denials, isHeadline, lettered }
+    return (this.#terms = termsOf(this.rest, context, ids))
   }
 
   get #denials(): ReadonlySet<string> {

@@ -1,7 +1,7 @@
 /** The terms of a text in memory: numbers side by side, since most are only counted and compared. */
 
 import { LANGUAGES } from './languages.ts'
-import { languageBits, type Lexicon } from './lexicon.ts'
+import { IS_OF_PAGE, languageBits, type Lexicon } from './lexicon.ts'
 
 /** `comma` separates items; `mark` is a picture such as an emoji. Those that are compared by their form come first. */
 const KINDS = [
@@ -45,6 +45,18 @@ const EDGE = -1
 /** Signs on either side of all others. */
 export const SIGNS_BESIDE = 2
 
+const NONE: readonly number[] = []
+
+/** What is asked of terms without commas, found in one go. */
+interface Placed {
+  readonly places: Int32Array
+  readonly signs: Int32Array
+  readonly names: readonly number[]
+  /** By kind. */
+  readonly others: readonly (readonly number[])[]
+  readonly ofPage: readonly number[]
+}
+
 /** Terms as ids of a lexicon. */
 export class Terms {
   readonly lexicon: Lexicon
@@ -53,8 +65,7 @@ export class Terms {
   readonly #marks: readonly number[]
   readonly #counts: Int32Array
   #all: readonly Term[] | undefined
-  #signs: Int32Array | undefined
-  #places: Int32Array | undefined
+  #known: Placed | undefined
   #languages: readonly number[] | undefined
 
   constructor(
@@ -101,37 +112,45 @@ export class Terms {
 
   /** The places of all terms but commas. */
   get places(): Int32Array {
-    if (this.#places === undefined) {
-      this.#places = new Int32Array(this.length - this.countOf('comma'))
-      let count = 0
-      for (let at = 0; at < this.length; at++) {
-        if (this.#kinds[at] !== COMMA) this.#places[count++] = at
-      }
-    }
-    return this.#places
+    return this.#placed().places
   }
 
   /** Of all terms but commas: its form, or of a fact only which kind it is. Edges stand on both sides. */
   get signs(): Int32Array {
-    if (this.#signs === undefined) {
-      const { places } = this
-      this.#signs = new Int32Array(places.length + 2 * SIGNS_BESIDE).fill(EDGE)
-      for (let nth = 0; nth < places.length; nth++) {
-        const at = places[nth] ?? 0
-        const kind = this.#kinds[at] ?? 0
-        this.#signs[nth + SIGNS_BESIDE] =
-          kind <= CODES.negation ? (this.#forms[at] ?? 0) : EDGE - 1 - kind
-      }
+    return this.#placed().signs
+  }
+
+  /** Which of all terms but commas are of a kind that is no word; `name`: which are names. */
+  nthsOf(kind: TermKind | 'name'): readonly number[] {
+    const { names, others } = this.#placed()
+    return (kind === 'name' ? names : others[CODES[kind]]) ?? NONE
+  }
+
+  /** Which of all terms but commas are of a page, and not of what the page says. */
+  get ofPage(): readonly number[] {
+    return this.#placed().ofPage
+  }
+
+  #placed(): Placed {
+    if (this.#known) return this.#known
+    const count = this.length - this.countOf('comma')
+    const places = new Int32Array(count)
+    const signs = new Int32Array(count + 2 * SIGNS_BESIDE).fill(EDGE)
+    const [names, ofPage]: [number[], number[]] = [[], []]
+    const others: number[][] = []
+    let nth = 0
+    for (let at = 0; at < this.#kinds.length; at++) {
+      const kind = this.#kinds[at] ?? 0
+      if (kind === COMMA) continue
+      const form = this.#forms[at] ?? 0
+      places[nth] = at
+      signs[nth + SIGNS_BESIDE] = kind <= CODES.negation ? form : EDGE - 1 - kind
+      if (this.lexicon.traits(form) & IS_OF_PAGE) ofPage.push(nth)
+      if (kind > CODES.character) (others[kind] ??= []).push(nth)
+      else if (kind === CODES.word && (this.#marks[at] ?? 0) & IS_NAME) names.push(nth)
+      nth++
     }
-    return this.#signs
-  }
-
-  isKindAt(at: number, kind: TermKind): boolean {
-    return this.#kinds[at] === CODES[kind]
-  }
-
-  isNameAt(at: number): boolean {
-    return this.#kinds[at] === CODES.word && ((this.#marks[at] ?? 0) & IS_NAME) !== 0
+    return (this.#known = { places, signs, names, others, ofPage })
   }
 
   traitsAt(at: number): number {

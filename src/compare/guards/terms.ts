@@ -3,6 +3,7 @@
  * A character of Chinese or Japanese is a word, a run of Thai is one.
  */
 
+import { codesOf } from './codes.ts'
 import { calendarOf } from './denials.ts'
 import {
   folded,
@@ -14,10 +15,11 @@ import {
   widthAt,
 } from './fold.ts'
 import type { FoundIdentifier } from './identifiers.ts'
-import { codesOf, IS_SPECIAL, type Lexicon } from './lexicon.ts'
+import { IS_SPECIAL, type Lexicon } from './lexicon.ts'
 import { unitOf, western } from './numbers.ts'
 import { numberWord, SCALES } from './tables.ts'
 import { CODES, IS_CAPITAL, IS_NAME, type TermKind, Terms } from './term-list.ts'
+import type { Lettered } from './words.ts'
 
 const TERM = new RegExp(
   [
@@ -64,6 +66,8 @@ export interface TermContext {
   readonly identified: readonly FoundIdentifier[]
   readonly denials: ReadonlySet<string>
   readonly isHeadline: boolean
+  /** Words that were read already, with ids of the same lexicon. */
+  readonly lettered: Lettered
 }
 
 export function termsOf(text: string, context: TermContext, lexicon: Lexicon): Terms {
@@ -79,6 +83,8 @@ class TermReader {
   readonly #forms: number[] = []
   readonly #marks: number[] = []
   #placeholders = 0
+  /** The next of the words that were read already. */
+  #nth = 0
   #isFirst = true
   #isAfterNumber = false
 
@@ -92,7 +98,15 @@ class TermReader {
   read(): Terms {
     const codes = this.#codes
     const end = this.#text.length
+    const { starts, ends } = this.#context.lettered
     for (let at = 0; at < end;) {
+      while ((starts[this.#nth] ?? end) < at) this.#nth++
+      if (starts[this.#nth] === at) {
+        const wordEnd = ends[this.#nth] ?? 0
+        this.#lettered(at, wordEnd, this.#context.lettered.ids[this.#nth] ?? 0)
+        at = wordEnd
+        continue
+      }
       const code = codes[at] ?? 0
       const sort = code < ASCII_END ? SORTS[code] : code === PLACEHOLDER_CODE ? SIGN : OTHER
       if (sort === 0) at++
@@ -129,18 +143,22 @@ class TermReader {
         return end + tail.length
       }
     }
-    const id = this.#lexicon.idOfCodes(codes, start, end)
+    this.#lettered(start, end, this.#lexicon.idOfCodes(codes, start, end))
+    return end
+  }
+
+  /** A word of letters of ASCII, without a tail. */
+  #lettered(start: number, end: number, id: number): void {
     // Most words are nothing else.
     if (this.#isAfterNumber || this.#lexicon.traits(id) & IS_SPECIAL) {
       this.#word(this.#text.slice(start, end), undefined, this.#lexicon.form(id))
-      return end
+      return
     }
-    const first = codes[start] ?? 0
+    const first = this.#codes[start] ?? 0
     const isCapital = first >= 0x41 && first <= 0x5a
     const isName = isCapital && !this.#isFirst && !this.#context.isHeadline
     this.#push(CODES.word, id, isName, isCapital)
     this.#isFirst = false
-    return end
   }
 
   #readDigits(start: number, textEnd: number): number {

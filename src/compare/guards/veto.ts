@@ -149,9 +149,11 @@ const near: Readonly<Record<GuardName, Guard>> = {
     isShort(first, second)
       ? withoutTypos(unequal(identifiersOf(first), identifiersOf(second)))
       : replaced(first, second, 'identifier'),
-  // In German every noun has a capital.
-  names: (first, second) =>
-    grammarOf(first, second).language === 'de' ? undefined : replaced(first, second, 'name'),
+  names(first, second) {
+    const found = replaced(first, second, 'name')
+    // In German every noun has a capital.
+    return found && grammarOf(first, second).language === 'de' ? undefined : found
+  },
   order: (first, second) =>
     isShort(first, second)
       ? orderDifference(first, second, grammarOf(first, second))

@@ -3,6 +3,7 @@
  * scripts without spaces give a word a character.
  */
 
+import { codesOf } from './codes.ts'
 import { COMPANY, partsOfWord } from './denials.ts'
 import {
   isAscii,
@@ -12,7 +13,7 @@ import {
   PLACEHOLDER_CODE,
   widthAt,
 } from './fold.ts'
-import { codesOf, companyBits, IS_NO_NAME, type Lexicon } from './lexicon.ts'
+import { companyBits, IS_NO_NAME, type Lexicon } from './lexicon.ts'
 
 export interface Word {
   /** In lower case, without an English possessive at its end. */
@@ -44,14 +45,24 @@ const HYPHEN = 0x2d
 const DOT = 0x2e
 const CAPITAL_S = 0x53
 const ASCII_END = 0x80
-const WORD_SIGN = 1
-const SENTENCE_END = 2
-const OTHER = 3
+const LETTER = 1
+const DIGIT = 2
+const WORD_SIGN = LETTER | DIGIT
+const SENTENCE_END = 4
+const OTHER = 8
 /** What signs of ASCII are, by their codes. */
 const SORTS = Uint8Array.from({ length: ASCII_END }, (_none, code) => {
-  if (isLetterCode(code) || isDigitCode(code)) return WORD_SIGN
+  if (isLetterCode(code)) return LETTER
+  if (isDigitCode(code)) return DIGIT
   return SENTENCE_ENDS.has(code) ? SENTENCE_END : 0
 })
+
+/** Where words of letters alone begin and end, in order, and their ids. */
+export interface Lettered {
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+  readonly ids: readonly number[]
+}
 
 /** Words as ids of a lexicon. */
 export class Words {
@@ -60,6 +71,8 @@ export class Words {
   readonly #marks: readonly number[]
   /** A bit for each list of denials that has company here. */
   readonly company: number
+  /** Those of nothing but letters of ASCII. */
+  readonly lettered: Lettered
   #all: readonly Word[] | undefined
   #isHeadline: boolean | undefined
 
@@ -67,12 +80,13 @@ export class Words {
     lexicon: Lexicon,
     plain: readonly number[],
     marks: readonly number[],
-    company: number,
+    { company, lettered }: { readonly company: number; readonly lettered: Lettered },
   ) {
     this.lexicon = lexicon
     this.#plain = plain
     this.#marks = marks
     this.company = company
+    this.lettered = lettered
   }
 
   get length(): number {
@@ -121,7 +135,7 @@ export class Words {
   in(lexicon: Lexicon): Words {
     if (lexicon === this.lexicon) return this
     const plain = this.#plain.map((id) => lexicon.idOf(this.lexicon.form(id)))
-    return new Words(lexicon, plain, this.#marks, this.company)
+    return new Words(lexicon, plain, this.#marks, this)
   }
 }
 
@@ -135,6 +149,9 @@ class WordReader {
   readonly #lexicon: Lexicon
   readonly #plain: number[] = []
   readonly #marks: number[] = []
+  readonly #starts: number[] = []
+  readonly #ends: number[] = []
+  readonly #ids: number[] = []
   #company = 0
   #isFirst = true
 
@@ -149,32 +166,42 @@ class WordReader {
     const end = this.#text.length
     for (let at = 0; at < end;) {
       const code = codes[at] ?? 0
-      const sort = code < ASCII_END ? SORTS[code] : code === PLACEHOLDER_CODE ? 0 : OTHER
+      const sort = code < ASCII_END ? (SORTS[code] ?? 0) : code === PLACEHOLDER_CODE ? 0 : OTHER
       if (sort === 0) at++
-      else if (sort === WORD_SIGN) at = this.#readPlain(at, end)
+      else if (sort & WORD_SIGN) at = this.#readPlain(at, end)
       else if (sort === OTHER) at = this.#readAny(at)
       else {
         this.#isFirst = true
         at++
       }
     }
-    return new Words(this.#lexicon, this.#plain, this.#marks, this.#company)
+    return new Words(this.#lexicon, this.#plain, this.#marks, {
+      company: this.#company,
+      lettered: { starts: this.#starts, ends: this.#ends, ids: this.#ids },
+    })
   }
 
   /** Of ASCII. Returns where it ends. */
   #readPlain(start: number, textEnd: number): number {
     const codes = this.#codes
     let isCompound = false
-    let at = start + 1
+    /** Everything that there is in it. */
+    let sorts = 0
+    let at = start
     for (; at < textEnd; at++) {
       const code = codes[at] ?? 0
+      const sort = SORTS[code] ?? 0
+      if (sort & WORD_SIGN) {
+        sorts |= sort
+        continue
+      }
       if (isOtherCode(code)) return this.#readAny(start)
-      if (SORTS[code] === WORD_SIGN) continue
       if (code !== APOSTROPHE && code !== HYPHEN && code !== DOT) break
       const next = at + 1 < textEnd ? (codes[at + 1] ?? 0) : 0
       if (isOtherCode(next)) return this.#readAny(start)
-      if (SORTS[next] !== WORD_SIGN) break
+      if (((SORTS[next] ?? 0) & WORD_SIGN) === 0) break
       if (code !== DOT) isCompound = true
+      sorts |= OTHER
     }
     const isPossessive =
       isCompound && codes[at - 2] === APOSTROPHE && ((codes[at - 1] ?? 0) & ~0x20) === CAPITAL_S
@@ -183,6 +210,11 @@ class WordReader {
     this.#add(id, first >= 0x41 && first <= 0x5a)
     if (!isCompound) this.#company |= companyBits(this.#lexicon.traits(id))
     else this.#addCompany(this.#lexicon.form(id))
+    if (sorts === LETTER) {
+      this.#starts.push(start)
+      this.#ends.push(at)
+      this.#ids.push(id)
+    }
     this.#isFirst = false
     return at
   }

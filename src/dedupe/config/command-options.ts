@@ -40,6 +40,7 @@ export const commandEntries = {
     ),
   ),
   duplicates: text('With output -: a file that lists dropped and linked documents.'),
+  rejects: text('With output -: a file that lists input that is not a document.'),
   run: text('Name of the run. Default: the time.'),
   workers: whole(1, 'Processes that share the run. Default: 1.'),
   threads: whole(0, 'Threads per process that read ahead. Default: by input and cores.'),
@@ -68,7 +69,7 @@ export type InputNames = Map<string, string>
 export function withPaths(values: Raw, directory: string, names: InputNames): Raw {
   const { inputs } = values
   const found: Record<string, unknown> = {}
-  for (const name of ['output', 'state', 'against', 'plan', 'duplicates']) {
+  for (const name of ['output', 'state', 'against', 'plan', 'duplicates', 'rejects']) {
     const value = values[name]
     if (typeof value === 'string') found[name] = pathIn(directory, value)
   }

@@ -2,16 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { readConfig } from '../config/config.ts'
-import {
-  byPack,
-  decodePack,
-  encodePack,
-  isOfTexts,
-  type Pack,
-  Packer,
-  packOf,
-  packPrefix,
-} from './packs.ts'
+import { decodePack, encodePack, isOfTexts, PackRow } from './pack-row.ts'
+import { byPack, type Pack, Packer, packOf, packPrefix } from './packs.ts'
 import { Preparer } from './prepare.ts'
 
 const preparer = new Preparer(readConfig({}))
@@ -45,6 +37,48 @@ describe('a pack', () => {
     const others = [Buffer.of(0x12, 1, 2), Buffer.of(0x11, 3)]
     expect(hex(encodePack(others, false))).toBe('13000200000003000000021201021103')
     expect(decodePack(encodePack(others, false))).toEqual(others)
+  })
+
+  it('of many texts is compressed in blocks, and one text is read from its block alone', () => {
+    const texts = Array.from({ length: 40 }, (_, at) => Buffer.from(`text ${at}, `.repeat(500)))
+    const row = encodePack([Buffer.alloc(0), ...texts])
+    expect(row[0]).toBe(0x14)
+    expect(decodePack(row).map(String)).toEqual(['', ...texts.map(String)])
+    const pack = new PackRow(row)
+    expect([1, 40, 20].map((at) => String(pack.part(at)))).toEqual(
+      [0, 39, 19].map((at) => String(texts[at])),
+    )
+    expect(pack.part(41)).toBeUndefined()
+    // The last block is damaged: others can still be read.
+    const damaged = new PackRow(Buffer.concat([row.subarray(0, -8), Buffer.alloc(8)]))
+    expect(String(damaged.part(1))).toBe(String(texts[0]))
+    const corrupt: unknown = expect.objectContaining({ code: 'CONTENT_CORRUPT' })
+    expect(() => damaged.part(40)).toThrow(corrupt)
+    for (const cut of [row.subarray(0, -1), row.subarray(0, 200), Buffer.concat([row, row])]) {
+      expect(() => new PackRow(cut)).toThrow(corrupt)
+    }
+  })
+
+  it('has blocks as they are where that is smaller', () => {
+    const noise = Array.from({ length: 3 }, (_, at) => {
+      let state = at + 1
+      return Buffer.from(
+        Uint8Array.from({ length: 50_000 }, () => (state = (state * 48_271) % 2_147_483_647) >> 8),
+      )
+    })
+    const row = encodePack([...noise, Buffer.from('a'.repeat(50_000))])
+    expect(row.byteLength).toBeGreaterThan(150_000)
+    expect(row.byteLength).toBeLessThan(150_200)
+    expect(decodePack(row).map(hex)).toEqual([...noise.map(hex), '61'.repeat(50_000)])
+  })
+
+  it('in blocks is read as it was written once', () => {
+    const lengths = '00000002000000000000002e'
+    const blocks = '0002000100000002000200000013'
+    const brotli = '1b2d00f8a54058729043aac9018840a68d4600'
+    const row = Buffer.from(`140003${lengths}${blocks}6162${brotli}`, 'hex')
+    const text = 'the same words, the same words, the same words'
+    expect(decodePack(row).map(String)).toEqual(['ab', '', text])
   })
 
   it('that is damaged is refused, not read as something else', () => {

@@ -7,21 +7,18 @@
  * of what they are copies of is.
  *
  * Key: number of the run (4) shard (4) position of its first document (4); the first bit of the shard is set where
- * documents were decided about in the order of rank. Row: `10` texts as they are, `11` deflated (only read), `12` in
- * Brotli, or `13` evidence other than texts, as it is (match/evidence.ts); number of them (2), length of each (4), all of
- * them. A pointer is the key and the place in the pack (2).
+ * documents were decided about in the order of rank. Row: see pack-row.ts. A pointer is the key and the place in the pack
+ * (2).
  */
 
-import { brotliCompressSync, brotliDecompressSync, constants, inflateRawSync } from 'node:zlib'
-
 import { asBuffer, type Bytes, copyOf, EMPTY, equalBytes, latin1 } from '../../platform/bytes.ts'
-import { PrestigeError } from '../../platform/errors.ts'
 import { cell, glance, read, type Transaction } from '../../backends/index.ts'
 import { originalOf, textEvidence } from '../../match/index.ts'
 import { evidences, near, packs } from '../rows.ts'
+import { encodePack, LENGTH_BYTES, PackRow } from './pack-row.ts'
 import type { PreparedDocument } from './prepare.ts'
 
-/** Larger packs of texts compress hardly better, and one text of a pack costs decompressing all. */
+/** Larger rows fill pages of an engine hardly better, and one text costs reading all of its row. */
 const PACK_BYTES = 256 * 1024
 /** What is not compressed, with its lengths: fills pages of an engine, but for their own heads. */
 const PLAIN_BYTES = 64 * 1024 - 64
@@ -30,15 +27,6 @@ const DIGESTS_MAX = 100_000
 const KEY_BYTES = 12
 const POINTER_BYTES = KEY_BYTES + 2
 const IN_ORDER_OF_RANK = 0x80_00_00_00
-const PLAIN = 0x10
-const DEFLATED = 0x11
-const BROTLI = 0x12
-const OTHERS = 0x13
-const HEAD_BYTES = 3
-const LENGTH_BYTES = 4
-/** Of texts: a fifth smaller than deflated in the same time. 4 takes half as long again for 3 % less. */
-const QUALITY = 3
-const WINDOW_BITS = 18
 const DOCUMENT_KEY_BYTES = 16
 
 /** Plain data, so that it can come from another thread. */
@@ -176,68 +164,6 @@ export function byPack(
   return found
 }
 
-export function encodePack(parts: readonly Bytes[], areTexts = true): Buffer {
-  const head = Buffer.allocUnsafe(HEAD_BYTES + parts.length * LENGTH_BYTES)
-  const whole = Buffer.concat(parts)
-  const packed = areTexts ? compressed(whole) : whole
-  const isSmaller = packed.byteLength < whole.byteLength
-  head[0] = areTexts ? (isSmaller ? BROTLI : PLAIN) : OTHERS
-  head.writeUInt16BE(parts.length, 1)
-  parts.forEach(({ byteLength }, at) =>
-    head.writeUInt32BE(byteLength, HEAD_BYTES + at * LENGTH_BYTES),
-  )
-  return Buffer.concat([head, isSmaller ? packed : whole])
-}
-
-function compressed(whole: Buffer): Buffer {
-  const { byteLength } = whole
-  return brotliCompressSync(whole, {
-    // One chunk holds it all: memory is asked for once.
-    chunkSize: Math.max(4096, byteLength),
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: QUALITY,
-      [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS,
-      [constants.BROTLI_PARAM_SIZE_HINT]: byteLength,
-    },
-  })
-}
-
-/** Of texts their bytes, of other evidence all of it. */
-export function decodePack(row: Bytes): Bytes[] {
-  try {
-    return partsIn(asBuffer(row))
-  } catch (error) {
-    const message = 'A row of the corpus job (packs) cannot be read.'
-    throw new PrestigeError('CONTENT_CORRUPT', message, { cause: error })
-  }
-}
-
-function partsIn(row: Buffer): Bytes[] {
-  const format = row[0] ?? 0
-  const count = row.readUInt16BE(1)
-  const lengths = Array.from({ length: count }, (_, at) =>
-    row.readUInt32BE(HEAD_BYTES + at * LENGTH_BYTES),
-  )
-  const bytes = lengths.reduce((sum, length) => sum + length, 0)
-  const body = row.subarray(HEAD_BYTES + count * LENGTH_BYTES)
-  const whole = decompressed(format, body, bytes)
-  if (whole.byteLength !== bytes) throw new TypeError('other lengths')
-  let end = 0
-  return lengths.map((length) => whole.subarray(end, (end += length)))
-}
-
-export function isOfTexts(row: Bytes): boolean {
-  return row[0] !== OTHERS
-}
-
-function decompressed(format: number, body: Buffer, bytes: number): Buffer {
-  const options = { maxOutputLength: bytes + 1, chunkSize: Math.max(64, bytes + 1) }
-  if (format === BROTLI) return brotliDecompressSync(body, options)
-  if (format === DEFLATED) return inflateRawSync(body, options)
-  if (format === PLAIN || format === OTHERS) return body
-  throw new TypeError('another format')
-}
-
 /** What is kept with a representative: the key of its document, and where its evidence is packed. */
 export function pointingTo(key: Buffer, pointer: Uint8Array | undefined): Buffer {
   return pointer ? Buffer.concat([key, pointer]) : key
@@ -261,7 +187,7 @@ export function pointerIn(
 export class EvidenceReader {
   /** Of documents that are being decided about: their packs may not be written yet. */
   readonly #held = new Set<ReadonlyMap<string, Bytes>>()
-  readonly #decoded = new Map<string, { readonly row: Bytes; readonly parts: readonly Bytes[] }>()
+  readonly #decoded = new Map<string, PackRow>()
 
   /** Until the function returned is called. */
   hold(documents: readonly PreparedDocument[]): () => void {
@@ -285,8 +211,10 @@ export class EvidenceReader {
     // What is cached must not keep the memory of a whole batch.
     if (held) return copyOf(held)
     const [row] = yield* glance(cell(packs, pointer.key))
-    const part = row && this.#parts(pointer.key, row)[pointer.at]
-    return part && (isOfTexts(row) ? textEvidence(part) : copyOf(part))
+    if (!row) return undefined
+    const pack = this.#opened(pointer.key, row)
+    const part = pack.part(pointer.at)
+    return part && (pack.isOfTexts ? textEvidence(part) : copyOf(part))
   }
 
   /** Of a representative in the index of near duplicates. */
@@ -305,16 +233,16 @@ export class EvidenceReader {
     return undefined
   }
 
-  #parts(key: Bytes, row: Bytes): readonly Bytes[] {
+  #opened(key: Bytes, row: Bytes): PackRow {
     const name = latin1(key)
     const known = this.#decoded.get(name)
-    if (known && equalBytes(known.row, row)) return known.parts
-    const parts = decodePack(row)
+    if (known && equalBytes(known.row, row)) return known
+    const opened = new PackRow(row)
     this.#decoded.delete(name)
-    this.#decoded.set(name, { row: copyOf(row), parts })
+    this.#decoded.set(name, opened)
     const [oldest] = this.#decoded.keys()
     if (this.#decoded.size > DECODED_MAX && oldest !== undefined) this.#decoded.delete(oldest)
-    return parts
+    return opened
   }
 }
 

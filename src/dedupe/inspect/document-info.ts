@@ -27,6 +27,8 @@ export interface DocumentInfo extends Named {
   readonly file?: string
   /** The line or row, from 1. */
   readonly line?: number
+  /** What `line` counts, where that is not lines: elements of a JSON array, or rows of Parquet. */
+  readonly unit?: 'element' | 'row'
   readonly text?: string
   /** Why there is no text. */
   readonly missing?: string
@@ -61,6 +63,8 @@ export function infoOf({ key, row }: StoredDocument, found?: FoundText): Documen
 export interface DocumentFilter {
   /** The file it was read from, as its run names it, or any longer or shorter path with the same end. */
   readonly file?: string | undefined
+  /** The line, element or row of the file, from 1. */
+  readonly line?: number | undefined
 }
 
 /** All documents of an id, with their texts. */
@@ -77,12 +81,15 @@ export async function documentsOf(
 export async function storedOf(
   backend: Backend,
   id: string,
-  { file }: DocumentFilter,
+  { file, line }: DocumentFilter,
 ): Promise<{ readonly stored: StoredDocument[]; readonly texts: Map<string, FoundText> }> {
   const all = await documentsOfIds(backend, new Set([id]))
   const texts = await textsOf(backend, all)
-  const isWanted = ({ key }: StoredDocument) =>
-    file === undefined || isSameFile(file, texts.get(hex(key))?.place?.file)
+  const isWanted = ({ key }: StoredDocument) => {
+    const { place } = texts.get(hex(key)) ?? {}
+    const isThere = line === undefined || place?.line === line
+    return isThere && (file === undefined || isSameFile(file, place?.file))
+  }
   return { stored: all.filter(isWanted), texts }
 }
 

@@ -81,7 +81,9 @@ describe('why', () => {
     expect((await deduper.why('b'))[0]).toMatchObject({ status: 'dropped', against: { id: 'a' } })
     expect((await deduper.why('b'))[0]?.isOrphaned).toBeUndefined()
     await deduper.decide({ id: 'a', text: two })
-    expect((await deduper.why('b'))[0]).toMatchObject({ isOrphaned: true })
+    const [orphan] = await deduper.why('b')
+    expect(orphan).toMatchObject({ isOrphaned: true, changes: [] })
+    expect([orphan?.kept, orphan?.cluster]).toEqual([undefined, undefined])
     await deduper.close()
   })
 

@@ -51,7 +51,10 @@ export interface DocumentExplanation extends DocumentInfo {
   readonly shareOfOther?: number
   /** It is kept without passages that other documents have. */
   readonly isCut?: true
-  /** The document that it was measured against has another text now: given again, it is re-evaluated. */
+  /**
+   * It was dropped for a text that the document it was measured against has no more, so no copy of it may be kept:
+   * when its file is processed again, it is re-evaluated.
+   */
   readonly isOrphaned?: true
   /** Full buckets were skipped: a duplicate may have been missed. */
   readonly possibleMiss?: true
@@ -115,7 +118,8 @@ async function explainOne(
     config,
   )
   const centre = row.cluster === undefined ? undefined : related.get(row.cluster)?.row
-  const isOrphaned = row.cluster !== undefined && isLeftBehind(row, centre)
+  const isOut = row.action === 'drop' || row.action === 'superseded'
+  const isOrphaned = isOut && row.cluster !== undefined && isLeftBehind(row, centre)
   const supersedes = row.supersedes?.flatMap((key) => info(key) ?? [])
   const clustered = cluster && clusterInfo(cluster, texts)
   return {
@@ -125,16 +129,17 @@ async function explainOne(
     ...(similarity !== undefined && { similarity }),
     ...(threshold !== undefined && { threshold }),
     ...(against && { against }),
-    ...(kept && { kept }),
+    ...(kept && !isOrphaned && { kept }),
     ...(supersedes && { supersedes }),
     ...(row.vetoes && { vetoes: row.vetoes }),
     ...(row.containment && { shareOfOther: row.containment.shareOfOther }),
     ...(row.cutFor && row.action === 'link' && { isCut: true as const }),
     ...(isOrphaned && { isOrphaned: true as const }),
     ...(row.possibleMiss && { possibleMiss: true as const }),
-    ...(clustered && { cluster: clustered }),
+    ...(clustered && !isOrphaned && { cluster: clustered }),
     ...(nearest && { nearest, nearestFrom: searchedFrom(state.engine.settings.similarityMin) }),
-    changes,
+    // The similarity that they follow from is of a text that is no more.
+    changes: isOrphaned ? [] : changes,
   }
 }
 

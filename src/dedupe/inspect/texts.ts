@@ -17,6 +17,7 @@ import {
   type ReadingInput,
   readShard,
   type Shard,
+  unitOf,
 } from '../../input/index.ts'
 import { keysInFile } from '../decision/identity.ts'
 import { DIGEST_BYTES } from '../decision/prepare.ts'
@@ -31,6 +32,8 @@ export interface DocumentPlace {
   readonly file: string
   /** The line or row, from 1; absent of a file that is one document, and where the text could not be read. */
   readonly line?: number
+  /** What `line` counts, where that is not lines: elements of a JSON array, or rows of Parquet. */
+  readonly unit?: 'element' | 'row'
 }
 
 /** A text, or why there is none. */
@@ -177,7 +180,10 @@ async function readTexts(
         const { key, row } = place.document
         if (digestOf(item.text) !== hex(row.digest)) continue
         const file = shard.files?.[item.position]?.path
-        const where = file === undefined ? { file: shard.path, line: item.line } : { file }
+        const where =
+          file === undefined
+            ? { file: shard.path, line: item.line, ...unitOf(shard.format) }
+            : { file }
         texts.set(hex(key), { text: item.text, place: where })
       }
       if ((items.at(-1)?.position ?? 0) >= last) break

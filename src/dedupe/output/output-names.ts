@@ -37,9 +37,16 @@ function linesOf(shards: readonly Shard[]): OutputLine[] {
   return [...lines.values()]
 }
 
-/** The lines of `outputs.jsonl`. */
-export function outputLines({ shards }: { readonly shards: readonly Shard[] }): OutputLine[] {
-  return linesOf(shards)
+/** The lines of `outputs.jsonl`. Of files that are one document each, only those that are kept have an output. */
+export function outputLines(
+  shards: readonly Shard[],
+  keptOf: (shard: Shard) => readonly number[],
+): OutputLine[] {
+  const written = shards.map((shard) => {
+    const { files } = shard
+    return files ? { ...shard, files: keptOf(shard).flatMap((at) => files[at] ?? []) } : shard
+  })
+  return linesOf(written)
 }
 
 /** Below the directory. */

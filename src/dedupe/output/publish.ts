@@ -5,7 +5,7 @@
 
 import type { Backend } from '../../backends/index.ts'
 import { writeWhole } from '../../platform/atomic-file.ts'
-import type { Shard } from '../../input/index.ts'
+import { type Reject, type Shard, unitOf } from '../../input/index.ts'
 import { outputLines } from './output-names.ts'
 import type { RowVeto } from '../../ledger/index.ts'
 import { isCut } from './kept-of-shard.ts'
@@ -44,7 +44,10 @@ interface DuplicateSpan {
 /** The records of a run, but for its manifest, in its folder. */
 export async function writeRecords(backend: Backend, run: RunRow, outcome: Outcome): Promise<void> {
   const record = (name: string) => recordPath(run.out, run.id, name)
-  await writeLines(record(OUTPUTS_FILE), outputLines(run))
+  await writeLines(
+    record(OUTPUTS_FILE),
+    outputLines(run.shards, ({ index }) => outcome.kept(index).positions),
+  )
   await writeLines(record('duplicates.jsonl'), duplicatesOf(backend, run, outcome))
   await writeLines(record('rejects.jsonl'), rejectsOf(backend, run))
   await writeLines(record('superseded.jsonl'), supersededLines(backend, run, outcome))
@@ -72,8 +75,8 @@ function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
   const { id, source, action, cluster, spans, containment, vetoes } = row
   // A superseded document that was the representative itself was compared with the better copy.
   const centre = line.centre ?? of
+  const { path: file = '' } = shard?.files?.[entry.position] ?? shard ?? {}
   if (entry.isRepeated) {
-    const file = shard?.path ?? ''
     return { id, source, action: 'drop', method: 'exact', similarity: 1, of: { id, source }, file }
   }
   return {
@@ -94,7 +97,7 @@ function duplicateLine(line: Line, shard: Shard | undefined): DuplicateLine {
         spansOfOther: containment.spansOfOther.map(spanOf),
       },
     }),
-    file: shard?.path ?? '',
+    file,
   }
 }
 
@@ -104,8 +107,14 @@ function spanOf([start, end]: readonly [start: number, end: number, of?: string]
 
 async function* rejectsOf(backend: Backend, run: RunRow): AsyncGenerator<object> {
   for await (const { shard, reject } of rejectsIn(backend, run.id)) {
-    if (reject) yield { file: run.shards[shard]?.path, ...reject }
+    const from = run.shards[shard]
+    if (reject && from) yield rejectLine(from, reject)
   }
+}
+
+/** A line of `rejects.jsonl`. */
+export function rejectLine({ path, format }: Shard, reject: Reject): object {
+  return { file: reject.path ?? path, ...reject, ...unitOf(format) }
 }
 
 /** Written aside, on the disk, then moved into place. */

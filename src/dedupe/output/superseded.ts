@@ -4,6 +4,7 @@
  */
 
 import { type Backend, cell, read, type Transaction } from '../../backends/index.ts'
+import type { InputFile } from '../../input/index.ts'
 import type { Named } from '../decision/decision.ts'
 import { fromHex, hex, named } from '../names.ts'
 import type { Outcome } from '../phases/outcome.ts'
@@ -101,12 +102,23 @@ function* findSuperseded(
   return { key, row, line }
 }
 
-/** Rows of documents do not hold their file: it follows from their place in the run that kept them. */
 async function* withFiles(
   backend: Backend,
   found: readonly Found[],
 ): AsyncGenerator<SupersededLine> {
-  const files = new Map<string, string>()
+  const files = await filesOf(backend, found)
+  for (const { key, line } of found) {
+    const file = files.get(key)?.path
+    yield { ...line, ...(file !== undefined && { file }) }
+  }
+}
+
+/** By key. Rows of documents do not hold their file: it follows from their place in the run that decided about them. */
+export async function filesOf(
+  backend: Backend,
+  found: readonly { readonly key: string; readonly row: Pick<DocumentRow, 'run'> }[],
+): Promise<Map<string, InputFile>> {
+  const files = new Map<string, InputFile>()
   for (const run of new Set(found.map(({ row }) => row.run))) {
     const keys = new Set(found.flatMap(({ key, row }) => (row.run === run ? [key] : [])))
     const { shards } = await findRun(backend, run)
@@ -114,13 +126,9 @@ async function* withFiles(
       const shard = shards[index]
       for (const { key, position } of entries) {
         const name = hex(key)
-        if (!shard || !keys.has(name)) continue
-        files.set(name, shard.files?.[position]?.path ?? shard.path)
+        if (shard && keys.has(name)) files.set(name, shard.files?.[position] ?? shard)
       }
     }
   }
-  for (const { key, line } of found) {
-    const file = files.get(key)
-    yield { ...line, ...(file !== undefined && { file }) }
-  }
+  return files
 }

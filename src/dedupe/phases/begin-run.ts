@@ -41,6 +41,7 @@ import {
   readingAsBefore,
   readingChanges,
   settingsDiffer,
+  type Said,
 } from './again-settings.ts'
 
 /** A new run, or one that goes on or was cut off; if nothing is left to do, what has been done. */
@@ -130,6 +131,23 @@ async function requireSettings(state: State, inputs: Inputs, options: JobOptions
     mismatch,
     'All documents of a state are compared with the same settings. Give the stored values, or use another state: --state OTHER.',
   )
+}
+
+/**
+ * The same before any input is read, as far as it is known then: whoever asks for a run learns it at once. While a run is
+ * open, the answer depends on the inputs.
+ */
+export async function requireKnownSettings(
+  backend: Backend,
+  said: Said,
+  out: string,
+): Promise<void> {
+  const runs = await listRuns(backend)
+  const last = runs.some(isOpen) ? undefined : await lastDecided(backend, runs, resolve(out))
+  const changes = last ? changesFrom(last.config, said) : []
+  if (!last || changes.length === 0) return
+  const affected = await affectedBy(backend, publishedTo(runs, resolve(out)))
+  throw settingsDiffer(changes, affected, whyNoTexts(last.config) === undefined, said)
 }
 
 /** Before anything is recorded: what others wrote to the same directory is never replaced. */

@@ -12,7 +12,7 @@ import { type Backend, cell, read, type Scope, type Transaction } from '../../ba
 import type { ReadingInput, Reject, Shard } from '../../input/index.ts'
 import type { Writable } from '../../ledger/index.ts'
 import type { DedupeConfig } from '../config/config.ts'
-import { decodePack } from '../decision/packs.ts'
+import { decodePack } from '../decision/pack-row.ts'
 import { EVIDENCE_BYTES_MAX, shortDigest } from '../decision/prepare.ts'
 import { entriesOf } from '../output/lines.ts'
 import {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 
 import { jsonl, textMaker, writeFiles } from '../../../test/corpus-kit.ts'
 import { MemoryBackend, MemoryEngine } from '../../backends/memory/backend.ts'
-import { decodePack } from '../decision/packs.ts'
+import { decodePack } from '../decision/pack-row.ts'
 import { openDedupe } from '../open.ts'
 import { dedupeSpaces, evidences, packs } from '../rows.ts'
 

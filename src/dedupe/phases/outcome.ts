@@ -11,6 +11,8 @@ import type { BatchEntry, DocumentRow } from '../rows.ts'
 /** Positions in a shard, of documents, and ids of the records that are written. About 40 bytes a document. */
 export class Outcome {
   readonly rejected: RejectedShards = new RejectedShards()
+  /** Keys of documents whose former text others were dropped for. */
+  readonly orphaning: Buffer[] = []
   readonly #kept = new Map<number, number[]>()
   readonly #ids = new Map<number, string[]>()
   readonly #listed = new Map<number, number[]>()

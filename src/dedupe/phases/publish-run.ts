@@ -27,6 +27,7 @@ import { removeStaged } from '../output/swap.ts'
 import { findPassages } from '../passages/find-passages.ts'
 import { changeRun, readHead, type RunHead, type RunRow, type RunStatus } from '../runs.ts'
 import { keepFiles } from '../done-files.ts'
+import { reopenOrphans } from './orphans.ts'
 import { dropReplays } from './replay.ts'
 import { summarise, type Summary } from './summary.ts'
 
@@ -136,10 +137,13 @@ async function publishAs(
   const passages = await findPassages(backend, run, held, before)
   const published = await publishOutputs(backend, { run, outcome, guard, before, given })
   const { files } = published
-  const notes = [...passages, ...published.notes]
   await before()
   await writeRecords(backend, run, outcome)
   const finished: RunRow = { ...run, status: 'finished', finishedAt: backend.now() }
+  await before()
+  await keepFiles(backend, finished, ({ index }) => outcome.rejected.isMostly(index))
+  const orphans = await reopenOrphans(backend, outcome.orphaning)
+  const notes = [...passages, ...published.notes, ...orphans]
   const outputs = files.map((file) => file.slice(resolve(run.out).length + 1))
   const rejection = outcome.rejected.message(run.shards)
   const written = { summary, outputs, notes, rejection, version, passedOver: listed(passedOver) }
@@ -147,7 +151,6 @@ async function publishAs(
   await requireLease(leases, held)
   await writeWhole(manifestPath(run), [`${JSON.stringify(manifest, undefined, 2)}\n`])
   await showRecords(run.out, run.id)
-  await keepFiles(backend, finished, ({ index }) => outcome.rejected.isMostly(index))
   await requireLease(leases, held)
   await dropReplays(backend, run)
   await backend.run(finish, held, finished)

@@ -5,7 +5,7 @@
 
 import { endOfPrefix } from '../../platform/bytes.ts'
 import { type Backend, cell, type Scope } from '../../backends/index.ts'
-import type { Reject, Shard } from '../../input/index.ts'
+import { placeOfReject, type Reject, type Shard } from '../../input/index.ts'
 import { count, countOf } from '../../platform/units.ts'
 import { countIn, type Counts, emptyRecord } from './bounded.ts'
 import { rejects, runPrefix, shardKey } from '../rows.ts'
@@ -81,10 +81,17 @@ export async function* rejectsIn(backend: Backend, run: string): AsyncGenerator<
   }
 }
 
+interface ShardCounts {
+  documents: number
+  rejected: number
+  /** Of those that are recorded, the first; where the rest of the shard could not be read, that one. */
+  worst: Reject | undefined
+  isCutShort: boolean
+}
+
 /** Documents and rejects of each shard: identifies inputs of which most was no document. */
 export class RejectedShards {
-  readonly #shards = new Map<number, { documents: number; rejected: number; isCutShort: boolean }>()
-  #first: { readonly shard: number; readonly reject: Reject } | undefined
+  readonly #shards = new Map<number, ShardCounts>()
 
   addDocument(shard: number): void {
     this.#of(shard).documents++
@@ -93,8 +100,9 @@ export class RejectedShards {
   addReject(shard: number, reason: string, number: number, reject: Reject | undefined): void {
     const counts = this.#of(shard)
     counts.rejected += number
-    if (reason === 'truncated' || reason === 'unreadable') counts.isCutShort = true
-    if (reject) this.#first ??= { shard, reject }
+    const isEnd = reason === 'truncated' || reason === 'unreadable'
+    if (reject && (isEnd ? !counts.isCutShort : !counts.worst)) counts.worst = reject
+    if (isEnd) counts.isCutShort = true
   }
 
   /** Whether most of a shard was no document, or the rest of it could not be read. */
@@ -105,28 +113,34 @@ export class RejectedShards {
 
   /** What to say of them; `undefined` if there are none. */
   message(shards: readonly Shard[]): string | undefined {
-    const bad = [...this.#shards].filter(([index]) => this.isMostly(index))
-    const [worst] = bad
-    if (!worst || !this.#first) return undefined
-    const [rejected, documents] = [sum(bad, 'rejected'), sum(bad, 'documents')]
-    const { shard, reject } = this.#first
-    const file = reject.path ?? shards[shard]?.path ?? ''
-    const inputs = new Set(bad.map(([index]) => shards[index]?.file)).size
-    return `${countOf(inputs, 'input')} could not be read, or most of it was rejected: ${count(rejected)} of ${countOf(rejected + documents, 'piece')}. The first reject: ${file}, line ${reject.line} (${reject.reason}): ${reject.message}`
+    const bad = [...this.#shards].flatMap(([index, counts]) => {
+      const shard = shards[index]
+      return shard && this.isMostly(index) ? [{ shard, ...counts }] : []
+    })
+    const recorded = bad.filter(({ worst }) => worst)
+    const shown = recorded.find((one) => one.isCutShort) ?? recorded[0] ?? bad[0]
+    if (!shown) return undefined
+    const { shard, worst: reject, isCutShort } = shown
+    const inputs = new Set(bad.map((one) => one.shard.file)).size
+    const rejected = count(sum(bad, 'rejected'))
+    const all = countOf(sum(bad, 'rejected') + sum(bad, 'documents'), 'record')
+    const others = inputs > 1 ? ` (and ${countOf(inputs - 1, 'other input')})` : ''
+    const what = isCutShort ? 'could not be read to the end' : 'was mostly rejected'
+    const found = `${reject?.path ?? shard.path}${others} ${what}: ${rejected} of ${all} rejected.`
+    if (!reject) return found
+    const which = isCutShort ? 'It stopped at' : 'The first of them:'
+    return `${found} ${which} ${placeOfReject(shard, reject)} (${reject.reason}): ${reject.message}`
   }
 
-  #of(shard: number): { documents: number; rejected: number; isCutShort: boolean } {
+  #of(shard: number): ShardCounts {
     const known = this.#shards.get(shard)
     if (known) return known
-    const made = { documents: 0, rejected: 0, isCutShort: false }
+    const made = { documents: 0, rejected: 0, worst: undefined, isCutShort: false }
     this.#shards.set(shard, made)
     return made
   }
 }
 
-function sum(
-  shards: readonly [number, { documents: number; rejected: number }][],
-  name: 'documents' | 'rejected',
-): number {
-  return shards.reduce((all, [, counts]) => all + counts[name], 0)
+function sum(shards: readonly ShardCounts[], name: 'documents' | 'rejected'): number {
+  return shards.reduce((all, counts) => all + counts[name], 0)
 }

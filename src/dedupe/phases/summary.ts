@@ -121,6 +121,7 @@ export async function summarise(
       if (entry.isRepeated) continue
       if (row.run === run) counting.addOrphaned(row)
       else counting.addUnchanged()
+      if (row.run === run && row.orphaned) outcome?.orphaning.push(entry.key)
       if (row.cluster) clusterCounter.note(row.cluster)
     }
     const superseding = page.filter(({ entry, row }) => isSuperseding(run, entry, row))

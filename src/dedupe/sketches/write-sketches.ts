@@ -9,6 +9,7 @@ import {
   isReject,
   type Listing,
   openColumns,
+  placeOfReject,
   type ReadingInput,
   readLendingTexts,
   type Reject,
@@ -106,7 +107,7 @@ function countReject(
 ): void {
   if (strict) throw refusedReject(shard, reject)
   counts.rejected++
-  counts.firstReject ??= `${reject.path ?? shard.path}, line ${reject.line}: ${reject.message}`
+  counts.firstReject ??= `${placeOfReject(shard, reject)}: ${reject.message}`
 }
 
 /** What sketches must have in common to be compared. */

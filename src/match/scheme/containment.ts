@@ -5,7 +5,7 @@
  * Only where bodies run one after another: a text has too many fingerprints for a bucket cell each.
  */
 
-import type { Bytes } from '../../platform/bytes.ts'
+import { type Bytes, IS_LITTLE_ENDIAN } from '../../platform/bytes.ts'
 import type { Passage, PassageText } from '../../compare/index.ts'
 import {
   type Banding,
@@ -17,7 +17,7 @@ import {
   WINNOWING_VERSION,
 } from '../../fingerprint/index.ts'
 import { partitionKey } from '../settings.ts'
-import { IS_LITTLE_ENDIAN, type Probe, type SignatureScheme } from './scheme.ts'
+import type { Probe, SignatureScheme } from './scheme.ts'
 
 export type ContainmentProbe = Probe<Fingerprints, PassageText>
 

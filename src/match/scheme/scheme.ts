@@ -3,7 +3,7 @@
  * sure an estimate is, and how similar two things are exactly.
  */
 
-import type { Bytes } from '../../platform/bytes.ts'
+import { type Bytes, IS_LITTLE_ENDIAN } from '../../platform/bytes.ts'
 import type { Banding, GroupedTables } from '../../fingerprint/index.ts'
 
 /**
@@ -45,8 +45,6 @@ export interface SignatureScheme<Signature, Evidence> extends SignatureLayout<Si
 
 /** Standard errors that an estimate may be off. */
 export const ERRORS = 4
-
-export const IS_LITTLE_ENDIAN: boolean = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 export function shapeOf({ bands, rows }: Banding): string {
   return `bands ${bands} rows ${rows} ${IS_LITTLE_ENDIAN ? 'little' : 'big'} endian`

@@ -1,6 +1,6 @@
 /** Texts by similarity sketches; measured by the Jaccard similarity of their shingles. */
 
-import { asBuffer, type Bytes } from '../../platform/bytes.ts'
+import { asBuffer, type Bytes, IS_LITTLE_ENDIAN } from '../../platform/bytes.ts'
 import {
   type Banding,
   computeBands,
@@ -14,14 +14,7 @@ import {
 } from '../../fingerprint/index.ts'
 import { type Canonicalise, Measured } from '../evidence.ts'
 import type { TextNearSettings } from '../settings.ts'
-import {
-  ERRORS,
-  IS_LITTLE_ENDIAN,
-  type Probe,
-  shapeOf,
-  type SignatureScheme,
-  standardError,
-} from './scheme.ts'
+import { ERRORS, type Probe, shapeOf, type SignatureScheme, standardError } from './scheme.ts'
 
 export interface TextProbe extends Probe<Uint16Array, Measured> {
   readonly profile: ShingleProfile

@@ -1,7 +1,7 @@
 /** Options that say how many, within bounds. */
 
-import { usageFailure } from '../call/failure.ts'
-import type { Invocation } from '../call/invocation.ts'
+import { usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
 import type { OptionName } from '../declarations/index.ts'
 
 export function countGiven(
