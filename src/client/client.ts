@@ -33,11 +33,27 @@ import type {
   StoreStream,
   StoreValue,
 } from '../store/index.ts'
+import { Batch } from './batch.ts'
 import { eventsOf } from './events.ts'
+import { refuseNoDigest, refuseOthers, requireLimit, ttlSeconds } from './options.ts'
 import { type ClientOptions, type Sent, Transport } from './transport.ts'
-import { bytesOf, keyIn, keyOut, pathOf, valueIn, type WireKey, withKeys } from './wire.ts'
+import {
+  base64Of,
+  bytesOf,
+  headIn,
+  keyIn,
+  keyOut,
+  metadataOut,
+  pathOf,
+  valueIn,
+  type WireKey,
+  wireKey,
+  withKeys,
+} from './wire.ts'
 
 const PAGE = 1000
+/** Longer values are requests of their own. */
+const BATCHED_LENGTH_MAX = 64 * 1024
 /** The server has nothing of that name: to whom asks for a key, that is the same as a missing key. */
 const MISSING: ReadonlySet<string> = new Set(['KEY_NOT_FOUND', 'STORE_NOT_FOUND'])
 
@@ -47,10 +63,14 @@ export function createClient(url: string, options: ClientOptions = {}): StoreCli
 
 export class StoreClient {
   readonly #transport: Transport
+  readonly #reads: Batch
+  readonly #writes: Batch
 
   /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport
+    this.#reads = new Batch(transport, true)
+    this.#writes = new Batch(transport, false)
   }
 
   async put(
@@ -58,13 +78,16 @@ export class StoreClient {
     value: StoreValue | StoreStream,
     options: PutOptions = {},
   ): Promise<Receipt> {
-    const { ifAbsent, ifMatch, ttlMs, signal, timeoutMs, ...rest } = options
+    const { ifAbsent, ifMatch, ttlMs, expiresAt, metadata, signal, timeoutMs, ...rest } = options
     refuseOthers(rest)
+    refuseNoDigest(options)
+    const ttl = ttlSeconds(ttlMs, expiresAt)
     const headers = {
       'content-type': 'application/octet-stream',
       ...(ifAbsent && { 'if-none-match': '*' }),
       ...(ifMatch !== undefined && { 'if-match': tag(ifMatch) }),
-      ...(ttlMs !== undefined && { 'prestige-ttl': String(ttlMs / 1000) }),
+      ...(ttl !== undefined && { 'prestige-ttl': String(ttl) }),
+      ...metadataOut(metadata),
     }
     const sent = { ...of('PUT', key, 'The put'), headers, body: valueIn(value) }
     const { receipt } = await this.#json<{ receipt: Receipt }>(sent, { signal, timeoutMs })
@@ -113,19 +136,23 @@ export class StoreClient {
 
   async head(key: StoreKey, options?: CallOptions): Promise<Head | undefined> {
     const response = await this.#found(of('HEAD', key, 'The head'), options)
-    if (!response) return undefined
-    const { headers } = response
-    const expires = headers.get('prestige-expires')
-    return {
-      bytes: Number(headers.get('content-length')),
-      digest: (headers.get('etag') ?? '').replaceAll('"', ''),
-      contentId: headers.get('prestige-content-id') ?? '',
-      putAt: Date.parse(headers.get('prestige-put-at') ?? ''),
-      ...(expires !== null && { expiresAt: Date.parse(expires) }),
-    }
+    return response && headIn(response.headers)
   }
 
-  async delete(key: StoreKey, { ifMatch, ...call }: DeleteOptions = {}): Promise<boolean> {
+  /** Unlike that of a store, the value is always read whole: use `head` and `getStream` for a long one. */
+  async getWithHead(
+    key: StoreKey,
+    options?: CallOptions,
+  ): Promise<{ readonly head: Head; readonly value: Buffer } | undefined> {
+    const response = await this.#found(of('GET', key, 'The get'), options)
+    if (!response) return undefined
+    const value = bytesOf(new Uint8Array(await response.arrayBuffer()))
+    return { head: { ...headIn(response.headers), bytes: value.byteLength }, value }
+  }
+
+  async delete(key: StoreKey, options: DeleteOptions = {}): Promise<boolean> {
+    refuseNoDigest(options)
+    const { ifMatch, ...call } = options
     const headers = ifMatch === undefined ? {} : { 'if-match': tag(ifMatch) }
     return (await this.#found({ ...of('DELETE', key, 'The delete'), headers }, call)) !== undefined
   }
@@ -136,10 +163,27 @@ export class StoreClient {
   ): AsyncGenerator<ItemOutcome<Receipt>>
   putMany(items: AtOnce<PutItem>, options?: ManyOptions): Promise<ItemOutcome<Receipt>[]>
   putMany(items: Items<PutItem>, options?: ManyOptions) {
-    const perform = ({ key, value, ...rest }: PutItem) => this.put(key, value, rest)
+    const perform = (item: PutItem) => this.#putOne(item)
     const weigh = ({ value }: PutItem) => value?.length ?? 0
     const keyOf = ({ key }: PutItem) => key
     return many(items, { keyOf, weigh, perform, weighResult: () => 0 }, options)
+  }
+
+  async #putOne({ key, value, ...options }: PutItem): Promise<Receipt> {
+    if (!((value?.length ?? Infinity) <= BATCHED_LENGTH_MAX)) return this.put(key, value, options)
+    const { ttlMs, expiresAt, ifAbsent, ifMatch, metadata, ...rest } = options
+    refuseOthers(rest)
+    refuseNoDigest(options)
+    const { receipt } = await this.#writes.perform<{ receipt: Receipt }>({
+      op: 'put',
+      key: wireKey(key),
+      ...(typeof value === 'string' ? { value } : { base64: base64Of(value) }),
+      ttl: ttlSeconds(ttlMs, expiresAt),
+      ifAbsent,
+      ifMatch,
+      metadata,
+    })
+    return receipt
   }
 
   getMany(
@@ -148,9 +192,22 @@ export class StoreClient {
   ): AsyncGenerator<ItemOutcome<Buffer | undefined>>
   getMany(keys: AtOnce<StoreKey>, options?: ManyOptions): Promise<ItemOutcome<Buffer | undefined>[]>
   getMany(keys: Items<StoreKey>, options?: ManyOptions) {
-    const perform = (key: StoreKey) => this.get(key)
+    const perform = (key: StoreKey) => this.#getOne(key)
     const weighResult = (value: Buffer | undefined) => value?.byteLength ?? 0
     return many(keys, { keyOf: (key) => key, weigh: () => 0, perform, weighResult }, options)
+  }
+
+  async #getOne(key: StoreKey): Promise<Buffer | undefined> {
+    try {
+      const { value } = await this.#reads.perform<{ value: WireKey }>({
+        op: 'get',
+        key: wireKey(key),
+      })
+      return keyOut(value)
+    } catch (error) {
+      if (isOf(error, ...MISSING)) return undefined
+      throw error
+    }
   }
 
   deleteMany(
@@ -159,7 +216,10 @@ export class StoreClient {
   ): AsyncGenerator<ItemOutcome<boolean>>
   deleteMany(keys: AtOnce<StoreKey>, options?: ManyOptions): Promise<ItemOutcome<boolean>[]>
   deleteMany(keys: Items<StoreKey>, options?: ManyOptions) {
-    const perform = (key: StoreKey) => this.delete(key)
+    const perform = async (key: StoreKey) => {
+      const operation = { op: 'delete', key: wireKey(key) }
+      return (await this.#writes.perform<{ existed: boolean }>(operation)).existed
+    }
     const keyOf = (key: StoreKey) => key
     return many(keys, { keyOf, weigh: () => 0, perform, weighResult: () => 0 }, options)
   }
@@ -229,7 +289,7 @@ export class StoreClient {
   async explain(key: StoreKey, options: ExplainOptions = {}): Promise<Explanation | undefined> {
     const { sharedWithMax: limit, ...rest } = options
     refuseOthers(rest)
-    const body = { key: prefixText(keyIn(key)), ...(limit !== undefined && { limit }) }
+    const body = { key: wireKey(key), ...(limit !== undefined && { limit }) }
     try {
       const response = await this.#transport.send(asking('explain', body, 'The explain'))
       // safe: what the route replies with
@@ -297,19 +357,7 @@ function isOf(error: unknown, ...codes: string[]): boolean {
 }
 
 function tag(digest: string): string {
-  return `"${digest}"`
-}
-
-function refuseOthers(rest: object): void {
-  const given = Object.entries(rest).filter(([, value]) => value !== undefined)
-  if (given.length === 0) return
-  const names = given.map(([name]) => name).join(', ')
-  throw new PrestigeError('INVALID_OPTIONS', `${names} cannot be used with a server.`)
-}
-
-function requireLimit(limit: number): void {
-  if (limit === Infinity || (Number.isInteger(limit) && limit >= 0)) return
-  throw new PrestigeError('INVALID_OPTIONS', `limit is a whole number from 0 on, not ${limit}.`)
+  return digest === '*' ? digest : `"${digest}"`
 }
 
 function keyOrEmpty(key: StoreKey): Uint8Array {
@@ -323,8 +371,7 @@ function prefixText(prefix: StoreKey): string {
 
 /** As `Prestige-Next` has it. */
 function cursorOf(key: StoreKey): string {
-  const binary = Array.from(keyIn(key), (byte) => String.fromCharCode(byte)).join('')
-  return `base64:${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`
+  return `base64:${base64Of(keyIn(key)).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`
 }
 
 function startsWith(key: Uint8Array, prefix: Uint8Array): boolean {

@@ -27,19 +27,24 @@ export interface Sent {
   readonly isRead?: boolean
 }
 
+const CLIENT_OPTIONS: readonly string[] = ['key', 'namespace', 'fetch', 'retriesMax']
 const KNOWN: ReadonlySet<string> = new Set(errorCodes)
 const RETRY_MS = 100
 const RETRY_MS_MAX = 5_000
 
 export class Transport {
   readonly #base: string
+  readonly #shownUrl: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #fetch: typeof globalThis.fetch
   readonly #retriesMax: number
 
-  constructor(url: string, { key, namespace, fetch, retriesMax = 3 }: ClientOptions) {
+  constructor(url: string, options: ClientOptions) {
+    refuseUnknown(options)
+    const { key, namespace, fetch, retriesMax = 3 } = options
     if (!/^https?:\/\//.test(url) || !URL.canParse(url))
       throw new PrestigeError('INVALID_LOCATION', `${url} is not the address of a server.`)
+    this.#shownUrl = shownOf(new URL(url))
     this.#base = `${url.replace(/\/+$/, '')}/api/v1/`
     this.#headers = {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
@@ -91,10 +96,24 @@ export class Transport {
       })
       return { response }
     } catch (cause) {
-      const message = `${what}: the server cannot be reached, or ended the connection.`
+      const message = `${what}: ${this.#shownUrl} cannot be reached, or ended the connection.`
       return { error: new PrestigeError('BACKEND_UNAVAILABLE', message, { cause }) }
     }
   }
+}
+
+function refuseUnknown(options: object): void {
+  const unknown = Object.keys(options).find((name) => !CLIENT_OPTIONS.includes(name))
+  if (unknown === undefined) return
+  throw new PrestigeError(
+    'INVALID_OPTIONS',
+    `${unknown} is not an option of a client. Its options are ${CLIENT_OPTIONS.join(', ')}.`,
+  )
+}
+
+/** For messages: without user, password and query. */
+function shownOf({ origin, pathname }: URL): string {
+  return origin + (pathname === '/' ? '' : pathname)
 }
 
 /** What the server refused because it is busy was not done; what only reads can be asked again in any case. */

@@ -1,7 +1,8 @@
 /** Keys and values between this side and the other. Bytes are a Buffer where there is one, and a Uint8Array elsewhere. */
 
 import { PrestigeError } from '../platform/errors.ts'
-import type { StoreKey, StoreStream, StoreValue } from '../store/index.ts'
+import { headerText } from '../platform/value-text.ts'
+import type { Head, Metadata, StoreKey, StoreStream, StoreValue } from '../store/index.ts'
 
 const encoder = new TextEncoder()
 
@@ -38,12 +39,53 @@ export function keyOut(key: WireKey): Buffer {
   return bytesOf(Uint8Array.from(atob(key.base64), (character) => character.charCodeAt(0)))
 }
 
+export function wireKey(key: StoreKey): WireKey {
+  return typeof key === 'string' && key !== '' ? key : { base64: base64Of(keyIn(key)) }
+}
+
+export function base64Of(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}
+
 /** In a browser there is no Buffer: what is returned has the methods of a Uint8Array alone. */
 export function bytesOf(bytes: Uint8Array<ArrayBuffer>): Buffer {
   const { Buffer: Known } = globalThis
   const plain: Uint8Array = bytes
   // safe: where there is no Buffer, nobody can expect one
   return Known ? Known.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : (plain as Buffer)
+}
+
+const META = 'prestige-meta-'
+
+/** The content type, too, is metadata here: what Content-Type says of a body is not always kept. */
+export function metadataOut(metadata: Metadata | undefined): Record<string, string> {
+  if (metadata === undefined) return {}
+  const headers = Object.entries(metadata).map(([name, text]): [string, string] => {
+    // What is no name of metadata may be none of a header; the server would refuse the others.
+    if (/^[a-z0-9-]+$/.test(name) && typeof text === 'string')
+      return [META + name, headerText(text)]
+    throw new PrestigeError(
+      'INVALID_OPTIONS',
+      `metadata is texts by name, and a name has lower-case letters, digits and hyphens; not ${JSON.stringify(name)}.`,
+    )
+  })
+  return Object.fromEntries(headers)
+}
+
+export function headIn(headers: Headers): Head {
+  const expires = headers.get('prestige-expires')
+  const metadata: Record<string, string> = {}
+  headers.forEach((text, name) => {
+    if (name.startsWith(META)) metadata[name.slice(META.length)] = decodeURIComponent(text)
+  })
+  return {
+    bytes: Number(headers.get('content-length')),
+    digest: (headers.get('etag') ?? '').replaceAll('"', ''),
+    contentId: headers.get('prestige-content-id') ?? '',
+    putAt: Date.parse(headers.get('prestige-put-at') ?? ''),
+    ...(expires !== null && { expiresAt: Date.parse(expires) }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  }
 }
 
 /** Reads JSON in which the fields of these names are keys, and `sharedWith` a list of them. */

@@ -49,7 +49,16 @@ export interface PrestigeServer {
 
 /** Serves what is at a location: a directory, `redis://…`, `dynamodb://…` or `memory:`. */
 export function createServer(location: string, options: ServerOptions = {}): PrestigeServer {
-  return new Server(location, options)
+  return serverWith(location, options, [])
+}
+
+/** With routes besides those of the service, which take the same path. */
+export function serverWith(
+  location: string,
+  options: ServerOptions,
+  more: readonly AnyRoute[],
+): PrestigeServer {
+  return new Server(location, options, more)
 }
 
 /** Of one request, for the log. */
@@ -74,11 +83,11 @@ class Server implements PrestigeServer {
   #isClosing = false
   #idle: (() => void) | undefined
 
-  constructor(location: string, options: ServerOptions) {
+  constructor(location: string, options: ServerOptions, more: readonly AnyRoute[]) {
     this.#measurements = new Measurements(options.metrics)
     this.#services = new Services(location, options, this.#measurements.sink)
     const pages = [...consoleRoutes, ...(options.proxy === undefined ? [] : proxyRoutes)]
-    this.#router = new Router([...routes(this.#measurements), ...pages])
+    this.#router = new Router([...routes(this.#measurements), ...pages, ...more])
     this.#gatekeeper = new Gatekeeper(options.keys, this.#services.clock)
     this.#crossOrigin = new CrossOrigin(options.origins, options.hosts)
     this.#log = options.log
@@ -163,10 +172,7 @@ class Server implements PrestigeServer {
 
   #sealed(request: Request, trail: Trail, response: Response): Response {
     const { headers } = response
-    // What an upstream says about caching, or leaves out, stays as it is.
-    const isPassedOn = headers.has('x-prestige-cache')
-    for (const [name, value] of SAFE_HEADERS)
-      if (!headers.has(name) && !(isPassedOn && name === 'cache-control')) headers.set(name, value)
+    addSafeHeaders(response)
     headers.set('x-request-id', trail.requestId)
     this.#crossOrigin.mark(request, headers)
     trail.spend?.(lengthOf(request) + lengthOf(response))
@@ -204,6 +210,15 @@ class Server implements PrestigeServer {
     }
     await this.#services.close()
   }
+}
+
+function addSafeHeaders(response: Response): void {
+  if (response instanceof LightResponse) return response.headers.setMissing(SAFE_HEADERS)
+  const { headers } = response
+  // What an upstream says about caching, or leaves out, stays as it is.
+  const isPassedOn = headers.has('x-prestige-cache')
+  for (const [name, value] of SAFE_HEADERS)
+    if (!headers.has(name) && !(isPassedOn && name === 'cache-control')) headers.set(name, value)
 }
 
 /** Its body is still being made when the handler has ended. */

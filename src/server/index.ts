@@ -1,5 +1,6 @@
 /** The HTTP service: a store, a resolver and corpus runs behind a fetch handler */
 
+export { accessLog } from './access-log.ts'
 export { createServer, type PrestigeServer } from './create-server.ts'
 export { listen, type Listening, type ListenOptions, nodeHandler } from './node/listen.ts'
 export type { AccessLine, ServerLimits, ServerOptions } from './options.ts'

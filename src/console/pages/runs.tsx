@@ -46,7 +46,7 @@ function RunList(): JSX.Element {
               {runs.length === 0 ? (
                 <Empty title="No runs yet">Start one below.</Empty>
               ) : (
-                <RunTable of={runs.toReversed()} />
+                <RunTable of={runs.toReversed()} jobs={jobs} />
               )}
             </Panel>
             <NewRun onStart={loaded.reload} />
@@ -62,7 +62,20 @@ function isWorthShowing({ status }: Job): boolean {
   return status !== 'done' && status !== 'stopped'
 }
 
-function RunTable({ of }: { readonly of: readonly RunLine[] }): JSX.Element {
+/** A run says how far it has come, and not that nobody works on it any more. */
+function statusOf({ id, status, finishedAt }: RunLine, jobs: readonly Job[]): string {
+  const isEnded = finishedAt !== undefined || status === 'undone'
+  const last = isEnded ? undefined : jobs.findLast(({ run }) => run === id)
+  return last?.status === 'stopped' || last?.status === 'failed' ? last.status : status
+}
+
+function RunTable({
+  of,
+  jobs,
+}: {
+  readonly of: readonly RunLine[]
+  readonly jobs: readonly Job[]
+}): JSX.Element {
   const heads = [
     'Run',
     'Status',
@@ -84,7 +97,7 @@ function RunTable({ of }: { readonly of: readonly RunLine[] }): JSX.Element {
             </a>
           </td>
           <td>
-            <Status of={run.status} />
+            <Status of={statusOf(run, jobs)} />
           </td>
           <td class="nowrap">{moment(run.startedAt)}</td>
           <td class="number">{tookOf(run)}</td>

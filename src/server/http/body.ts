@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 
+import { sentProblems } from '../../platform/options.ts'
 import { LightRequest } from './light.ts'
 import { HttpProblem } from './problem.ts'
 import type { Fields } from './route.ts'
@@ -83,13 +84,7 @@ export function checked(schema: Fields | undefined, input: unknown, what: string
   if (!schema) return {}
   const read = v.safeParse(schema, input)
   if (read.success) return read.output
-  const problems = read.issues.map((issue) => {
-    const name = v.getDotPath(issue) ?? what
-    if (issue.expected === 'never') return `${name} is not known here.`
-    if (issue.received === 'undefined') return `${name} is missing.`
-    return `${name}: ${issue.message}.`
-  })
-  throw new HttpProblem('INVALID_REQUEST', `${what} cannot be used. ${problems.join(' ')}`)
+  throw new HttpProblem('INVALID_REQUEST', sentProblems(schema, read.issues, what))
 }
 
 /** The parameters of a query. One that is given twice is refused, rather than one of the two left out. */

@@ -20,7 +20,7 @@ export function conditionOf({ headers }: Request): Pick<PutOptions, 'ifAbsent' |
     if (noneMatch === '*') return { ifAbsent: true }
     throw new HttpProblem('INVALID_REQUEST', 'If-None-Match of a put is *.')
   }
-  return match === null ? {} : { ifMatch: digestOf(match) }
+  return match === null ? {} : { ifMatch: match.trim() === '*' ? '*' : digestOf(match) }
 }
 
 function digestOf(tag: string): string {
@@ -28,7 +28,7 @@ function digestOf(tag: string): string {
   if (digest) return digest
   throw new HttpProblem(
     'INVALID_REQUEST',
-    'If-Match is the SHA-256 of the value in quotes, as ETag has it.',
+    'If-Match is the SHA-256 of the value in quotes, as ETag has it, or * for any value.',
   )
 }
 

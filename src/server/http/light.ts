@@ -33,6 +33,11 @@ export class LightHeaders implements Headers {
     this.fields[name.toLowerCase()] = value
   }
 
+  /** Of names in lower case, those that are not there yet. */
+  setMissing(headers: readonly (readonly [name: string, value: string])[]): void {
+    for (const [name, value] of headers) this.fields[name] ??= value
+  }
+
   append(name: string, value: string): void {
     const lower = name.toLowerCase()
     const before = this.fields[lower]
@@ -42,7 +47,7 @@ export class LightHeaders implements Headers {
   }
 
   delete(name: string): void {
-    this.fields[name.toLowerCase()] = undefined
+    delete this.fields[name.toLowerCase()]
   }
 
   getSetCookie(): string[] {
@@ -218,10 +223,14 @@ export class LightResponse {
   readonly status: number
   readonly headers: LightHeaders
   readonly content: Buffer | string
+  readonly byteLength: number
   #real: Response | undefined
 
-  constructor(content: Buffer | string, status: number, headers: Values) {
+  /** Takes `headers`, to which others may be added. */
+  constructor(content: Buffer | string, status: number, headers: Record<string, string>) {
     this.content = content
+    this.byteLength = Buffer.byteLength(content)
+    headers['content-length'] = String(this.byteLength)
     this.status = status
     this.headers = new LightHeaders(headers)
   }
@@ -257,9 +266,12 @@ export function asRequest(light: LightRequest): Request {
   return whole as Request // safe: it has what a Request has, by `completed`
 }
 
-/** A response whose body is there. */
-export function lightResponse(content: Buffer | string, status: number, headers: Values): Response {
-  const length = { ...headers, 'content-length': String(Buffer.byteLength(content)) }
-  const whole: unknown = new LightResponse(content, status, length)
+/** A response whose body is there. Takes `headers`, to which others may be added. */
+export function lightResponse(
+  content: Buffer | string,
+  status: number,
+  headers: Record<string, string>,
+): Response {
+  const whole: unknown = new LightResponse(content, status, headers)
   return whole as Response // safe: it has what a Response has, by `completed`
 }

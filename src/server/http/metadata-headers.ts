@@ -1,11 +1,12 @@
 /**
- * Metadata of a key as headers: `content-type` is Content-Type, any other NAME is Prestige-Meta-NAME, whose text is
- * percent-encoded where it is not printable ASCII.
+ * Metadata of a key as headers: NAME is Prestige-Meta-NAME, whose text is percent-encoded where it is not printable ASCII,
+ * and `content-type` is Content-Type as well. Prestige-Meta-Content-Type is only the type that was put: Content-Type may be
+ * one that the client has not chosen, or that the server has.
  */
 
+import { headerText } from '../../platform/value-text.ts'
 import type { Metadata } from '../../store/index.ts'
 import { HttpProblem } from './problem.ts'
-import { headerText } from './reply.ts'
 
 const PREFIX = 'prestige-meta-'
 const TYPE = /^[\w.+-]+\/[\w.+-]+ *(?:;[\x20-\x7e]*)?$/
@@ -17,8 +18,9 @@ const RUNNING = /^(?:script|style|xslt|embed|object|\w*worker|\w*worklet)$/
 /** `isUnwrapped`: the type is that of what the value was sent in. */
 export function sentMetadata({ headers }: Request, isUnwrapped: boolean): { metadata?: Metadata } {
   const metadata: Record<string, string> = {}
-  for (const [name, text] of headers) {
-    if (name.startsWith(PREFIX)) metadata[name.slice(PREFIX.length)] = sentText(name, text)
+  for (const name of headers.keys()) {
+    if (!name.startsWith(PREFIX)) continue
+    metadata[name.slice(PREFIX.length)] = sentText(name, headers.get(name) ?? '')
   }
   const type = headers.get('content-type')
   if (type !== null && !isUnwrapped && TYPE.test(type) && !UNSPECIFIC.test(type))
@@ -44,11 +46,12 @@ export function metadataHeaders(
   metadata: Metadata | undefined,
   type: string,
 ): Record<string, string> {
-  const { 'content-type': own = type, ...others } = metadata ?? {}
+  if (!metadata) return { 'content-type': type }
+  const { 'content-type': own = type } = metadata
   const isOwn = TYPE.test(own) && !RUNNING.test(headers.get('sec-fetch-dest') ?? '')
   return {
     ...Object.fromEntries(
-      Object.entries(others).map(([name, text]) => [`${PREFIX}${name}`, headerText(text)]),
+      Object.entries(metadata).map(([name, text]) => [`${PREFIX}${name}`, headerText(text)]),
     ),
     'content-type': isOwn ? own : type,
   }

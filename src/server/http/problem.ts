@@ -45,15 +45,24 @@ const STATUS_OF_CODE: Partial<Record<ErrorCode, number>> = {
 /** An error of a request, with headers that its answer must have. */
 export class HttpProblem extends PrestigeError {
   readonly headers: Readonly<Record<string, string>>
+  /** Where it is not that of the code. */
+  readonly status: number | undefined
 
-  constructor(code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    status?: number,
+  ) {
     super(code, message)
     this.headers = headers
+    this.status = status
   }
 }
 
-export function statusOf({ code, kind }: PrestigeError): number {
-  return STATUS_OF_CODE[code] ?? STATUS_OF_KIND[kind]
+export function statusOf(error: PrestigeError): number {
+  const own = error instanceof HttpProblem ? error.status : undefined
+  return own ?? STATUS_OF_CODE[error.code] ?? STATUS_OF_KIND[error.kind]
 }
 
 export interface ProblemDetails {

@@ -26,11 +26,6 @@ export function json(
   return lightResponse(JSON.stringify(value), init.status ?? 200, headers)
 }
 
-/** The content of a header: what is not printable ASCII, or a space at an end, is percent-encoded, so that no value ends a header. */
-export function headerText(text: string): string {
-  return text.replace(/^ | $|[^\x20-\x7e]|%/gu, (character) => encodeURIComponent(character))
-}
-
 /** Bytes as JSON has them: text, or base64 where they are not UTF-8. */
 export function shown(bytes: Buffer): string | { readonly base64: string } {
   return isUtf8(bytes) ? bytes.toString() : { base64: bytes.toString('base64') }

@@ -8,10 +8,15 @@ export interface Match {
   readonly path: Readonly<Record<string, Buffer>>
 }
 
+/** The routes of one path, by method. */
 interface Compiled {
-  readonly route: AnyRoute
+  readonly path: string
+  readonly same: Map<string, AnyRoute>
   readonly parts: readonly string[]
 }
+
+/** Of `/api/v1/kv/{key}`. */
+const KEY_PARTS = ['api', 'v1', 'kv']
 
 export class Router {
   readonly #byLength = new Map<number, Compiled[]>()
@@ -21,46 +26,59 @@ export class Router {
   constructor(routes: readonly AnyRoute[]) {
     for (const route of routes) {
       const parts = partsOf(route.path)
-      if (route.path.endsWith('*}')) {
-        this.#below.push({ route, parts: parts.slice(0, -1) })
+      const isBelow = route.path.endsWith('*}')
+      const all = isBelow ? this.#below : (this.#byLength.get(parts.length) ?? [])
+      const known = all.find(({ path }) => path === route.path)
+      if (known) {
+        known.same.set(route.method, route)
         continue
       }
-      const same = this.#byLength.get(parts.length) ?? []
-      same.push({ route, parts })
+      const same = new Map<string, AnyRoute>([[route.method, route]])
+      all.push({ path: route.path, same, parts: isBelow ? parts.slice(0, -1) : parts })
       // What is spelt out comes before what is named: `_count` is not a key.
-      same.sort((a, b) => namesIn(a.parts) - namesIn(b.parts))
-      this.#byLength.set(parts.length, same)
+      all.sort((a, b) => namesIn(a.parts) - namesIn(b.parts))
+      if (!isBelow) this.#byLength.set(parts.length, all)
     }
   }
 
   /** A HEAD of what only has a GET is answered by it; the body is left out by whoever sends it. */
   find(method: string, pathname: string): Match {
     const parts = partsOf(pathname)
-    const exact = (this.#byLength.get(parts.length) ?? []).filter((one) => fits(one, parts))
-    const below = () =>
-      this.#below.filter((one) => one.parts.length < parts.length && fits(one, parts))
-    const matching = exact.length > 0 ? exact : below()
-    if (matching.length === 0)
-      throw new HttpProblem(
-        'ROUTE_NOT_FOUND',
-        'There is nothing at this path. GET /openapi.json lists all paths.',
-      )
-    const [first] = matching
-    const same = matching.filter((one) => one.route.path === first?.route.path)
-    const of = (name: string) => same.find(({ route }) => route.method === name)
-    const found = of(method) ?? (method === 'HEAD' ? of('GET') : undefined)
-    if (!found) throw notAllowed(same)
-    return { route: found.route, path: named(found, parts) }
+    const first = this.#first(parts)
+    const found = first.same.get(method) ?? (method === 'HEAD' ? first.same.get('GET') : undefined)
+    if (!found) throw notAllowed([...first.same.keys()])
+    return { route: found, path: named(first, parts) }
+  }
+
+  #first(parts: readonly string[]): Compiled {
+    for (const one of this.#byLength.get(parts.length) ?? []) if (fits(one, parts)) return one
+    for (const one of this.#below)
+      if (one.parts.length < parts.length && fits(one, parts)) return one
+    throw this.#notFound(parts)
+  }
+
+  #notFound(parts: readonly string[]): HttpProblem {
+    const key = parts.slice(KEY_PARTS.length).join('%2F')
+    const isKey = parts.length > KEY_PARTS.length && fits({ parts: KEY_PARTS }, parts)
+    const hint = isKey
+      ? ` A / within a key is written %2F: ${['', ...KEY_PARTS, key.slice(0, 200)].join('/')}.`
+      : ''
+    return new HttpProblem(
+      'ROUTE_NOT_FOUND',
+      `There is nothing at this path. GET /openapi.json lists all paths.${hint}`,
+    )
   }
 }
 
-function notAllowed(same: readonly Compiled[]): HttpProblem {
-  const methods = same.map(({ route }) => route.method).join(', ')
+function notAllowed(known: readonly string[]): HttpProblem {
+  const methods = known.join(', ')
   return new HttpProblem('METHOD_NOT_ALLOWED', `This path knows ${methods}.`, { allow: methods })
 }
 
 function partsOf(path: string): string[] {
-  return path.split('/').slice(1)
+  const parts = path.split('/')
+  parts.shift()
+  return parts
 }
 
 function isName(part: string): boolean {
@@ -71,8 +89,11 @@ function namesIn(parts: readonly string[]): number {
   return parts.filter(isName).length
 }
 
-function fits({ parts }: Compiled, asked: readonly string[]): boolean {
-  return parts.every((part, at) => (isName(part) ? asked[at] !== '' : part === asked[at]))
+function fits({ parts }: Pick<Compiled, 'parts'>, asked: readonly string[]): boolean {
+  for (const [at, part] of parts.entries()) {
+    if (isName(part) ? asked[at] === '' : part !== asked[at]) return false
+  }
+  return true
 }
 
 function named({ parts }: Compiled, asked: readonly string[]): Record<string, Buffer> {

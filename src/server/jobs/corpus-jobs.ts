@@ -4,50 +4,31 @@
  */
 
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import type { Backend } from '../../backends/index.ts'
 import {
   type Deduper,
   isTakenBack,
-  type JobConfig,
-  type JobResult,
   listRuns,
   openDedupe,
-  openForJob,
-  type PlanResult,
   readRun,
+  requireKnownSettings,
   type Undone,
   wouldUndo,
 } from '../../dedupe/index.ts'
-import type { NamedInput } from '../../input/index.ts'
 import { codeOf, PrestigeError } from '../../platform/errors.ts'
-import { readLines } from '../../platform/files.ts'
-import { versionOf } from '../../platform/version.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { CorpusJob } from './job.ts'
-import { saidBy } from './settings.ts'
+import { readSettings, saidBy } from './settings.ts'
+import { type Order, type Plan, planTask, runTask, type Task } from './task.ts'
 import { Turns } from './turns.ts'
 import { Uploads } from './uploads.ts'
 
-/** What a job is to do. */
-export interface Order {
-  readonly config: JobConfig
-  readonly run?: string | undefined
-  readonly again: boolean
-  /** As it can be asked for again. */
-  readonly body: object
+/** What a job is to do, of which others need less. */
+export interface JobOrder extends Order {
   /** Held; released when the job has ended. */
   readonly upload?: string | undefined
-  readonly inputs: readonly NamedInput[]
-}
-
-export interface Plan extends PlanResult {
-  /** The first documents that would be dropped or linked, as `duplicates.jsonl` has them. */
-  readonly duplicates: readonly unknown[]
-  readonly hasMore: boolean
 }
 
 export interface CorpusJobsOptions {
@@ -98,8 +79,21 @@ export class CorpusJobs {
     )
   }
 
+  /** Refuses settings that its run would be refused for. After other runs, that is not known before its turn. */
+  async requireSettings(order: JobOrder): Promise<void> {
+    if (order.again || !this.#turns.isFirst) return
+    const said = saidBy(readSettings(order.settings), order.body)
+    const check = ({ backend }: Deduper) => requireKnownSettings(backend, said, this.out)
+    try {
+      await this.withAnyState(check, undefined)
+    } catch (error) {
+      await this.#release(order)
+      throw error
+    }
+  }
+
   /** Begins when its turn comes. `leave` gives its place back. */
-  start(order: Order, leave: () => void): CorpusJob {
+  start(order: JobOrder, leave: () => void): CorpusJob {
     const job = new CorpusJob(this.#clock, order.upload)
     this.#jobs.set(job.id, job)
     this.#forgetEnded()
@@ -116,12 +110,12 @@ export class CorpusJobs {
     for (const job of ended.slice(0, -ENDED_MAX)) this.#jobs.delete(job.id)
   }
 
-  async #perform(job: CorpusJob, order: Order): Promise<void> {
+  async #perform(job: CorpusJob, order: JobOrder): Promise<void> {
     try {
       job.signal.throwIfAborted()
       job.begin()
       await (this.#cleaned ??= this.#clean())
-      const result = await this.#run(job, order)
+      const result = await runTask(this.#task('run', order, 0), job.watching())
       await this.#release(order)
       job.succeed(result)
     } catch (error) {
@@ -133,62 +127,27 @@ export class CorpusJobs {
     }
   }
 
-  async #release({ upload }: Order): Promise<void> {
+  async #release({ upload }: JobOrder): Promise<void> {
     if (upload === undefined) return
     await this.uploads.release(upload, (file) => this.#isInput(file))
   }
 
-  async #run(job: CorpusJob, order: Order): Promise<JobResult> {
-    const { config } = order
-    const deduper = await this.#openFor(order, this.state)
-    try {
-      const result = await deduper.run({
-        ...this.#jobOf(order),
-        watcher: job.watcher(),
-        ...(order.run !== undefined && { run: order.run }),
-        formatOut: config.formatOut,
-        shardSize: config.shardSize,
-      })
-      const { lacksReport, writeReports } = await import('../../report/index.ts')
-      const { backend } = deduper
-      if (result.isPublisher || (await lacksReport(backend, this.out, result.run)))
-        await writeReports(backend, this.out, result, { version: versionOf() })
-      return result
-    } finally {
-      await deduper.close()
-    }
-  }
-
-  #openFor({ config, body, again }: Order, state: string): Promise<Deduper> {
-    const how = { said: saidBy(config, body), out: this.out, again }
-    return openForJob(state, state === this.state ? { ...how, durability: 'os' } : how)
-  }
-
-  #jobOf({ config, inputs }: Order) {
-    const { listing, reading, strict } = config
-    return { inputs, out: this.out, listing, reading, strict, version: versionOf() }
+  #task(kind: Task['kind'], order: JobOrder, duplicatesMax: number): Task {
+    // A plan writes nothing: without a state there is none to be made.
+    const state = kind === 'run' || this.#hasData() ? this.state : 'memory:'
+    return { kind, order, out: this.out, state, duplicatesMax }
   }
 
   /** What a run would do. Nothing is kept of it. */
-  async plan(order: Order, duplicatesMax: number, signal: AbortSignal): Promise<Plan> {
-    const directory = await mkdtemp(join(tmpdir(), 'prestige-plan-'))
+  async plan(order: JobOrder, duplicatesMax: number, signal: AbortSignal): Promise<Plan> {
     const stop = AbortSignal.any([signal, this.#closing.signal])
     try {
-      return await this.#turns.run(async () => {
+      return await this.#turns.run(() => {
         stop.throwIfAborted()
-        const deduper = await this.#openFor(order, this.#hasData() ? this.state : 'memory:')
-        const file = join(directory, 'duplicates.jsonl')
-        try {
-          const job = { ...this.#jobOf(order), file, watcher: { signal: stop } }
-          const result = await deduper.plan(job)
-          return { ...result, ...(await firstLines(file, duplicatesMax)) }
-        } finally {
-          await deduper.close()
-        }
+        return planTask(this.#task('plan', order, duplicatesMax), { signal: stop })
       })
     } finally {
       await this.#release(order)
-      await rm(directory, { recursive: true, force: true })
     }
   }
 
@@ -313,17 +272,4 @@ async function filesOf(backend: Backend): Promise<InputOfRuns[]> {
 
 async function inputsOf(backend: Backend): Promise<ReadonlySet<string>> {
   return new Set((await filesOf(backend)).map(({ file }) => file))
-}
-
-async function firstLines(
-  file: string,
-  max: number,
-): Promise<Pick<Plan, 'duplicates' | 'hasMore'>> {
-  const duplicates: unknown[] = []
-  for await (const line of readLines(file)) {
-    if (line === '') continue
-    if (duplicates.length === max) return { duplicates, hasMore: true }
-    duplicates.push(JSON.parse(line))
-  }
-  return { duplicates, hasMore: false }
 }

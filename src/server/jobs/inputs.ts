@@ -48,7 +48,10 @@ async function placeOf(roots: readonly string[], path: string): Promise<string> 
     isOutside = true
   }
   if (isOutside) throw outside(path)
-  throw new PrestigeError('FILE_NOT_FOUND', `${path} is not there. Check the path.`)
+  throw new PrestigeError(
+    'FILE_NOT_FOUND',
+    `${path} is not there. A path is relative to a directory of --roots, by which the server was started.`,
+  )
 }
 
 function isWithin(root: string, place: string): boolean {

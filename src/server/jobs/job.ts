@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import type { JobEvents, JobResult } from '../../dedupe/index.ts'
 import { prestigeError } from '../../platform/errors.ts'
 import type { ServerEvent } from '../http/event-stream.ts'
+import type { Progress, Watching } from './task.ts'
 
 export type JobStatus = 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
 export type JobPhase = Parameters<NonNullable<JobEvents['onPhase']>>[0]
@@ -35,8 +36,6 @@ export interface JobView {
 
 /** So many milliseconds, at least, are between two events of progress. */
 const PROGRESS_MS = 200
-/** From here on a thread prepares documents, so that other requests wait less; for less it is not worth its start. */
-const THREADS_FROM_BYTES = 1024 * 1024
 
 interface Noted extends ServerEvent {
   readonly number: number
@@ -116,27 +115,28 @@ export class CorpusJob {
     this.#end()
   }
 
-  /** What the run calls while it goes on. */
-  watcher(): JobEvents {
-    const change = (more: Partial<JobView>) => (this.#view = { ...this.#view, ...more })
-    const view = () => this.#view
-    return {
-      signal: this.signal,
-      get threads() {
-        return view().bytesAll < THREADS_FROM_BYTES ? 0 : 1
-      },
-      onShards: (shards) => change({ bytesAll: shards.reduce((sum, { bytes }) => sum + bytes, 0) }),
-      onProgress: (documents, bytes) => {
-        change({
-          documents: this.#view.documents + documents,
-          bytes: this.#view.bytes + bytes,
-        })
+  /** For the process of the run. */
+  watching(): Watching {
+    return { signal: this.signal, onEvent: (event) => this.#take(event) }
+  }
+
+  #take(event: Progress): void {
+    const { documents, bytes } = this.#view
+    switch (event.kind) {
+      case 'inputs':
+        this.#view = { ...this.#view, bytesAll: event.bytesAll }
+        break
+      case 'progress':
+        this.#view = {
+          ...this.#view,
+          documents: documents + event.documents,
+          bytes: bytes + event.bytes,
+        }
         this.#noteProgress()
-      },
-      onPhase: (phase, run) => {
-        change({ phase, run })
+        break
+      case 'phase':
+        this.#view = { ...this.#view, phase: event.phase, run: event.run }
         this.#note('phase')
-      },
     }
   }
 

@@ -16,6 +16,11 @@ export class Turns {
     return this.#places > 0
   }
 
+  /** Whether there is one place, as for whoever has it and asks. */
+  get isFirst(): boolean {
+    return this.#places === 1
+  }
+
   /** A place, which is given back by calling the result; refused before anything is read for it. */
   reserve(): () => void {
     if (this.#places > this.#waitingMax)

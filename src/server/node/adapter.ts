@@ -9,6 +9,8 @@ import { HttpProblem, problemResponse } from '../http/problem.ts'
 
 /** A body that was not read and is at most this long is skipped, so that the connection can be used again. */
 const SKIPPED_BYTES_MAX = 64 * 1024
+/** Up to here, copying costs less than a second piece. */
+const ONE_PIECE_BYTES = 8 * 1024
 /** How long a client whose body is refused may go on sending before the connection is closed. */
 const REFUSED_MS = 1_000
 /** Headers that mean something else to each part of a system if they are there twice. */
@@ -136,19 +138,17 @@ async function send(
   const isRefused = !message.complete && !isSkippable(message)
   if (isRefused || traffic.isClosing) reply.shouldKeepAlive = false
   if (response instanceof LightResponse) {
-    const { status, headers, content } = response
-    writeHead(reply, status, headers.fields)
+    reply.writeHead(response.status, response.headers.fields)
     if (message.method !== 'HEAD') {
-      request?.spend?.(Number(headers.get('content-length')))
-      if (isRefused) reply.write(content)
-      else return void reply.end(content)
+      request?.spend?.(response.byteLength)
+      if (!isRefused) return sendWhole(reply, response.content)
+      reply.write(response.content)
     }
   } else {
     const cookies = response.headers.getSetCookie()
-    const fields = Object.fromEntries(response.headers)
     // Each is a header of its own: a list of them cannot be taken apart again.
-    writeHead(reply, response.status, {
-      ...fields,
+    reply.writeHead(response.status, {
+      ...Object.fromEntries(response.headers),
       ...(cookies.length > 0 && { 'set-cookie': cookies }),
     })
     if (message.method === 'HEAD') await discarded(response)
@@ -159,16 +159,11 @@ async function send(
   reply.end()
 }
 
-function writeHead(
-  reply: ServerResponse,
-  status: number,
-  fields: Readonly<Record<string, string | string[] | undefined>>,
-): void {
-  for (const name in fields) {
-    const value = fields[name]
-    if (value !== undefined) reply.setHeader(name, value)
-  }
-  reply.writeHead(status)
+/** Text is sent together with the head, in one piece; bytes would be a piece of their own. */
+function sendWhole(reply: ServerResponse, content: Buffer | string): void {
+  if (typeof content === 'string') reply.end(content)
+  else if (content.byteLength > ONE_PIECE_BYTES) reply.end(content)
+  else reply.end(content.toString('latin1'), 'latin1')
 }
 
 function isSkippable({ headers }: IncomingMessage): boolean {

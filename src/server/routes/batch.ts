@@ -22,6 +22,9 @@ const operation = v.strictObject({
   ),
   ifAbsent: v.optional(v.boolean()),
   ifMatch: v.optional(v.pipe(v.string(), v.description('The SHA-256 that the value must have.'))),
+  metadata: v.optional(
+    v.pipe(v.record(v.string(), v.string()), v.description('Of a put: kept with the key.')),
+  ),
 })
 
 type Operation = v.InferOutput<typeof operation>
@@ -140,12 +143,17 @@ interface Done {
 
 async function perform(store: Store, { caller }: Call, line: Line): Promise<Done> {
   if ('refused' in line) throw line.refused
-  const { op, ifAbsent, ifMatch, ttl, ...wanted } = line.wanted
+  const { op, ifAbsent, ifMatch, ttl, metadata, ...wanted } = line.wanted
   const key = keyBytesOf(wanted.key)
   if (op === 'get') {
-    const value = await store.get(key)
-    if (!value) throw new HttpProblem('KEY_NOT_FOUND', 'There is no such key.')
-    return { line: { value: shown(value) }, bytes: value.byteLength }
+    const found = await store.getWithHead(key)
+    const value = found?.value ?? (found && (await store.get(key)))
+    if (!found || !value) throw new HttpProblem('KEY_NOT_FOUND', 'There is no such key.')
+    const { metadata: kept } = found.head
+    return {
+      line: { value: shown(value), ...(kept && { metadata: kept }) },
+      bytes: value.byteLength,
+    }
   }
   requireScope(caller, 'write')
   if (op === 'delete') {
@@ -156,6 +164,7 @@ async function perform(store: Store, { caller }: Call, line: Line): Promise<Done
     ...(ifAbsent !== undefined && { ifAbsent }),
     ...(ifMatch !== undefined && { ifMatch }),
     ...(ttl !== undefined && { ttlMs: Math.ceil(ttl * 1000) }),
+    ...(metadata !== undefined && { metadata }),
   })
   return { line: { receipt }, bytes: 0 }
 }

@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 
 import { PrestigeError } from '../../platform/errors.ts'
+import { headerText } from '../../platform/value-text.ts'
 import type { PutOptions, Receipt, ValueWithHead } from '../../store/index.ts'
 import { bodyBytes, bodyOf, parsed, refuseLongBody } from '../http/body.ts'
 import { contentRange, rangeOf } from '../http/byte-range.ts'
@@ -12,7 +13,7 @@ import { conditionOf, isKnown, tagOf } from '../http/conditions.ts'
 import { lightResponse } from '../http/light.ts'
 import { metadataHeaders, sentMetadata } from '../http/metadata-headers.ts'
 import { HttpProblem } from '../http/problem.ts'
-import { headerText, json, keyForm, shown } from '../http/reply.ts'
+import { json, keyForm, shown } from '../http/reply.ts'
 import { type AnyRoute, type Call, route } from '../http/route.ts'
 
 /** A body of at most this length is read whole: the store keeps it in one transaction. */
@@ -21,7 +22,7 @@ const WHOLE_BYTES = 64 * 1024
 const VALUE_POLICY = "default-src 'none'; sandbox"
 
 const CONDITIONS = {
-  'If-Match': 'The SHA-256 that the value must have, in quotes.',
+  'If-Match': 'The SHA-256 that the value must have, in quotes; `*`: any, if the key is there.',
   'If-None-Match':
     '`*`: only if the key is not there. A SHA-256 in quotes: only if the value is another.',
 }
@@ -52,7 +53,7 @@ export const kvRoutes: AnyRoute[] = [
       'Prestige-TTL': 'Seconds until the key expires.',
       'Prestige-Meta-NAME':
         'Metadata of the key, by any NAME of letters, digits and hyphens. Content-Type is kept as well.',
-      'Prestige-Body': '`raw`: a JSON body that is {"value": …} is kept as it is.',
+      'Prestige-Body': '`raw`: a JSON body that has `value` is kept as it is.',
     },
     body: {
       kind: 'stream',
@@ -144,15 +145,24 @@ function isWrapped({ headers }: Request): boolean {
   return !isRaw && /^application\/json\b/i.test(headers.get('content-type') ?? '')
 }
 
-/** As clients of the C++ server send values. Any other JSON is a value itself. */
+/** `{"value": "…"}` is unwrapped. JSON without `value` is a value itself; what is between the two is refused. */
 function unwrapped(bytes: Buffer): SentValue {
-  const whole = { value: bytes, isUnwrapped: false }
   const sent = parsed(bytes, 'The body')
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return whole
-  const [[name, value] = [], ...more] = Object.entries(sent)
-  return name === 'value' && typeof value === 'string' && more.length === 0
-    ? { value: Buffer.from(value), isUnwrapped: true }
-    : whole
+  if (typeof sent !== 'object' || sent === null || !Object.hasOwn(sent, 'value'))
+    return { value: bytes, isUnwrapped: false }
+  const { value, ...others } = Object(sent)
+  const [other] = Object.keys(others)
+  if (typeof value === 'string' && other === undefined)
+    return { value: Buffer.from(value), isUnwrapped: true }
+  const problem =
+    other === undefined
+      ? 'value is not text'
+      : `${JSON.stringify(other.slice(0, 100))} stands beside value`
+  const hint = other === 'ttl' ? ' A time to live is sent as Prestige-TTL, in seconds.' : ''
+  throw new HttpProblem(
+    'INVALID_REQUEST',
+    `Of a body {"value": "text"} the text is kept, and here ${problem}. Send Prestige-Body: raw to keep the JSON as it is.${hint}`,
+  )
 }
 
 function ttlOf({ headers }: Request): Pick<PutOptions, 'ttlMs'> {
@@ -188,15 +198,12 @@ async function get(call: Call): Promise<Response> {
   const range = rangeOf(request, head)
   const length = range ? range.end - range.start : head.bytes
   const status = range ? 206 : 200
-  const sent = {
-    ...headers,
-    'content-length': String(length),
-    ...(range && { 'content-range': contentRange(range, head.bytes) }),
-  }
-  if (request.method === 'HEAD') return new Response(undefined, { status, headers: sent })
-  if (value) return lightResponse(value.subarray(range?.start, range?.end), status, sent)
+  headers['content-length'] = String(length)
+  if (range) headers['content-range'] = contentRange(range, head.bytes)
+  if (request.method === 'HEAD') return new Response(undefined, { status, headers })
+  if (value) return lightResponse(value.subarray(range?.start, range?.end), status, headers)
   const body = found.stream({ ...range, signal: call.signal })
-  return new Response(body, { status, headers: sent })
+  return new Response(body, { status, headers })
 }
 
 /** As the C++ server answers those who accept JSON. */
@@ -220,20 +227,19 @@ function notFound(): PrestigeError {
 function headHeaders(request: Request, { head, value }: ValueWithHead): Record<string, string> {
   const isText = value && isUtf8(value)
   const type = isText ? 'text/plain; charset=utf-8' : 'application/octet-stream'
-  return {
-    ...metadataHeaders(request, head.metadata, type),
-    vary: 'accept, sec-fetch-dest',
-    'content-security-policy': VALUE_POLICY,
-    'accept-ranges': 'bytes',
-    etag: tagOf(head.digest),
-    'prestige-content-id': head.contentId,
-    'prestige-put-at': new Date(head.putAt).toISOString(),
-    'last-modified': new Date(head.putAt).toUTCString(),
-    'cache-control': 'private, no-cache',
-    ...(head.expiresAt !== undefined && {
-      'prestige-expires': new Date(head.expiresAt).toISOString(),
-    }),
-  }
+  const putAt = new Date(head.putAt)
+  const headers = metadataHeaders(request, head.metadata, type)
+  headers['vary'] = 'accept, sec-fetch-dest'
+  headers['content-security-policy'] = VALUE_POLICY
+  headers['accept-ranges'] = 'bytes'
+  headers['etag'] = tagOf(head.digest)
+  headers['prestige-content-id'] = head.contentId
+  headers['prestige-put-at'] = putAt.toISOString()
+  headers['last-modified'] = putAt.toUTCString()
+  headers['cache-control'] = 'private, no-cache'
+  if (head.expiresAt !== undefined)
+    headers['prestige-expires'] = new Date(head.expiresAt).toISOString()
+  return headers
 }
 
 function wantsJson({ headers }: Request): boolean {

@@ -9,7 +9,7 @@ import { bodyOf, checked, jsonBody, refuseLongBody } from '../http/body.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { json } from '../http/reply.ts'
 import { type AnyRoute, type BodyForm, type Call, type Fields, route } from '../http/route.ts'
-import type { Order } from '../jobs/corpus-jobs.ts'
+import type { JobOrder } from '../jobs/corpus-jobs.ts'
 import { inputsBelow } from '../jobs/inputs.ts'
 import { readSettings } from '../jobs/settings.ts'
 import { jobForm } from './jobs.ts'
@@ -19,6 +19,7 @@ const LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonl|jsonlines|x-jsonli
 const JSON_TYPE = /^application\/json\b/i
 const CLUSTERS_MAX = 1000
 const DUPLICATES_MAX = 1000
+const CONFLICT = 409
 /** A page of our own, which needs no script; what documents say must not become one. */
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -87,6 +88,7 @@ export const runRoutes: AnyRoute[] = [
     body: documentsBody,
     replies: {
       202: { description: 'The job, which waits or runs', schema: jobForm },
+      409: { description: 'Earlier runs decided with other settings' },
       503: { description: 'Too many jobs wait' },
       507: { description: 'Uploads have taken all the room they may' },
     },
@@ -101,7 +103,10 @@ export const runRoutes: AnyRoute[] = [
     scope: 'write',
     query: runQuery,
     body: documentsBody,
-    replies: { 200: { description: 'The plan', schema: anything } },
+    replies: {
+      200: { description: 'The plan', schema: anything },
+      409: { description: 'Earlier runs decided with other settings' },
+    },
     handle: plan,
   }),
   route({
@@ -169,10 +174,11 @@ async function start(call: Call<v.InferOutput<typeof runQuery>>): Promise<Respon
   const leave = jobs.reserve()
   try {
     const order = await orderOf(call)
+    await jobs.requireSettings(order)
     return json(jobs.start(order, leave).view, { status: 202 })
   } catch (error) {
     leave()
-    throw error
+    throw ofCaller(error)
   }
 }
 
@@ -188,7 +194,7 @@ async function plan(call: Call<v.InferOutput<typeof runQuery>>): Promise<Respons
   }
 }
 
-async function orderOf(call: Call<v.InferOutput<typeof runQuery>>): Promise<Order> {
+async function orderOf(call: Call<v.InferOutput<typeof runQuery>>): Promise<JobOrder> {
   const { request, query } = call
   const type = request.headers.get('content-type') ?? ''
   if (JSON_TYPE.test(type)) return namedOrder(call)
@@ -199,22 +205,27 @@ async function orderOf(call: Call<v.InferOutput<typeof runQuery>>): Promise<Orde
     )
   const { run, again: isAgain, ...names } = query
   // What is wrong is said before the body is read.
-  const config = readSettings({ query: names })
+  const settings = { query: names }
+  const { given } = readSettings(settings)
   const { uploadBytes } = call.services.limits
   refuseLongBody(request, uploadBytes)
   const upload = await jobsOf(call).uploads.receive(bodyOf(request, uploadBytes))
-  return uploaded(call, upload, { config, run, again: isAgain === 'true' })
+  return uploaded(call, upload, given, { settings, run, again: isAgain === 'true' })
 }
 
 /** What is sent is kept as it is, so how it is asked for again has its settings as they were understood. */
-function uploaded(call: Call, upload: string, how: Pick<Order, 'config' | 'run' | 'again'>): Order {
+function uploaded(
+  call: Call,
+  upload: string,
+  given: object,
+  how: Pick<JobOrder, 'settings' | 'run' | 'again'>,
+): JobOrder {
   const { uploads } = jobsOf(call)
-  const { given } = how.config
   const body = { upload, ...(Object.keys(given).length > 0 && { settings: given }) }
   return { ...how, body, upload, inputs: [{ path: uploads.fileOf(upload), source: 'upload' }] }
 }
 
-async function namedOrder(call: Call<v.InferOutput<typeof runQuery>>): Promise<Order> {
+async function namedOrder(call: Call<v.InferOutput<typeof runQuery>>): Promise<JobOrder> {
   checked(v.strictObject({}), call.query, 'With a body of JSON, the query')
   const form = { schema: orderBody }
   // safe: checked by this very schema
@@ -226,10 +237,11 @@ async function namedOrder(call: Call<v.InferOutput<typeof runQuery>>): Promise<O
   const { inputs, upload, settings = {}, run, again: isAgain = false } = body
   if ((inputs === undefined) === (upload === undefined))
     throw new HttpProblem('INVALID_REQUEST', 'Give inputs or upload: one of the two.')
-  const how = { config: readSettings({ settings }), run, again: isAgain }
+  const { given } = readSettings({ settings })
+  const how = { settings: { settings }, run, again: isAgain }
   if (upload !== undefined) {
     await jobsOf(call).uploads.hold(upload)
-    return uploaded(call, upload, how)
+    return uploaded(call, upload, given, how)
   }
   const asked = inputs ?? []
   const remote = asked.find(isS3)
@@ -290,5 +302,5 @@ async function undo(call: Call<unknown, v.InferOutput<typeof undoBody>>): Promis
 /** Settings of a run are the caller's, unlike those by which the server opens a store. */
 function ofCaller(error: unknown): unknown {
   if (!(error instanceof PrestigeError) || error.code !== 'SETTINGS_MISMATCH') return error
-  return new PrestigeError('INVALID_OPTIONS', error.message, { cause: error })
+  return new HttpProblem(error.code, error.message, {}, CONFLICT)
 }

@@ -3,7 +3,7 @@
  * a plain hash keeps it as well as a slow one would.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
 import * as v from 'valibot'
@@ -48,18 +48,23 @@ export type NewKey = Pick<
   'name' | 'scope' | 'namespaces' | 'requestsPerSecond' | 'bytesPerSecond'
 >
 
-/** The secret is in no other place: whoever loses it needs a new key. */
+/** The secret is in no other place: whoever loses it needs a new key. A rate of 0 is refused: it would allow nothing. */
 export function makeKey(
   wanted: NewKey,
   now: number,
 ): { readonly key: ApiKey; readonly secret: string } {
+  for (const name of ['requestsPerSecond', 'bytesPerSecond'] as const) {
+    const rate = wanted[name] ?? Infinity
+    if (!(rate > 0))
+      throw new PrestigeError('INVALID_OPTIONS', `${name} is a number greater than 0, not ${rate}.`)
+  }
   const id = randomBytes(6).toString('hex')
   const secret = `prestige_${id}_${randomBytes(32).toString('base64url')}`
   return { key: { ...wanted, id, createdAt: now, sha256: hashOf(secret).toString('hex') }, secret }
 }
 
 function hashOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+  return hash('sha256', secret, 'buffer')
 }
 
 /** Whether one of the keys is the secret that was sent. The comparison takes as long whatever differs. */

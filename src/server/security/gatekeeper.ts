@@ -45,9 +45,10 @@ export class Gatekeeper {
 
   admit(request: Request, { scope }: AnyRoute, namespace: string | undefined): Admitted {
     if (scope === 'public' || !this.#keys) return { caller: ANYBODY, spend: () => undefined }
-    const key = keyOf(this.#keys, secretOf(request))
+    const secret = secretOf(request)
+    const key = keyOf(this.#keys, secret)
     const known = key && this.#known.get(key.id)
-    if (!known) throw unauthenticated()
+    if (!known) throw unauthenticated(secret !== '')
     requireScope(known.caller, scope)
     requireNamespace(known.caller, namespace)
     known.requests?.take(1, 'requests')
@@ -65,10 +66,13 @@ function knownKey(key: ApiKey, clock: () => number): KnownKey {
   }
 }
 
-function unauthenticated(): HttpProblem {
-  const message = 'A key is needed: send Authorization: Bearer KEY. prestige keys add makes one.'
+/** The same of a key that was removed, of one that never was, and of one that is cut off. */
+function unauthenticated(isSent: boolean): HttpProblem {
+  const message = isSent
+    ? 'The key that was sent is not known here: it is incomplete, was removed, or is of another server. prestige keys add makes one.'
+    : 'A key is needed: send Authorization: Bearer KEY. prestige keys add makes one.'
   return new HttpProblem('UNAUTHENTICATED', message, {
-    'www-authenticate': 'Bearer realm="prestige"',
+    'www-authenticate': `Bearer realm="prestige"${isSent ? ', error="invalid_token"' : ''}`,
   })
 }
 

@@ -3,6 +3,8 @@
 import { HttpProblem } from '../http/problem.ts'
 
 const BURST_SECONDS = 10
+/** When to ask again where the rate is 0, as a file of keys may have it: never before an administrator has changed it. */
+const DAY_SECONDS = 86_400
 
 export class Rate {
   readonly #perSecond: number
@@ -21,7 +23,8 @@ export class Rate {
   take(amount: number, what: string): void {
     this.#fill()
     if (this.#level <= 0) {
-      const seconds = Math.max(1, Math.ceil(-this.#level / this.#perSecond))
+      const seconds =
+        this.#perSecond > 0 ? Math.max(1, Math.ceil(-this.#level / this.#perSecond)) : DAY_SECONDS
       throw new HttpProblem(
         'RATE_LIMITED',
         `This key may use ${this.#perSecond} ${what} a second.`,
