@@ -5,13 +5,14 @@
  * Invariant: without `write`, nothing is changed. Tools that change something are not offered, and `resolve` only looks up.
  */
 
-import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 
 import { compareTexts } from '../compare/index.ts'
 import { PrestigeError } from '../platform/errors.ts'
+import { sentProblems } from '../platform/options.ts'
 import type { Resolver } from '../resolve/index.ts'
 import type { Store } from '../store/index.ts'
 
@@ -23,6 +24,8 @@ export interface McpOptions {
   readonly store: () => Promise<Store>
   /** Opened with the first call that needs it. */
   readonly resolver: () => Promise<Resolver>
+  /** Why a corpus run kept, dropped or linked the documents with this id. */
+  readonly documents: (id: string) => Promise<readonly object[]>
 }
 
 interface Tool {
@@ -58,11 +61,20 @@ function tool<const S extends v.GenericSchema>(
   input: S,
   run: (input: v.InferOutput<S>) => Promise<unknown>,
 ): Tool {
-  return { ...declared, input, run: async (given) => run(v.parse(input, given)) }
+  return {
+    ...declared,
+    input,
+    async run(given) {
+      const read = v.safeParse(input, given)
+      if (read.success) return run(read.output)
+      const message = sentProblems(input, read.issues, 'The arguments')
+      throw new PrestigeError('INVALID_OPTIONS', message)
+    },
+  }
 }
 
 function toolsOf(options: McpOptions): readonly Tool[] {
-  const all = [...storeTools(options), ...textTools(options)]
+  const all = [...storeTools(options), whyTool(options), ...textTools(options)]
   return options.write ? all : all.filter(({ isWriting }) => !isWriting)
 }
 
@@ -95,16 +107,52 @@ function storeTools({ store }: McpOptions): readonly Tool[] {
       }),
       async ({ text: value, ...options }) => (await store()).similar(value, options),
     ),
-    tool(
-      {
-        name: 'why',
-        description:
-          'Why the value of a key is new, a duplicate or linked: of what, by which method, which keys share it.',
-      },
-      v.strictObject({ key }),
-      async (input) => found(await (await store()).explain(input.key), input.key),
-    ),
   ]
+}
+
+/** About a key of the store, a document of a corpus run, or a text that need not be kept anywhere. */
+function whyTool(options: McpOptions): Tool {
+  return tool(
+    {
+      name: 'why',
+      description:
+        'Why something is new, a duplicate or linked: of what, by which method, and what spoke against others. Give one of key, document and text.',
+    },
+    v.strictObject({
+      key: v.optional(text('A key of the store.')),
+      document: v.optional(text('The id of a document that a corpus run read.')),
+      text: v.optional(
+        text('A text: what in the store it is a duplicate of; with a group, of which id it is.'),
+      ),
+      group: v.optional(text('With text: ask the resolver about this group.')),
+    }),
+    async ({ key: ofKey, document, text: own, group: ofGroup }) => {
+      const given = [ofKey, document, own].filter((one) => one !== undefined)
+      if (given.length !== 1 || (ofGroup !== undefined && own === undefined)) {
+        const message = 'Give one of key, document and text; a group goes with a text.'
+        throw new PrestigeError('INVALID_OPTIONS', message)
+      }
+      if (ofKey !== undefined) return found(await (await options.store()).explain(ofKey), ofKey)
+      if (document !== undefined) return options.documents(document)
+      if (ofGroup !== undefined) return whyResolved(await options.resolver(), ofGroup, own ?? '')
+      return { nearest: await (await options.store()).similar(own ?? '', NEAREST) }
+    },
+  )
+}
+
+/** What guards keep apart is named, with the reasons. */
+const NEAREST = { limit: 5, vetoed: true }
+
+async function whyResolved(resolver: Resolver, ofGroup: string, own: string): Promise<object> {
+  const resolution = await resolver.lookup(ofGroup, own)
+  if (!resolution) return { status: 'unknown' }
+  const representative = await resolver.representative(ofGroup, resolution.id)
+  const kept = representative?.text
+  return {
+    ...resolution,
+    ...(representative && { representative }),
+    ...(kept !== undefined && { explanation: await resolver.explain(ofGroup, own, kept) }),
+  }
 }
 
 function textTools({ write, resolver }: McpOptions): readonly Tool[] {
@@ -173,8 +221,14 @@ function textIn(value: Buffer, isCut: boolean): string | undefined {
   }
 }
 
-/** Serves the tools over a connection. Resolves with the server, which is closed with the connection. */
-export async function serveMcp(options: McpOptions, transport?: Transport): Promise<Server> {
+export interface McpServer {
+  /** Resolves when every request that was read has its answer. */
+  answered(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Serves the tools over a connection. */
+export async function serveMcp(options: McpOptions, over?: Transport): Promise<McpServer> {
   const sdk = await loadSdk()
   const { name, instructions } = {
     name: 'prestige',
@@ -193,8 +247,48 @@ export async function serveMcp(options: McpOptions, transport?: Transport): Prom
     if (!called) return failure('INVALID_USAGE', unknownTool(params.name, options.write))
     return called.run(params.arguments ?? {}).then(reply, refusal)
   })
-  await server.connect(transport ?? new sdk.StdioServerTransport())
-  return server
+  const transport: Transport = over ?? new sdk.StdioServerTransport()
+  const unanswered = new Unanswered(transport)
+  await server.connect(transport)
+  return { answered: () => unanswered.none(), close: () => server.close() }
+}
+
+/** Requests that were read and have no answer yet, also those whose tool has not begun. */
+class Unanswered {
+  readonly #ids = new Set<RequestId>()
+  #waiting: (() => void)[] = []
+
+  /** Before the server is connected, which goes on to call what it finds here. */
+  constructor(transport: Transport) {
+    Object.assign(transport, { onmessage: (message: JSONRPCMessage) => this.#note(message) })
+    const send = transport.send.bind(transport)
+    transport.send = async (message, options) => {
+      try {
+        await send(message, options)
+      } finally {
+        if (!('method' in message) && message.id !== undefined) this.#end(message.id)
+      }
+    }
+  }
+
+  #note(message: JSONRPCMessage): void {
+    if (!('method' in message)) return
+    if ('id' in message) this.#ids.add(message.id)
+    // The protocol has no answer to a request that was cancelled.
+    else if (message.method === 'notifications/cancelled')
+      this.#end(Object(message.params)['requestId'])
+  }
+
+  #end(id: RequestId): void {
+    this.#ids.delete(id)
+    if (this.#ids.size > 0) return
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  none(): Promise<void> {
+    if (this.#ids.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
 }
 
 function listed({ name, description, input, isWriting }: Tool) {
@@ -224,11 +318,6 @@ function reply(result: unknown) {
 }
 
 function refusal(error: unknown) {
-  if (error instanceof v.ValiError) {
-    const [issue] = error.issues
-    const path = issue ? (v.getDotPath(issue) ?? 'arguments') : 'arguments'
-    return failure('INVALID_OPTIONS', `${path}: ${issue?.message ?? 'not as the tool says'}`)
-  }
   if (error instanceof PrestigeError) return failure(error.code, error.message)
   return failure('UNEXPECTED', error instanceof Error ? error.message : String(error))
 }

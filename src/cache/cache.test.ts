@@ -88,6 +88,28 @@ describe('an answer', () => {
     expect((await bare.get(sentence(1, 3)))?.method).toBe('semantic')
   })
 
+  it('needs a margin in proportion to its distance', async () => {
+    const angles: Record<string, number> = { near: 0.1, next: 0.2, far: 0.5, farther: 0.55 }
+    const model = {
+      id: 'angles',
+      dimensions: 2,
+      embed: async (texts: readonly string[]) =>
+        texts.map((text) => {
+          const angle = angles[/\w+$/.exec(text)?.[0] ?? ''] ?? 0
+          return Float32Array.of(Math.cos(angle), Math.sin(angle))
+        }),
+    }
+    const answerOf = async (...prompts: string[]) => {
+      const cache = await open({ model, threshold: 0.5, guards: false })
+      for (const prompt of prompts) await cache.set(prompt, prompt)
+      return (await cache.get('asked'))?.answer
+    }
+    // By cosine 0.995 and 0.980, 0.878 and 0.853: the closer two are nearer to each other.
+    expect(await answerOf('near', 'next')).toBe('near')
+    expect(await answerOf('far', 'farther')).toBeUndefined()
+    expect(await answerOf('far')).toBe('far')
+  })
+
   it('expires, and makes room for others', async () => {
     let now = 1000
     const cache = await open({ ttlMs: 100, maxEntries: 4, clock: () => now })

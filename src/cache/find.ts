@@ -3,6 +3,7 @@
  *
  * By meaning, a neighbour is served only if nothing keeps it apart (guards, reranker, judge, or somebody who said that it was
  * wrong) and no other that nothing keeps apart is about as near with another answer: which of the two was meant would be a guess.
+ * About as near is relative: of prompts that are hardly apart, a small difference counts, of distant ones only a great one.
  */
 
 import { PrestigeError } from '../platform/errors.ts'
@@ -83,14 +84,14 @@ async function findByMeaning(
   at: Address,
   { threshold, margin, guards }: FindOptions & { readonly threshold: number },
 ): Promise<Found> {
-  const neighbours = await similarTo(store, at.text, Math.max(1e-6, threshold - margin))
+  const neighbours = await similarTo(store, at.text, rivalFloor(threshold, margin))
   let best: Found | undefined
   let vetoed: Found | undefined
   let hasDead = false
   for (const { firstKey, similarity, vetoes: found = [] } of neighbours) {
     const id = idOf(firstKey)
     if (!id.startsWith(`${at.scope}/`)) continue
-    if (best?.similarity !== undefined && similarity <= best.similarity - margin) break
+    if (best?.similarity !== undefined && isFarther(similarity, best.similarity, margin)) break
     const entry = await readEntry(store, id)
     if (!entry) {
       hasDead = true
@@ -108,6 +109,17 @@ async function findByMeaning(
     else break
   }
   return { ...(best ?? vetoed ?? { outcome: 'miss' }), hasDead }
+}
+
+/** Whether a prompt is so much farther than the nearest that it was not meant. Without a margin, all others are. */
+function isFarther(similarity: number, nearest: number, margin: number): boolean {
+  if (margin === 0) return true
+  return similarity < nearest && (1 - similarity) * (1 - margin) >= 1 - nearest
+}
+
+/** What is less similar is farther by the margin than anything above the threshold. */
+function rivalFloor(threshold: number, margin: number): number {
+  return Math.max(1e-6, 1 - (1 - threshold) / Math.max(1e-6, 1 - margin))
 }
 
 /** What keeps two prompts apart, whatever their similarity. */

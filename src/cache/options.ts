@@ -26,8 +26,8 @@ export interface CacheOptions {
   /** Minimum cosine of prompts that get one answer: above 0, up to 1. No default with a model: try 0.9 in shadow mode, then `tune`. */
   readonly threshold?: number | undefined
   /**
-   * By how much the nearest prompt must be more similar than any other whose answer differs, else none is served: 0 to 1.
-   * Default: 0.02.
+   * By what share the distance (1 less the cosine) of the nearest prompt must be less than that of any other whose answer
+   * differs, else none is served: 0 to 1. Default: 0.3.
    */
   readonly margin?: number | undefined
   /** What keeps two prompts apart however alike they are; `false`: nothing does. Default: as in stores that compare meanings. */
@@ -92,9 +92,9 @@ const cacheOptions = v.strictObject({
       v.number(MARGIN),
       v.minValue(0, MARGIN),
       v.maxValue(1, MARGIN),
-      v.description('By how much the nearest prompt must be more similar than any other (0.02).'),
+      v.description('By what share the nearest prompt must be nearer than any other (0.3).'),
     ),
-    0.02,
+    0.3,
   ),
   guards: guardsOption,
   rerank: v.optional(given<Rerank>(isFunction, 'a function of two texts that returns a number')),

@@ -22,6 +22,7 @@ export type {
   ReadBody,
   ReadScope,
   Row,
+  RowReader,
   RowsAsk,
   Scope,
   Space,

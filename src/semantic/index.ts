@@ -10,7 +10,8 @@
 
 export { openEmbedder, type SentenceEmbedder } from './embedding/open-embedder.ts'
 export type { Embedder, EmbedOptions } from './embedding/embedder.ts'
-export type { EmbedderOptions } from './embedding/options.ts'
+export { openReranker, type Reranker } from './embedding/reranker.ts'
+export type { EmbedderOptions, RerankerOptions } from './embedding/options.ts'
 export { MODEL_DEFAULT } from './embedding/models.ts'
 export { modelReports } from './embedding/model-reports.ts'
 export type { ModelReport } from './embedding/model-reports.ts'

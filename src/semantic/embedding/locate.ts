@@ -94,13 +94,28 @@ const WEIGHTS_NAMES = [
   'model_quantized.onnx',
 ]
 
-function onDisk(directory: string, options: CheckedEmbedderOptions): ModelPlan {
-  const weights =
-    options.file ?? WEIGHTS_NAMES.find((name) => existsSync(join(directory, name))) ?? ''
+/** That the tokenizer is there as well is seen to. */
+function weightsIn(directory: string, file: string | undefined): string {
+  const weights = file ?? WEIGHTS_NAMES.find((name) => existsSync(join(directory, name))) ?? ''
   for (const name of ['tokenizer.json', weights || WEIGHTS_NAMES.slice(0, 2).join(' or ')]) {
     if (existsSync(join(directory, name))) continue
     throw new PrestigeError('MODEL_NOT_FOUND', `There is no ${name} in ${directory}.`)
   }
+  return weights
+}
+
+/** A model of pairs of texts. */
+export function locatePairModel(
+  directory: string,
+  options: { readonly file?: string | undefined; readonly tokensMax?: number | undefined },
+): Pick<ModelPlan, 'directory' | 'weights' | 'tokensMax'> {
+  const weights = weightsIn(directory, options.file)
+  const config = readJson(directory, 'config.json')
+  return { directory, weights, tokensMax: options.tokensMax ?? saidTokensMax(directory, config) }
+}
+
+function onDisk(directory: string, options: CheckedEmbedderOptions): ModelPlan {
+  const weights = weightsIn(directory, options.file)
   const config = readJson(directory, 'config.json')
   const path = config['_name_or_path']
   const said = typeof path === 'string' ? path : ''

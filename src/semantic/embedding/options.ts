@@ -66,3 +66,24 @@ export const embedderOptions = v.strictObject({
 }) satisfies v.GenericSchema<EmbedderOptions>
 
 export type CheckedEmbedderOptions = v.InferOutput<typeof embedderOptions>
+
+/** What a reranker is opened with. */
+export interface RerankerOptions {
+  /** What runs the model: onnxruntime-node, onnxruntime-web, or the first that is installed. Default: `auto`. */
+  readonly runtime?: 'auto' | 'node' | 'web' | undefined
+  /** The file of the weights. Default: the one that is there. */
+  readonly file?: string | undefined
+  /** The SHA-256 that the weights must have, in hex. Default: any. */
+  readonly sha256?: string | undefined
+  /** Tokens of both texts, marks included. Default: as the directory says, up to 512. */
+  readonly tokensMax?: number | undefined
+}
+
+const { runtime, file, sha256, tokensMax } = embedderOptions.entries
+
+export const rerankerOptions = v.strictObject({
+  runtime,
+  file,
+  sha256,
+  tokensMax,
+}) satisfies v.GenericSchema<RerankerOptions>

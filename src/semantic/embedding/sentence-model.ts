@@ -20,7 +20,7 @@ import {
   type RuntimeWanted,
   type Session,
 } from './runtime.ts'
-import { openEncoder, TokenWindows } from './tokens.ts'
+import { type Encoder, openEncoder, TokenWindows } from './tokens.ts'
 
 export interface ModelRequest {
   readonly plan: ModelPlan
@@ -60,12 +60,9 @@ export class SentenceModel {
 
   static async open(request: ModelRequest): Promise<SentenceModel> {
     const { plan, overlapTokens, windowsMax } = request
-    const tokenizer = await readVerified(plan, 'tokenizer.json', plan.tokenizerSha256)
-    const weights = await readVerified(plan, plan.weights, plan.weightsSha256)
-    const encoder = await openEncoder(
-      parsed(tokenizer.bytes, 'tokenizer.json'),
-      await tokenizerConfig(plan.directory),
-    )
+    const tokenizer = await readVerified(plan.directory, 'tokenizer.json', plan.tokenizerSha256)
+    const weights = await readVerified(plan.directory, plan.weights, plan.weightsSha256)
+    const encoder = await openedTokenizer(plan.directory, tokenizer.bytes)
     const { prefix, tokensMax } = plan
     const windows = new TokenWindows(encoder, { prefix, tokensMax, overlapTokens, windowsMax })
     const runtime = await loadRuntime(request.runtime)
@@ -153,12 +150,12 @@ interface Verified {
 }
 
 /** What is verified is what is used: the bytes are read once. */
-async function readVerified(
-  plan: ModelPlan,
+export async function readVerified(
+  directory: string,
   name: string,
   expected: string | undefined,
 ): Promise<Verified> {
-  const path = join(plan.directory, name)
+  const path = join(directory, name)
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new PrestigeError('MODEL_NOT_FOUND', `${path} cannot be read.`, { cause })
   })
@@ -176,6 +173,10 @@ function parsed(bytes: Buffer, name: string): object {
   } catch (cause) {
     throw new PrestigeError('MODEL_CORRUPT', `${name} is not JSON.`, { cause })
   }
+}
+
+export async function openedTokenizer(directory: string, bytes: Buffer): Promise<Encoder> {
+  return openEncoder(parsed(bytes, 'tokenizer.json'), await tokenizerConfig(directory))
 }
 
 async function tokenizerConfig(directory: string): Promise<object> {

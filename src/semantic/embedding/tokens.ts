@@ -12,8 +12,8 @@ import { PrestigeError } from '../../platform/errors.ts'
 export interface Encoder {
   encode(
     text: string,
-    options: { add_special_tokens: boolean },
-  ): { readonly ids: readonly number[] }
+    options: { add_special_tokens: boolean; text_pair?: string; return_token_type_ids?: boolean },
+  ): { readonly ids: readonly number[]; readonly token_type_ids?: readonly number[] }
 }
 
 export interface WindowOptions {
@@ -101,4 +101,59 @@ function marksOf(encoder: Encoder): { before: readonly number[]; after: readonly
     throw new PrestigeError('MODEL_CORRUPT', 'The tokenizer changes a text when it marks its ends.')
   }
   return { before: marked.slice(0, at), after: marked.slice(at + bare.length) }
+}
+
+/** Two texts as a model reads them together: tokens, and which of the two each belongs to. */
+export interface TokenPair {
+  readonly ids: readonly number[]
+  readonly types: readonly number[]
+}
+
+/** Tokens that come around and between two texts are found by asking the tokenizer. */
+export class PairEncoder {
+  readonly #encoder: Encoder
+  readonly #room: number
+  readonly #probe: TokenPair
+  readonly #first: number
+  readonly #second: number
+
+  constructor(encoder: Encoder, tokensMax: number) {
+    this.#encoder = encoder
+    const options = { add_special_tokens: true, text_pair: 'a', return_token_type_ids: true }
+    const { ids, token_type_ids: types = ids.map(() => 0) } = encoder.encode('a', options)
+    const own = this.#tokens('a')
+    this.#probe = { ids, types }
+    this.#first = ids.indexOf(own[0] ?? -1)
+    this.#second = ids.lastIndexOf(own[0] ?? -1)
+    this.#room = tokensMax - ids.length + 2
+    if (own.length !== 1 || this.#first === this.#second) {
+      throw new PrestigeError('MODEL_CORRUPT', 'The tokenizer does not take two texts.')
+    }
+  }
+
+  encode(a: string, b: string): TokenPair {
+    const [one, other] = fitting(this.#tokens(a), this.#tokens(b), this.#room)
+    const { ids, types } = this.#probe
+    const [first, second] = [this.#first, this.#second]
+    const filled = (marks: readonly number[], own: readonly number[], its: readonly number[]) =>
+      marks
+        .slice(0, first)
+        .concat(own, marks.slice(first + 1, second), its, marks.slice(second + 1))
+    const typed = (count: number, at: number) => Array<number>(count).fill(types[at] ?? 0)
+    return {
+      ids: filled(ids, one, other),
+      types: filled(types, typed(one.length, first), typed(other.length, second)),
+    }
+  }
+
+  #tokens(text: string): readonly number[] {
+    return this.#encoder.encode(text, { add_special_tokens: false }).ids
+  }
+}
+
+/** The longer one is cut until both have room; what is shorter than half of it stays whole. */
+function fitting(a: readonly number[], b: readonly number[], room: number) {
+  const half = Math.floor(room / 2)
+  const first = Math.min(a.length, Math.max(half, room - b.length))
+  return [a.slice(0, first), b.slice(0, room - first)] as const
 }

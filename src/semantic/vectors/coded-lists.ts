@@ -1,5 +1,6 @@
 /**
- * Vectors in lists, each with the centre it is nearest to, as product codes of what separates them from it.
+ * Vectors in lists, each with the centre it is nearest to, as product codes of what separates them from it. All of that
+ * is in rotated numbers, which spread evenly over the parts that codes stand for; directions come and are asked as they are.
  *
  * The product of a query with a vector is about its product with the centre, and a number for every code: so a search
  * computes one table, adds up codes of the lists whose centres are nearest to the query, and proposes the greatest sums.
@@ -19,11 +20,16 @@ import {
   uint32Rows,
 } from '../../fingerprint/index.ts'
 import { kMeans } from './k-means.ts'
+import { learnedRotation } from './rotation.ts'
 
 /** Numbers that one code stands for: of short vectors fewer, so that there are enough codes. */
 const PART_WIDTHS = [4, 8, 16] as const
 const PARTS_WANTED = 12
 const ROUNDS = 6
+/** Products of numbers that are summed up before others may have their turn: two or three milliseconds. */
+const SLICE = 2 ** 24
+/** Vectors for every code that rotation and codes are learned from. */
+const SAMPLE_OF_CODE = 64
 /** Proposals are cut to the best when there are so many times as many as wanted. */
 const CROWD = 4
 
@@ -50,8 +56,11 @@ function partWidth(dimensions: number): number {
 
 export class CodedLists {
   readonly shape: ListsShape
+  /** Vectors that are added at a time, at most: others may have their turn after them. */
+  readonly slice: number
   readonly #groups: number
   readonly #width: number
+  readonly #rotation: FloatTable
   readonly #centres: FloatTable
   readonly #codebook: FloatTable
   readonly #codes: SummedCodes
@@ -66,8 +75,13 @@ export class CodedLists {
     this.#width = widthOf(shape.dimensions)
     const part = partWidth(shape.dimensions)
     this.#groups = this.#width / part
-    this.#centres = floatTable({ groups: 1, rows: shape.lists, width: this.#width }, kernels)
-    this.#codebook = floatTable({ groups: this.#groups, rows: CODED_ROWS, width: part }, kernels)
+    const products = this.#width * Math.max(shape.lists, CODED_ROWS)
+    this.slice = Math.max(1, Math.min(NEAREST_MAX, Math.floor(SLICE / products)))
+    const table = (groups: number, rows: number, width: number, nearestMax = this.slice) =>
+      floatTable({ groups, rows, width, nearestMax }, kernels)
+    this.#rotation = table(1, this.#width, this.#width, 1)
+    this.#centres = table(1, shape.lists, this.#width)
+    this.#codebook = table(this.#groups, CODED_ROWS, part)
     this.#codes = summedCodes(this.#groups, kernels)
     this.#blocks = Array.from({ length: shape.lists }, () => [])
     this.#lengths = new Uint32Array(shape.lists)
@@ -75,20 +89,36 @@ export class CodedLists {
 
   /** Of memory. */
   get bytes(): number {
-    return this.#centres.bytes + this.#codebook.bytes + this.#codes.bytes + this.#slots.bytes
+    const tables = this.#rotation.bytes + this.#centres.bytes + this.#codebook.bytes
+    return tables + this.#codes.bytes + this.#slots.bytes
   }
 
-  /** Learns centres and codes from directions that are typical, `widthOf` numbers each. */
+  /** Learns centres, rotation and codes from directions that are typical, `widthOf` numbers each. */
   async train(sample: Float32Array, turn: () => Promise<void>): Promise<void> {
     await kMeans(this.#centres, sample, ROUNDS, turn)
-    const count = Math.min(sample.length / this.#width, CODED_ROWS * 64)
+    const count = Math.min(sample.length / this.#width, CODED_ROWS * SAMPLE_OF_CODE)
     const apart = sample.slice(0, count * this.#width)
-    for (let from = 0; from < count; from += NEAREST_MAX) {
-      const some = Math.min(NEAREST_MAX, count - from)
+    for (let from = 0; from < count; from += this.slice) {
+      const some = Math.min(this.slice, count - from)
       this.#nearestAndApart(apart.subarray(from * this.#width, (from + some) * this.#width), some)
       await turn()
     }
+    this.#rotation.useRows(await learnedRotation(apart, this.#width, this.#groups, turn))
+    const centres = this.#centres.numbers()
+    for (const vectors of [apart, centres]) await this.#rotateAll(vectors, turn)
+    this.#centres.useRows(centres)
     await kMeans(this.#codebook, apart, ROUNDS, turn)
+  }
+
+  async #rotateAll(vectors: Float32Array, turn: () => Promise<void>): Promise<void> {
+    for (let from = 0; from < vectors.length; from += this.#width) {
+      this.#rotate(vectors.subarray(from, from + this.#width))
+      await turn()
+    }
+  }
+
+  #rotate(vector: Float32Array): void {
+    vector.set(this.#rotation.products(vector))
   }
 
   /** The lists of these directions, from which their centres are taken away. */
@@ -107,6 +137,9 @@ export class CodedLists {
   /** Adds slots with their directions, which are used up. */
   add(slots: readonly number[], units: Float32Array): void {
     const count = slots.length
+    for (let at = 0; at < count; at++) {
+      this.#rotate(units.subarray(at * this.#width, (at + 1) * this.#width))
+    }
     const lists = this.#nearestAndApart(units, count)
     const nearest = this.#codebook.nearest(units, count)
     const codes = new Uint8Array(this.#groups)
@@ -138,7 +171,7 @@ export class CodedLists {
 
   /** Removes a slot, which is most likely in the list of its direction. */
   remove(slot: number, unit: Float32Array): void {
-    const list = this.#centres.nearest(unit, 1)[0] ?? 0
+    const list = this.#centres.nearest(this.#rotation.products(unit), 1)[0] ?? 0
     if (this.#removeFrom(list, slot)) return
     for (let other = 0; other < this.shape.lists; other++) if (this.#removeFrom(other, slot)) return
   }
@@ -160,8 +193,9 @@ export class CodedLists {
 
   /** Slots that are likely among the nearest to a direction, about the nearest first. */
   propose(unit: Float32Array, probes: number, wanted: number): Proposed {
-    const products = this.#centres.products(unit).slice()
-    this.#codes.useTable(this.#codebook.products(unit))
+    const rotated = this.#rotation.products(unit)
+    const products = this.#centres.products(rotated).slice()
+    this.#codes.useTable(this.#codebook.products(rotated))
     const proposals = new Proposals(wanted)
     for (const list of nearestLists(products, this.#centres.halves(), probes)) {
       const product = products[list] ?? 0
@@ -190,7 +224,7 @@ export class CodedLists {
       }
     })
     const { buffer } = this.#lengths.slice()
-    const tables = [this.#centres.numbers(), this.#codebook.numbers()]
+    const tables = [this.#rotation, this.#centres, this.#codebook].map((table) => table.numbers())
     return [
       ...tables.map((table) => Buffer.from(table.buffer)),
       Buffer.from(buffer),
@@ -203,6 +237,7 @@ export class CodedLists {
   fill(bytes: Buffer, count: number): boolean {
     const { lists } = this.shape
     const lengths = [
+      this.#width * this.#width * 4,
       lists * this.#width * 4,
       this.#width * CODED_ROWS * 4,
       lists * 4,
@@ -211,11 +246,12 @@ export class CodedLists {
     ]
     if (bytes.byteLength !== lengths.reduce((sum, length) => sum + length, 0)) return false
     let from = 0
-    const [centres, codebook, listLengths, slots, codes] = lengths.map((length) => {
+    const [rotation, centres, codebook, listLengths, slots, codes] = lengths.map((length) => {
       from += length
       return Uint8Array.from(bytes.subarray(from - length, from))
     })
-    if (!centres || !codebook || !listLengths || !slots || !codes) return false
+    if (!rotation || !centres || !codebook || !listLengths || !slots || !codes) return false
+    this.#rotation.useRows(new Float32Array(rotation.buffer))
     this.#centres.useRows(new Float32Array(centres.buffer))
     this.#codebook.useRows(new Float32Array(codebook.buffer))
     const slotNumbers = new Uint32Array(slots.buffer)
@@ -248,39 +284,53 @@ function nearestLists(products: Float32Array, halves: Float32Array, probes: numb
 
 class Proposals {
   readonly #wanted: number
-  readonly #slots: number[] = []
-  readonly #scores: number[] = []
+  #slots: Uint32Array
+  #scores: Float32Array
+  #count = 0
   /** What scores less is not among the wanted. */
   #floor = -Infinity
 
   constructor(wanted: number) {
     this.#wanted = wanted
+    this.#slots = new Uint32Array(wanted * CROWD + SUMS_MAX)
+    this.#scores = new Float32Array(this.#slots.length)
   }
 
+  /** As many sums as one call gives, at most. */
   offer(sums: Float32Array, product: number, slots: Uint32Array, from: number): void {
     const floor = this.#floor - product
     for (let at = 0; at < sums.length; at++) {
       const sum = sums[at] ?? 0
       if (sum <= floor) continue
-      this.#slots.push(slots[from + at] ?? 0)
-      this.#scores.push(sum + product)
+      this.#slots[this.#count] = slots[from + at] ?? 0
+      this.#scores[this.#count++] = sum + product
     }
-    if (this.#slots.length > this.#wanted * CROWD) this.#cut()
+    if (this.#count > this.#wanted * CROWD) this.#cut()
   }
 
+  /** Leaves the wanted, in no order: numbers alone are sorted far quicker than what belongs to them. */
   #cut(): void {
-    const order = this.#slots.map((_, at) => at)
-    order.sort((first, second) => (this.#scores[second] ?? 0) - (this.#scores[first] ?? 0))
-    order.length = Math.min(order.length, this.#wanted)
-    const slots = order.map((at) => this.#slots[at] ?? 0)
-    const scores = order.map((at) => this.#scores[at] ?? 0)
-    this.#slots.splice(0, Infinity, ...slots)
-    this.#scores.splice(0, Infinity, ...scores)
-    if (scores.length === this.#wanted) this.#floor = scores.at(-1) ?? -Infinity
+    if (this.#count <= this.#wanted) return
+    const sorted = this.#scores.subarray(0, this.#count).toSorted()
+    this.#floor = sorted[this.#count - this.#wanted] ?? -Infinity
+    let equals = this.#wanted - (this.#count - (sorted.lastIndexOf(this.#floor) + 1))
+    let kept = 0
+    for (let at = 0; at < this.#count; at++) {
+      const score = this.#scores[at] ?? 0
+      if (score < this.#floor || (score === this.#floor && equals-- <= 0)) continue
+      this.#slots[kept] = this.#slots[at] ?? 0
+      this.#scores[kept++] = score
+    }
+    this.#count = kept
   }
 
   best(): Proposed {
     this.#cut()
-    return { slots: this.#slots, scores: this.#scores }
+    const order = Array.from({ length: this.#count }, (_, at) => at)
+    order.sort((first, second) => (this.#scores[second] ?? 0) - (this.#scores[first] ?? 0))
+    return {
+      slots: order.map((at) => this.#slots[at] ?? 0),
+      scores: order.map((at) => this.#scores[at] ?? 0),
+    }
   }
 }

@@ -24,7 +24,7 @@ import { ScanIndex } from './scan-index.ts'
 import { type EngineName, turns, type VectorRows } from './vector-index.ts'
 
 const MAGIC = Buffer.from('prstvec1')
-const VERSION = 1
+const VERSION = 2
 const DIGEST_BYTES = 32
 const PIECE_BYTES = 4 * 1024 * 1024
 const PIECE_ROWS = 256

@@ -8,7 +8,7 @@
  */
 
 import type { Bytes } from '../../platform/bytes.ts'
-import { type KernelsName, NEAREST_MAX, randomWords } from '../../fingerprint/index.ts'
+import { type KernelsName, randomWords } from '../../fingerprint/index.ts'
 import { CodedLists, widthOf } from './coded-lists.ts'
 import type { ListOptions } from './options.ts'
 import type { RowNumbers } from './row-numbers.ts'
@@ -37,7 +37,7 @@ const SPARE = 4
 const MEASURED_MIN = 16
 /** Codes are hardly ever off by as many standard deviations. */
 const SPREADS = 4
-const TURN_MS = 10
+const TURN_MS = 5
 const SEED = 1024
 
 export interface IvfOptions extends ListOptions {
@@ -223,7 +223,7 @@ export class IvfIndex implements VectorIndex {
     this.#next = next
     while (next.end < this.rows.ids.slots) {
       const from = next.end
-      next.end = Math.min(this.rows.ids.slots, from + NEAREST_MAX)
+      next.end = Math.min(this.rows.ids.slots, from + lists.slice)
       this.#addAll(lists, from, next.end)
       await turn()
     }

@@ -3,7 +3,6 @@
 import { type FloatTable, NEAREST_MAX, randomWords } from '../../fingerprint/index.ts'
 
 const SEED = 384
-
 /** Fills the table. Vectors lie side by side; there is one at least. `turn` is called often. */
 export async function kMeans(
   table: FloatTable,
@@ -11,17 +10,17 @@ export async function kMeans(
   rounds: number,
   turn: () => Promise<void>,
 ): Promise<void> {
-  const { groups, width } = table.shape
+  const { groups, width, nearestMax: slice = NEAREST_MAX } = table.shape
   const count = vectors.length / groups / width
   const random = randomWords(SEED)
   const numbers = chosenRows(table, vectors, random)
   table.useRows(numbers)
   for (let round = 0; round < rounds; round++) {
     const means = new Means(table)
-    for (let from = 0; from < count; from += NEAREST_MAX) {
-      const some = Math.min(NEAREST_MAX, count - from)
-      const batch = vectors.subarray(from * groups * width, (from + some) * groups * width)
-      means.add(batch, some, table.nearest(batch, some))
+    for (let from = 0; from < count; from += slice) {
+      const some = Math.min(slice, count - from)
+      const parts = vectors.subarray(from * groups * width, (from + some) * groups * width)
+      means.add(parts, some, table.nearest(parts, some))
       await turn()
     }
     means.into(numbers, (group, row) => {

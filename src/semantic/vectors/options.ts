@@ -32,7 +32,7 @@ export interface IndexOptions {
   readonly efSearch?: number | undefined
   /** `hnsw`: candidates that are measured exactly; `ivf` measures up to four times as many where codes leave it open. Default: 50. */
   readonly searchK?: number | undefined
-  /** `ivf`: lists that are looked through. Default: 32. */
+  /** `ivf`: lists that are looked through. Default: 80. */
   readonly probes?: number | undefined
 }
 
@@ -52,7 +52,7 @@ export const indexOptions = v.strictObject({
   efConstruction: v.optional(whole(8, 4096, 'hnsw: candidates when a vector is added.'), 128),
   efSearch: v.optional(whole(8, 4096, 'hnsw: candidates when it is searched.'), 64),
   searchK: v.optional(whole(1, 4096, 'ivf and hnsw: candidates that are measured exactly.'), 50),
-  probes: v.optional(whole(1, 4096, 'ivf: lists that are looked through.'), 32),
+  probes: v.optional(whole(1, 4096, 'ivf: lists that are looked through.'), 80),
 }) satisfies v.GenericSchema<IndexOptions>
 
 /** Defaults filled in. */
