@@ -42,7 +42,7 @@ const filled: Fixture = {
   },
 }
 
-const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../dist/command/main.js', import.meta.url))
 
 /** Something that goes on beside the puts, as long as they do; resolves when it has ended. */
 type Beside = (store: Store, place: Place) => () => Promise<void>

@@ -16,6 +16,7 @@ import { gzipSync } from 'node:zlib'
 import { openStore, type StoreOptions } from 'prestige-dedup'
 
 import { noise } from './harness/data.ts'
+import { anonymousBytes } from './harness/measure.ts'
 
 const VERSIONS = [
   '5.4.2',
@@ -230,12 +231,6 @@ async function stream(bytes: number, kind: 'random' | 'repeated', print: Print):
       isWithin: speed >= 0.5 && Math.max(putPeakBytes, peakBytes) <= 64 * 2 ** 20,
     })
   })
-}
-
-/** Memory of the process that is in no file: pages of LMDB's map are in memory as long as nobody else needs it. */
-function anonymousBytes(): number {
-  const found = /^Anonymous: +(\d+) kB$/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'))
-  return Number(found?.[1]) * 1024
 }
 
 async function timed(work: () => Promise<unknown>): Promise<{ wallMs: number; cpuMs: number }> {

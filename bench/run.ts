@@ -157,10 +157,11 @@ const figures: Record<
     },
   },
   server: {
-    question: 'What does the HTTP service cost, beside a handler of Node that does nothing?',
+    question: 'What does a store cost behind HTTP, beside the same handler that does nothing?',
     run: async (print) => {
       const { benchServer } = await import('./server.ts')
-      await benchServer(positive('scale'), (line) => print({ ...line }))
+      const settings = { only: flags.case, profiles: flags.profile }
+      await benchServer(positive('scale'), (line) => print({ ...line }), settings)
     },
   },
   judge: {

@@ -49,7 +49,7 @@ export type VectorsKind = 'topics' | 'noise'
 
 const CASES: Readonly<Record<Engine, string>> = {
   scan: 'scan of codes, exact',
-  ivf: 'ivf, 32 lists, floats in a file',
+  ivf: 'ivf, 80 lists, floats in a file',
   hnsw: 'hnsw, m 16, ef 128 and 64',
 }
 

@@ -18,7 +18,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { openStore, type Store } from '../src/index.ts'
+import { archiveStore, openStore, restoreStore, type Store } from '../src/index.ts'
 import { checkBackup, forgetBackups, listBackups, restoreBackup } from '../src/exports/backup.ts'
 import { MemoryBackend, SimulatedWorld } from '../src/exports/backend.ts'
 import { flipByte } from './damaged-directory.ts'
@@ -345,11 +345,94 @@ describe('a restore', () => {
   it('goes into another namespace', async () => {
     const target = await backedUp()
     const location = temporaryDirectory()
-    await restoreBackup(target, location, { namespace: 'copy', durability: 'os' })
+    const [only] = await listBackups(target)
+    const copied = { namespace: 'copy', durability: 'os', backup: only?.id } as const
+    await restoreBackup(target, location, copied)
     await using other = await openStore(location, OS)
     expect((await other.stats()).keys).toBe(0)
     await using copy = await openStore(location, { namespace: 'copy', durability: 'os' })
     expect((await copy.stats()).keys).toBe(50)
+  })
+
+  it('is that of the namespace, and never that of another one or of another store', async () => {
+    const target = place()
+    const location = temporaryDirectory()
+    for (const namespace of ['alice', 'bob']) {
+      await using store = await openStore(location, { namespace, ...OS })
+      await store.put('secret', `of ${namespace}`)
+      await store.backup(target)
+    }
+    const restored = temporaryDirectory()
+    await restoreBackup(target, restored, { namespace: 'alice', ...OS })
+    await using copy = await openStore(restored, { namespace: 'alice', ...OS })
+    expect(await copy.getText('secret')).toBe('of alice')
+    await expect(restoreBackup(target, temporaryDirectory(), OS)).rejects.toMatchObject({
+      code: 'BACKUP_NOT_FOUND',
+      message: expect.stringContaining('"alice", "bob"'),
+    })
+    await using another = await openStore(temporaryDirectory(), { namespace: 'bob', ...OS })
+    const { id } = await another.backup(target)
+    const asBob = { namespace: 'bob', ...OS }
+    await expect(restoreBackup(target, temporaryDirectory(), asBob)).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining(`${id} (0 keys)`),
+    })
+    // A restored store goes on as the one it was.
+    await copy.put('secret', 'of alice, changed')
+    const again = await copy.backup(target)
+    expect(await forgetBackups(target, { keepLast: 1 })).toMatchObject({ kept: 3 })
+    const last = await restoreBackup(target, temporaryDirectory(), { namespace: 'alice', ...OS })
+    expect(last.backup).toBe(again.id)
+  })
+
+  it('has pins, and expiries to the millisecond, as archives do', async () => {
+    let time = 1_000_000
+    const clock = () => time
+    const backend = new MemoryBackend({ clock })
+    await using store = await openStore(backend)
+    await store.put('pinned', 'a')
+    await store.pin('pinned')
+    await store.put('slides', 'b', { ttlMs: 1000, sliding: true })
+    await store.put('expires', 'c', { ttlMs: 1000 })
+    await store.put('stays', 'd')
+    const target = place()
+    await store.backup(target)
+    const archive = archiveStore(backend)
+    const restored = new MemoryBackend({ clock })
+    const imported = new MemoryBackend({ clock })
+    time += 100
+    await restoreBackup(target, restored)
+    await using into = await openStore(imported, { defaultTtlMs: 5 })
+    await restoreStore(into, archive, { clock })
+    for (const copy of [await openStore(restored), into]) {
+      expect((await copy.head('expires'))?.expiresAt).toBe(1_001_000)
+      expect((await copy.head('slides'))?.expiresAt).toBe(1_001_000)
+      expect((await copy.head('stays'))?.expiresAt).toBeUndefined()
+      time += 500
+      await copy.get('slides')
+      expect((await copy.head('slides'))?.expiresAt).toBe(1_001_600)
+      time -= 500
+      await copy.evict({ toKeys: 0 })
+      expect(await copy.has('pinned')).toBe(true)
+      expect(await copy.has('stays')).toBe(false)
+      await copy.close()
+    }
+  })
+
+  it('that was cut off goes on, though its keys expire', async () => {
+    const target = place()
+    await using store = await openStore('memory:')
+    for (let at = 0; at < 600; at++) await store.put(`key ${at}`, `v${at}`, { ttlMs: 3_600_000 })
+    await store.backup(target)
+    const location = temporaryDirectory()
+    const cut = new AbortController()
+    const onProgress = ({ keys }: { readonly keys: number }) => {
+      if (keys === 20) cut.abort(new Error('cut off'))
+    }
+    const options = { ...OS, onProgress, signal: cut.signal }
+    await expect(restoreBackup(target, location, options)).rejects.toThrow('cut off')
+    await expect(openStore(location, OS)).rejects.toMatchObject({ code: 'RESTORE_UNFINISHED' })
+    expect(await restoreBackup(target, location, OS)).toMatchObject({ keys: 600, expired: 0 })
   })
 
   it('names a backup that is not there, or that several ids begin like', async () => {
@@ -446,6 +529,47 @@ describe('forgetting', () => {
       code: 'INVALID_OPTIONS',
     })
   })
+
+  it('takes no pack away from a backup that is being made, which waits until packs are gone', async () => {
+    const target = place()
+    await using store = await openStore('memory:')
+    const fill = async () => {
+      for (let at = 0; at < 200; at++) await store.put(`key ${at}`, `value ${at} `.repeat(50))
+    }
+    await fill()
+    await store.backup(target)
+    const { utimesSync } = await import('node:fs')
+    for (const name of packsOf(target)) utimesSync(join(target, name), 1, 1)
+    await store.clear()
+    await store.backup(target)
+    // What they hold is needed again, and is not written again.
+    await fill()
+    const running = join(target, 'running')
+    const marks: string[] = []
+    await store.backup(target, { onProgress: () => void marks.push(...readdirSync(running)) })
+    expect(marks[0]).toMatch(/^backup-/)
+    expect(readdirSync(running)).toEqual([])
+    await store.clear()
+    await store.backup(target)
+    writeFileSync(join(running, 'backup-1'), '')
+    const forgotten = await forgetBackups(target, { keepLast: 1 })
+    expect(forgotten).toMatchObject({ isBackupRunning: true, kept: 1, packs: 0 })
+    await fill()
+    await store.backup(target)
+    expect(await checkBackup(target, { readData: true })).toMatchObject({ isSound: true })
+    // A mark of somebody who removes packs, and one of a process that has died.
+    rmSync(join(running, 'backup-1'))
+    writeFileSync(join(running, 'forget-1'), '')
+    writeFileSync(join(running, 'forget-2'), '')
+    utimesSync(join(running, 'forget-2'), 1, 1)
+    let isDone = false
+    const waiting = store.backup(target).then(() => (isDone = true))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(isDone).toBe(false)
+    rmSync(join(running, 'forget-1'))
+    await waiting
+    expect(readdirSync(running)).toEqual([])
+  })
 })
 
 describe('a backup of format 1', () => {
@@ -461,7 +585,7 @@ describe('a backup of format 1', () => {
     expect(info).toMatchObject({ at: 1_700_000_000_000, namespace: 'golden', isOneMoment: true })
     const location = temporaryDirectory()
     const clock = () => 1_800_000_000_000
-    await restoreBackup(target, location, { clock, durability: 'os' })
+    await restoreBackup(target, location, { clock, durability: 'os', backup: info?.id })
     await using copy = await openStore(location, { clock, durability: 'os' })
     expect(copy.settings.canonical).toEqual({ name: 'unicode', version: 2 })
     expect([await copy.getText('a'), await copy.getText('b')]).toEqual(['one', 'one'])

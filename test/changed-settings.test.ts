@@ -543,7 +543,7 @@ describe('input that is rejected', () => {
       const wrong = await dedupe(at('in'), '-o', at('out'), '--threshold', '0.7')
       expect(wrong.code).toBe(1)
       expect(wrong.err).toContain(
-        '10 of 10 pieces. The first reject: a.jsonl, line 1 (missing-field)',
+        '10 of 10 records rejected. The first of them: a.jsonl, line 1 (missing-field)',
       )
       expect(wrong.err).toContain('It does not count as processed')
     }

@@ -1,6 +1,6 @@
 /** `prestige dedupe --config job.yaml`: a file that says everything, and what is typed over it. */
 
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -59,6 +59,30 @@ describe('a config file', () => {
     const against = await dedupe(...base, '-o', 'clean', '--against', 'jobs/seen')
     expect([against.code, against.err]).toEqual([0, ''])
     expect(existsSync(at('jobs/out'))).toBe(false)
+  })
+
+  it('W36: gives way to a default that is typed, has comments behind values, and no unknown names', async () => {
+    const typed = (text: string) => {
+      writeFiles(directory, { 'w36.yaml': text })
+      return dedupe(
+        'other.jsonl',
+        '--config',
+        'w36.yaml',
+        '-o',
+        'w36',
+        '--threshold',
+        '0.8',
+        '--json',
+      )
+    }
+    const run = await typed('near:\n  threshold: 0.95 # stricter\nrun: "weekly" # a name\n')
+    expect([run.code, run.err, run.json.run]).toEqual([0, '', 'weekly'])
+    const report = JSON.parse(readFileSync(at('w36/report.json'), 'utf8'))
+    expect(JSON.stringify(report)).toContain('"threshold":0.8')
+    expect(JSON.stringify(report)).not.toContain('0.95')
+    const unknown = await typed('near:\n  treshold: 0.9\n')
+    expect(unknown.code).toBe(2)
+    expect(unknown.err).toContain('treshold')
   })
 
   it('may clean against a state, with the settings of that state', async () => {

@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(strict.err).toContain('a.jsonl, line 2 is no document (invalid-json)')
     expect(published(at('strict'))).toEqual({})
     const run = await dedupe(at('in'), '-o', at('strict'))
-    expect([run.code, run.err]).toEqual([1, expect.stringContaining('most of it was rejected')])
+    expect([run.code, run.err]).toEqual([1, expect.stringContaining('was mostly rejected')])
     expect(run.text).toMatch(/rejected +4 /)
     const rejects = linesOf(at('strict/rejects.jsonl'))
     expect(rejects.map(({ line, reason }) => `${line} ${reason}`)).toEqual([
@@ -166,6 +166,7 @@ describe('runs that follow', () => {
     expect(more).toMatchObject({ skipped: ['a.jsonl'], summary: { documents: 30, kept: 7 } })
     expect(published(at('out'))['kept/a.jsonl']).toBe(before['kept/a.jsonl'])
     const { text } = await prestige(['runs', '--state', at('out/state')])
+    expect((await prestige(['runs', '-o', at('out')])).text).toBe(text)
     expect(text.match(/finished/g)).toHaveLength(2)
   })
 
@@ -186,7 +187,7 @@ describe('runs that follow', () => {
     const args = [at('in'), '-o', at('out'), '--keep', 'longest', '--run', 'first']
     await dedupe(...args, '-q')
     const before = published(at('out'))
-    const undo = await prestige(['undo', 'first', '--state', at('out/state')])
+    const undo = await prestige(['undo', 'first', '-o', at('out')])
     expect(undo.text).toBe(
       `undone first: 200 documents removed from the state and from ${at('out/kept')}\nIts records are in ${at('out/runs/first')}.\n`,
     )

@@ -88,10 +88,26 @@ describe('a filter', () => {
     expect(run.text).toBe(jsonl(keptOnly))
   })
 
+  it('reports rejects on stderr, also with -q, or lists them in a file', async () => {
+    const lines = `bad\n${'{"text":"z"}\n{"text":"y"}\n'.repeat(8)}${'{x\n'.repeat(6)}`
+    const few = await filter(lines, '-', '-o', '-', '-q', '--duplicates', 'd.jsonl')
+    expect(few.code).toBe(0)
+    expect(few.err).toMatch(/^rejected: stdin\.jsonl, line 1 \(invalid-json\): It is not JSON/)
+    expect(few.err.trim().split('\n')).toHaveLength(6)
+    expect(few.err).toContain('and 2 more rejects; --rejects FILE lists them')
+    const listed = await filter(lines, '-', '-o', '-', '-q', '--rejects', 'r.jsonl')
+    expect([listed.code, listed.err, listed.text]).toEqual([0, '', few.text])
+    expect(linesOf(at('r.jsonl'))).toHaveLength(7)
+    const array = await filter('[{"text":"a"},{"text":"b"},5]', '-', '-o', '-', '-q')
+    expect(array.err).toContain('rejected: stdin.json, element 3 (wrong-type)')
+    const none = await filter('', 'x.jsonl', '-o', 'out', '--rejects', 'r.jsonl')
+    expect(none.err).toContain('--rejects has no effect without -o -: DIR/rejects.jsonl lists them')
+  })
+
   it('says with its exit code that most was rejected', async () => {
     const run = await filter('{"text":"a"}\nb\nc\n', '-', '-o', '-', '-q')
     expect([run.code, run.text]).toEqual([1, '{"text":"a"}\n'])
-    expect(run.err).toContain('most of it was rejected')
+    expect(run.err).toContain('was mostly rejected')
   })
 
   it('whose reader has seen enough ends quietly, with its state as it should be', async () => {

@@ -89,7 +89,7 @@ describe('evict', () => {
     const at = storeAt('bounded')
     await putAll(at, 'a', 'b', 'c')
     await at('put', 'd', 'value of d', '--max-keys', '3')
-    expect((await at('keys')).text).toBe('c\nd\n')
+    expect((await at('keys')).text).toBe('b\nc\nd\n')
     await at('put', 'e', 'x'.repeat(2000), '--max-bytes', '1KiB')
     expect((await at('keys')).text).toBe('e\n')
   })

@@ -134,7 +134,7 @@ describe('similar', () => {
     const exact = { store: join(directory, 'exact') }
     await run(['put', 'a', 'x'], exact)
     const refused = await run(['similar', 'x'], exact)
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("dedup: 'near'")])
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--dedup near')])
     expect((await run(['similar', 'x'], { store: join(directory, 'none') })).code).toBe(3)
   })
 })

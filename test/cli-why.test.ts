@@ -91,7 +91,7 @@ describe('why', () => {
 
   it('says of copies that they are the same, and how to keep them listed', async () => {
     const same = await why('same')
-    expect(same.text).toContain('exact: it has the same bytes as "first"')
+    expect(same.text).toContain('exact: it has the same text as "first"')
     expect(same.text).toContain('Both texts are the same:')
     expect(same.text).toContain('kept with exact.action: link')
     expect(same.text).not.toContain('--threshold')
@@ -130,12 +130,44 @@ describe('why', () => {
     expect(linesOf(at('low/kept/a.jsonl')).map(({ id }) => id)).not.toContain('apart')
   })
 
+  it('says that a search for similar documents may miss some', async () => {
+    const search =
+      'The search is approximate: it finds most similar documents, and may miss some.\n'
+    expect((await why('other')).text).toContain(
+      `No other document with a similarity of 0.50 or more was found. ${search}`,
+    )
+    expect((await why('ten')).text).toMatch(/The most similar other documents, down to 0\.50:\n/)
+    expect((await why('ten')).text).toContain(search)
+  })
+
   it('lists the documents that were dropped for a kept one', async () => {
     const { text: said } = await why('first')
     expect(said).toContain(
       'Its cluster has 4 documents, of which "first" (a.jsonl, line 1) is kept',
     )
     expect(said).toMatch(/1\.000 +exact +dropped +"same" \(a\.jsonl, line 2\)/)
+  })
+
+  it('says of a duplicate of a text that has changed that it is orphaned, until the next run re-evaluates it', async () => {
+    const dedupe = () => prestige(['dedupe', at('changing'), '-o', at('changed')])
+    const whyB = () => prestige(['why', 'b', '-o', at('changed')])
+    writeFiles(at('changing'), {
+      '1.jsonl': jsonl([{ id: 'a', text: one }]),
+      '2.jsonl': jsonl([{ id: 'b', text: one.toUpperCase() }]),
+    })
+    await dedupe()
+    writeFiles(at('changing'), { '1.jsonl': jsonl([{ id: 'a', text: `${two} changed` }]) })
+    expect((await dedupe()).text).toMatch(
+      /No copy is kept any more of 1 document.*"b" \(2\.jsonl\)/,
+    )
+    const { text: said } = await whyB()
+    expect(said).toMatch(/status +orphaned since/)
+    expect(said).toMatch(/"a" \(1\.jsonl, line 1\), which has another text now/)
+    expect(said).toMatch(/to re-evaluate it, run dedupe again with the inputs that 2\.jsonl is of/)
+    expect(said).not.toMatch(/kept in its place|Both texts|Other settings|Its cluster/)
+    await dedupe()
+    expect((await whyB()).text).toMatch(/status +kept/)
+    expect(linesOf(at('changed/kept/2.jsonl'))).toMatchObject([{ id: 'b' }])
   })
 
   it('lists the files of an id that is in several, and takes one of them', async () => {
@@ -214,9 +246,11 @@ describe('a better copy', () => {
       '1.jsonl': jsonl([{ id: 'short', text: two }]),
       '2.jsonl': jsonl([{ id: 'long', text: `${two} and some more` }]),
     })
-    const job = ['-o', at('better'), '--keep', 'longest', '-q']
+    const job = ['-o', at('better'), '--keep', 'longest']
     await prestige(['dedupe', at('batches/1.jsonl'), ...job])
-    await prestige(['dedupe', at('batches/2.jsonl'), ...job])
+    const second = await prestige(['dedupe', at('batches/2.jsonl'), ...job])
+    expect(second.text).toMatch(/superseded before +1 +kept by earlier runs, and no longer in kept/)
+    expect(linesOf(at('better/kept/1.jsonl'))).toEqual([])
     const short = await prestige(['why', 'short', '-o', at('better'), '--json'])
     expect(short.json).toMatchObject({ status: 'superseded', method: 'near', kept: { id: 'long' } })
     expect(short.json.changes).toContainEqual(expect.objectContaining({ setting: '--keep first' }))
@@ -255,6 +289,36 @@ describe('show', () => {
     const both = await prestige(['show', 'both', '-o', at('out')])
     expect([both.code, both.err]).toEqual([2, expect.stringContaining('Choose one with --file')])
     expect((await prestige(['show', 'nobody', '-o', at('out')])).code).toBe(3)
+  })
+
+  it('takes one of several documents of an id in one file by its line, and so do why and ledger', async () => {
+    writeFiles(at('twice'), {
+      'm.jsonl': jsonl([
+        { id: 'h', text: one },
+        { id: 'h', text: two },
+      ]),
+    })
+    await prestige(['dedupe', at('twice'), '-o', at('lines'), '-q'])
+    const of = (command: string, ...args: string[]) =>
+      prestige([command, 'h', '-o', at('lines'), ...args])
+    const asked = await of('show', '--file', 'm.jsonl')
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      expect.stringContaining(
+        'm.jsonl, line 1; m.jsonl, line 2. Choose one with --line, as in --line 2',
+      ),
+    ])
+    expect((await of('show', '--line', '2')).text).toBe(`${two}\n`)
+    const reasons = (await of('why', '--line', '1')).text
+    expect([reasons.match(/read from/g), reasons.includes('m.jsonl, line 1')]).toEqual([
+      ['read from'],
+      true,
+    ])
+    const none = await of('show', '--line', '3')
+    expect([none.code, none.err]).toEqual([3, expect.stringContaining('Without --line')])
+    expect((await of('show', '--line', '0')).err).toContain('--line 0: must be a whole number')
+    const ledger = await prestige(['ledger', 'get', 'h', '--store', at('lines')])
+    expect(ledger.text).toMatch(/read from +m\.jsonl, line 1[^]*read from +m\.jsonl, line 2/)
   })
 })
 

@@ -87,8 +87,27 @@ describe('put and get', () => {
     expect((await run(['put', 'large', '--file', path])).text).toContain('8.6 MiB')
     expect((await run(['get', 'large'])).out.equals(value)).toBe(true)
     expect((await run(['put', 'x', '--file', join(directory, 'no')])).code).toBe(3)
-    expect((await run(['put', 'x', '--file', directory])).code).toBe(1)
+    const folder = await run(['put', 'x', '--file', directory])
+    expect([folder.code, folder.err]).toEqual([
+      2,
+      `prestige: --file takes a file, and ${directory} is a directory. To put all files below it: prestige import ${directory}\n`,
+    ])
     expect((await run(['put', 'x', 'y', '--file', path])).code).toBe(2)
+  })
+
+  it.each([
+    ['put a b --if-match deadbeef', '--if-match takes the SHA-256 of a value, 64 digits in hex'],
+    ['put a b --max-bytes 0', '--max-bytes must be 1 or more'],
+    ['put a b --max-keys 0', '--max-keys 0: must be a whole number, 1 or more'],
+    ['put a b --chunk-size 300', '--chunk-size 300: must be a power of two'],
+    ['put a b --chunk-from 3', '--chunk-from 3: must be a whole number, 64 or more'],
+    ['similar x', 'a new store that finds similar ones: prestige put --dedup near --store OTHER'],
+    ['prune --idle-for 1d', 'the first put with --max-keys or --max-bytes on; or prune by --older'],
+  ])('refuses %s by the names of options', async (typed, said) => {
+    await run(['put', 'a', 'b'])
+    const { code, err } = await run(typed.split(' '))
+    expect([code, err]).toEqual([2, expect.stringContaining(said)])
+    expect(err).not.toMatch(/[a-z][A-Z]|\(\)/)
   })
 
   it('ends quietly when its reader has seen enough, and loudly when the disk is full', async () => {

@@ -10,7 +10,7 @@ import { createServer, listen, type Listening, type ServerOptions } from '../src
 import { openStore } from '../src/store/index.ts'
 import { jsonl } from './corpus-kit.ts'
 
-const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../dist/command/main.js', import.meta.url))
 const near = { threshold: 0.8 }
 /** How the store is opened, by the server too. */
 const KEEPING = { dedup: 'near', near } as const

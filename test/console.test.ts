@@ -1,7 +1,7 @@
 /** Every page of the console in a browser, on a real server: by keyboard, narrow and wide, light and dark. */
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../src/server/index.ts'
 import type { Listening } from '../src/server/index.ts'
 import { fill, type Place, serve } from './console-kit.ts'
+import { jsonl, textMaker } from './corpus-kit.ts'
 
 const executablePath = ['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => {
   try {
@@ -23,6 +24,10 @@ if (!executablePath) process.emitWarning('NOT TESTED: the console in a browser; 
 
 const WIDE = { viewport: { width: 1280, height: 860 } }
 const NARROW = { viewport: { width: 400, height: 800 }, hasTouch: true }
+/** Documents of a run that lasts until it is stopped. */
+const LONG_RUN = 50_000
+/** For what another process does. */
+const PATIENT = { timeout: 15_000 }
 const PAGES = ['Overview', 'Browse', 'Compare', 'Runs', 'Tune', 'Ledger']
 
 describe.runIf(executablePath || process.env['CI'])('the console in a browser', () => {
@@ -81,8 +86,8 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
   }
 
   async function picture(page: Page, name: string): Promise<void> {
-    await page.waitForLoadState('networkidle')
-    expect(await page.locator('.loading').count(), `${name}: everything is loaded`).toBe(0)
+    const loading = () => page.locator('.loading').count()
+    await expect.poll(loading, { message: `${name}: everything is loaded` }).toBe(0)
     expect(await page.locator('.problem').allInnerTexts(), `${name}: problems`).toEqual([])
     const [scroll, width] = await page.evaluate<[number, number]>(
       '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
@@ -130,11 +135,21 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
     await picture(page, `tune-${suffix}`)
   }
 
-  it('shows every page, light and wide, and the browser complains of nothing', () =>
-    visit({ ...WIDE, colorScheme: 'light' }, (page) => tour(page, 'light-wide')))
-
-  it('shows every page, dark and 400 pixels wide', () =>
-    visit({ ...NARROW, colorScheme: 'dark' }, (page) => tour(page, 'dark-narrow')))
+  const looks = [
+    ['light', 'wide', WIDE],
+    ['dark', 'wide', WIDE],
+    ['light', 'narrow', NARROW],
+    ['dark', 'narrow', NARROW],
+  ] as const
+  it.each(looks)(
+    'shows every page, %s and %s, and the browser complains of nothing',
+    (colorScheme, width, screen) =>
+      visit({ ...screen, colorScheme }, async (page) => {
+        const scheme = await page.evaluate('getComputedStyle(document.documentElement).colorScheme')
+        expect(scheme).toBe(colorScheme)
+        await tour(page, `${colorScheme}-${width}`)
+      }),
+  )
 
   it('can be used by the keyboard alone', () =>
     visit(WIDE, async (page) => {
@@ -168,6 +183,38 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
       await page.keyboard.press('t')
       await expect.poll(theme).toBe('light')
     }))
+
+  it('starts a run, follows it to its end, and stops another, by the keyboard', async () => {
+    const long = join(directory, 'in', 'long.jsonl')
+    const make = textMaker(17)
+    const documents = Array.from({ length: LONG_RUN }, (_, at) => ({ id: `${at}`, text: make(40) }))
+    writeFileSync(long, jsonl(documents))
+    const other = { store: place.store, jobs: join(directory, 'other-runs') }
+    const running = await serve(other, { roots: [join(directory, 'in')] })
+    try {
+      await visit(
+        WIDE,
+        async (page) => {
+          const statuses = () => page.locator('[aria-label="Runs"] .status').allInnerTexts()
+          await page.keyboard.press('4')
+          await page.getByText('No runs yet').waitFor()
+          await startRun(page, join(directory, 'in', '0.jsonl'))
+          await page.getByRole('heading', { name: 'Run under way' }).waitFor()
+          await expect.poll(statuses, PATIENT).toEqual(['finished'])
+          await page.locator('.job').waitFor({ state: 'detached' })
+          await startRun(page, long)
+          await page.locator('.job a').waitFor()
+          await tabTo(page, '.job button')
+          await page.keyboard.press('Enter')
+          await page.locator('.job').waitFor({ state: 'detached' })
+          await expect.poll(statuses, PATIENT).toEqual(['stopped', 'finished'])
+        },
+        running.url,
+      )
+    } finally {
+      await running.close()
+    }
+  })
 
   it('lets a reader skip the navigation', () =>
     visit(WIDE, async (page) => {
@@ -230,6 +277,23 @@ describe.runIf(executablePath || process.env['CI'])('the console in a browser', 
       await page.locator('.status.is-undone').waitFor()
     }))
 })
+
+/** By as many tabs as it takes. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let tabs = 0; tabs < 60; tabs++) {
+    await page.keyboard.press('Tab')
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return
+  }
+  throw new Error(`${selector} is not reached by the keyboard`)
+}
+
+async function startRun(page: Page, path: string): Promise<void> {
+  await tabTo(page, '.new-run textarea')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type(path)
+  await tabTo(page, '.new-run .primary')
+  await page.keyboard.press('Enter')
+}
 
 describe('the files of the console', () => {
   it('are sent under a policy that allows no script and no style but their own', async () => {

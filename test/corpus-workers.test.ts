@@ -44,7 +44,7 @@ describe('workers on an engine that validates, with crashes at any step', () => 
 
 describe('a document that is met again while a better copy supersedes it', () => {
   it('is superseded, and has been met', async () => {
-    for (let seed = 1; seed <= amount(20, 40); seed++) {
+    for (let seed = 1; seed <= amount(10, 40); seed++) {
       const world = new SimulatedWorld(seed)
       world.limits = { keyBytesMax: 2048, valueBytesMax: 4096, cellsMax: 100 }
       const open = (worker: string) => openDedupe(world.open(worker), { keep: ['longest'] })
@@ -69,7 +69,7 @@ describe('a document that is met again while a better copy supersedes it', () =>
 
 describe('processes that share a directory and are killed', () => {
   // `npm run long -- crash` has more of everything.
-  const round = { workers: 3, documents: amount(600, 1200), killsMax: 4, betweenMs: 500 }
+  const round = { workers: 3, documents: amount(240, 1200), killsMax: amount(2, 4), betweenMs: 500 }
 
   it('write what one alone writes, where order does not matter', async () => {
     const report = await runCorpusRound({ ...round, seed: 2, orderIndependent: true })

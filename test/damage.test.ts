@@ -18,8 +18,8 @@ afterAll(() => rm(directory, { recursive: true }))
 
 describe('a store whose file is damaged', () => {
   it.each([
-    ['flip', amount(4, 40)],
-    ['page', amount(3, 20)],
+    ['flip', amount(3, 40)],
+    ['page', amount(2, 20)],
     ['cut', amount(2, 10)],
   ] as const)(
     'serves no wrong byte, is found damaged, and is salvaged (%s)',

@@ -4,13 +4,15 @@
  *
  * `// → text` (in a shell, `# → text`) stands for a line of output. A block that has any must print exactly
  * these lines. Blocks run in a directory of their own against the built package, as a user's program would; programs
- * share a process, and those that are tests, which report when it ends, have one of their own.
+ * share a process, and those that are tests, which report when it ends, have one of their own. Commands of README.md
+ * are processes; those of other documents are run here, where everything is loaded once.
  */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -23,10 +25,12 @@ import { withSettings } from '../scripts/make-config-docs.ts'
 import { errorCodes, PrestigeError } from '../src/platform/errors.ts'
 import { resolverOptions, vectorOptions } from '../src/resolve/options.ts'
 import { infoOf } from '../src/telemetry/catalogue.ts'
+import { inProcess, MAIN } from './children/cli.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 const PROGRAMS = join(ROOT, 'test/children/programs.mjs')
+const NPX = join(ROOT, 'test/children/npx.cjs')
 /** Of what hangs. */
 const TIMEOUT_MS = 150_000
 
@@ -76,6 +80,7 @@ let place: string
 let compiled: Ended
 /** All programs that share a process, and what it printed about each. */
 let together: Promise<Ended>
+let commandLine: Server
 
 beforeAll(async () => {
   expect(existsSync(join(ROOT, 'dist/index.js')), 'run `npm run build` first').toBe(true)
@@ -89,15 +94,39 @@ beforeAll(async () => {
     await writeFile(join(place, file, `${file}.${language === 'ts' ? 'mts' : 'mjs'}`), code)
   }
   compiled = await compile()
-  // `npx prestige`, without asking npm where it is.
-  await mkdir(join(place, 'bin'))
-  const main = join(ROOT, 'dist/cli/main.js')
-  const npx = `#!/bin/sh\nshift\nexec '${process.execPath}' '${main}' "$@"\n`
-  await writeFile(join(place, 'bin/npx'), npx, { mode: 0o755 })
+  commandLine = await listen(join(place, 'socket'))
+  await writeNpx('process', `shift\nexec '${process.execPath}' '${MAIN}' "$@"`)
+  await writeNpx('here', `exec '${process.execPath}' '${NPX}' "$@"`)
   const paths = programs.filter((block) => !isTest(block)).map(builtPath)
   together = end(place, process.execPath, [PROGRAMS, ...paths])
 })
-afterAll(() => rm(place, { recursive: true }))
+afterAll(async () => {
+  commandLine.close()
+  await rm(place, { recursive: true })
+})
+
+/** `npx prestige`, without asking npm where it is: as a process of its own, or run here. */
+async function writeNpx(how: 'process' | 'here', script: string): Promise<void> {
+  await mkdir(join(place, how))
+  await writeFile(join(place, how, 'npx'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+}
+
+/** Runs what test/children/npx.cjs asks for. */
+async function listen(path: string): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    answer(socket).catch((error: unknown) => socket.destroy(Object(error)))
+  })
+  server.listen(path)
+  await once(server, 'listening')
+  return server
+}
+
+async function answer(socket: Socket): Promise<void> {
+  const asked = await text(socket.iterator({ destroyOnReturn: false }))
+  const { args, cwd, input } = JSON.parse(asked)
+  const { code, out, err } = await inProcess(args, { cwd, input: Buffer.from(input, 'base64') })
+  socket.end(JSON.stringify({ code, out: out.toString('base64'), err }))
+}
 
 const builtPath = ({ file }: Block) => join(place, file, `${file}.mjs`)
 
@@ -134,11 +163,17 @@ interface Ended {
   readonly errors: string
 }
 
-async function end(cwd: string, program: string, args: readonly string[]): Promise<Ended> {
-  const path = [join(place, 'bin'), process.env['PATH']].join(delimiter)
+async function end(
+  cwd: string,
+  program: string,
+  args: readonly string[],
+  npx: 'process' | 'here' = 'process',
+): Promise<Ended> {
+  const path = [join(place, npx), process.env['PATH']].join(delimiter)
+  const socket = { PRESTIGE_TEST_SOCKET: join(place, 'socket') }
   const child = spawn(program, args, {
     cwd,
-    env: { ...process.env, PATH: path, NO_COLOR: '1', PRESTIGE_STORE: undefined },
+    env: { ...process.env, ...socket, PATH: path, NO_COLOR: '1', PRESTIGE_STORE: undefined },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: TIMEOUT_MS,
   })
@@ -149,8 +184,8 @@ async function end(cwd: string, program: string, args: readonly string[]): Promi
 }
 
 /** What it printed, having ended well. */
-async function run(cwd: string, program: string, args: readonly string[]): Promise<string> {
-  const { code, out, errors } = await end(cwd, program, args)
+async function run(...call: Parameters<typeof end>): Promise<string> {
+  const { code, out, errors } = await end(...call)
   expect(code, `${errors}\n${out}`).toBe(0)
   return out
 }
@@ -172,7 +207,8 @@ describe('the code in the documents', () => {
   })
 
   it.concurrent.each(scripts)('runs: $name', async ({ file, code }) => {
-    expectPrinted(await run(join(place, file), 'sh', ['-e', '-c', code]), code)
+    const npx = file.startsWith('README') ? 'process' : 'here'
+    expectPrinted(await run(join(place, file), 'sh', ['-e', '-c', code], npx), code)
   })
 
   it('compiles against the types of the package', () => {

@@ -1,6 +1,6 @@
 /** Input of which little or nothing is a document: bounded records, and a failure that says why. */
 
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -69,6 +69,29 @@ describe('records of rejects', () => {
   })
 })
 
+describe('records of files that are one document each', () => {
+  it('name the file of the document, not the first of its batch', async () => {
+    writeFiles(directory, {
+      'in/a.txt': 'another',
+      'in/b.txt': 'the same text',
+      'in/c.txt': 'the same text',
+      'in/d.txt': Buffer.from([0xff, 0xfe, 0]),
+    })
+    for (const target of [['out'], ['other', '--against', 'out/state']]) {
+      await dedupe('in', '-o', ...target)
+      const out = target[0] ?? ''
+      const duplicates = linesOf(at(out, 'duplicates.jsonl'))
+      expect(duplicates.map(({ id, file }) => [id, file])).toContainEqual(['c.txt', 'c.txt'])
+      expect(linesOf(at(out, 'rejects.jsonl'))).toMatchObject([{ file: 'd.txt' }])
+      const [run = ''] = readdirSync(at(out, 'runs'))
+      const outputs = linesOf(at(out, 'runs', run, 'outputs.jsonl'))
+      const kept = existsSync(at(out, 'kept')) ? readdirSync(at(out, 'kept')) : []
+      expect(outputs.map(({ output }) => output)).toEqual(kept.map((name) => `kept/${name}`))
+    }
+    expect((await prestige(['show', 'c.txt', '-o', at('out'), '--file', 'c.txt'])).code).toBe(0)
+  })
+})
+
 describe('the exit code', () => {
   it('is 1 with the first reject if most of an input was rejected', async () => {
     const wrong = Array.from({ length: 4 }, (_, n) => ({ id: n, body: 'wrong field' }))
@@ -79,6 +102,19 @@ describe('the exit code', () => {
     expect(linesOf(at('out/kept/a.jsonl'))).toHaveLength(5)
     const plan = await dedupe('in', '-o', 'elsewhere', '--plan')
     expect([plan.code, plan.err.includes('no field text')]).toEqual([1, true])
+  })
+
+  it('is 1 with the reject of the input that could not be read, not of another one', async () => {
+    writeFiles(directory, {
+      'in/a.json': '[{"id":1,"text":"one"},5]',
+      'in/b.json': '[{"id":1,"text":"x"},{"id":2',
+    })
+    const run = await dedupe('in', '-o', 'out')
+    expect(run.code).toBe(1)
+    expect(run.err).toMatch(/^b\.json could not be read to the end: 1 of 2 records rejected\./)
+    expect(run.err).toMatch(/It stopped at b\.json, element 2 \(truncated\): .*repair the file/)
+    expect(run.err).toContain('It does not count as processed: the next run reads it again.')
+    expect(run.err).not.toMatch(/a\.json|piece|options/)
   })
 
   it('is 1 for a gzip that ends too early, and what was read before is kept', async () => {

@@ -10,9 +10,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 
 import { MemoryBackend, MemoryEngine } from '../src/backends/memory/backend.ts'
 import { SimulatedWorld } from '../src/backends/simulated/backend.ts'
+import { createClient } from '../src/client/index.ts'
 import { openStore, type Store, type StoreOptions } from '../src/index.ts'
 import type { TransactionOperation } from '../src/store/operations/transaction.ts'
 import { canonicalProfile } from '../src/canonical/index.ts'
+import { served } from './server-socket-kit.ts'
 import { redisIsHere, type RedisServer, startRedis } from './servers/redis.ts'
 
 const KEYS = ['a', 'a/b', 'ключ', '鍵', '🔑', 'e\u0301', 'é', '\0', 'z'.repeat(900)]
@@ -201,12 +203,29 @@ class Model {
   }
 }
 
+type Operable = Pick<
+  Store,
+  | 'put'
+  | 'getText'
+  | 'has'
+  | 'head'
+  | 'delete'
+  | 'deleteRange'
+  | 'transaction'
+  | 'keys'
+  | 'explain'
+  | 'collect'
+  | 'stats'
+  | 'verify'
+  | 'close'
+>
+
 interface Subject {
   readonly name: string
   readonly options: StoreOptions
   readonly runs: number
   /** Opens the same store on every call. */
-  setUp(clock: { time: number }): Promise<{ open(): Promise<Store>; tearDown(): Promise<void> }>
+  setUp(clock: { time: number }): Promise<{ open(): Promise<Operable>; tearDown(): Promise<void> }>
 }
 
 function inMemory(name: string, options: StoreOptions): Subject {
@@ -222,7 +241,11 @@ function inMemory(name: string, options: StoreOptions): Subject {
   }
 }
 
-function onDisk(name: string, options: StoreOptions): Subject {
+function onDisk(
+  name: string,
+  options: StoreOptions,
+  open: (directory: string, options: StoreOptions) => Promise<Operable> = openStore,
+): Subject {
   return {
     name,
     options,
@@ -231,7 +254,7 @@ function onDisk(name: string, options: StoreOptions): Subject {
       const directory = await mkdtemp(join(tmpdir(), 'prestige-model-'))
       const all = { ...options, durability: 'os', clock: () => clock.time } as const
       return {
-        open: () => openStore(directory, all),
+        open: () => open(directory, all),
         tearDown: () => rm(directory, { recursive: true }),
       }
     },
@@ -250,6 +273,29 @@ const simulated: Subject = {
       tearDown: async () => {},
     }
   },
+}
+
+/** The client of a running server. What it has no method for is done by a store beside the server, on the same directory. */
+async function openBehindServer(directory: string, options: StoreOptions): Promise<Operable> {
+  const { namespace, ...store } = options
+  const server = await served(directory, { store })
+  const beside = await openStore(directory, options)
+  const post = async (path: string) => {
+    const headers = namespace === undefined ? {} : { 'prestige-namespace': namespace }
+    const response = await fetch(`${server.url}/api/v1/admin/${path}`, { method: 'POST', headers })
+    expect(response.status, path).toBe(200)
+    return JSON.parse(await response.text())
+  }
+  return Object.assign(createClient(server.url, { namespace }), {
+    transaction: beside.transaction.bind(beside),
+    deleteRange: beside.deleteRange.bind(beside),
+    collect: () => post('collect'),
+    verify: () => post('verify'),
+    close: async () => {
+      await beside.close()
+      await server.close()
+    },
+  })
 }
 
 let server: Promise<RedisServer> | undefined
@@ -284,6 +330,12 @@ const subjects: readonly Subject[] = [
   onDisk('lmdb', {}),
   onDisk('lmdb, a namespace, ascii-case', { namespace: 'other', canonical: 'ascii-case' }),
   simulated,
+  onDisk('a client of a server', {}, openBehindServer),
+  onDisk(
+    'a client of a server, a namespace, unicode',
+    { namespace: 'other', canonical: 'unicode' },
+    openBehindServer,
+  ),
   ...redis,
 ]
 
@@ -299,6 +351,7 @@ async function compare(subject: Subject, operations: readonly Operation[]): Prom
         store = await place.open()
       } else await step(store, model, clock, operation)
     }
+    for (const key of KEYS) await step(store, model, clock, { op: 'get', key })
     expect(await store.stats()).toMatchObject(model.stats())
     expect((await store.verify()).problems).toEqual([])
   } finally {
@@ -308,7 +361,7 @@ async function compare(subject: Subject, operations: readonly Operation[]): Prom
 }
 
 async function step(
-  store: Store,
+  store: Operable,
   model: Model,
   clock: { time: number },
   operation: Exclude<Operation, { op: 'reopen' }>,
@@ -352,12 +405,14 @@ async function step(
       if (!dryRun) for (const { key } of rows) model.rows.delete(key)
       return
     }
-    case 'get':
-      expect((await store.head(operation.key))?.digest).toBe(
-        digestOf(model.live(operation.key, time)?.shown),
-      )
-      expect(await store.getText(operation.key)).toBe(model.live(operation.key, time)?.shown)
+    case 'get': {
+      const kept = model.live(operation.key, time)
+      const head = await store.head(operation.key)
+      expect(head?.digest).toBe(digestOf(kept?.shown))
+      expect(head?.expiresAt ?? Infinity).toBe(kept?.expiresAt ?? Infinity)
+      expect(await store.getText(operation.key)).toBe(kept?.shown)
       return
+    }
     case 'has':
       expect(await store.has(operation.key)).toBe(model.live(operation.key, time) !== undefined)
       return
@@ -403,7 +458,7 @@ async function failed(work: Promise<unknown>): Promise<void> {
 
 /** Conditions of all first, then puts, then deletes. */
 async function transact(
-  store: Store,
+  store: Operable,
   model: Model,
   time: number,
   changes: readonly Change[],

@@ -126,6 +126,10 @@ export function describeBasics(open: (clock: () => number) => Promise<Basics>): 
       const ifMatch = sha256('one')
       expect(await codeOf(store.put('k', 'two', { ifMatch }))).toBe('PRECONDITION_FAILED')
       expect(await codeOf(store.delete('k', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      // As the digest of a head that there is none of.
+      const none = { ifMatch: undefined } as object
+      expect(await codeOf(store.put('k', 'two', none))).toBe('INVALID_OPTIONS')
+      expect(await codeOf(store.delete('k', none))).toBe('INVALID_OPTIONS')
       const { contentId } = await store.put('k', 'one', { ttlMs: 1000 })
       expect(await store.head('k')).toEqual({
         bytes: 3,
@@ -139,6 +143,21 @@ export function describeBasics(open: (clock: () => number) => Promise<Basics>): 
       expect(await codeOf(store.delete('k', { ifMatch }))).toBe('PRECONDITION_FAILED')
       expect(await store.getText('k')).toBe('two')
       expect(await store.delete('k', { ifMatch: sha256('two') })).toBe(true)
+      expect(await store.has('k')).toBe(false)
+    })
+
+    it('ifMatch * replaces and deletes whatever value a key has, and makes no key', async () => {
+      await using world = await opened()
+      const { store, clock } = world
+      const ifMatch = '*'
+      expect(await codeOf(store.put('k', 'one', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      expect(await codeOf(store.delete('k', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      await store.put('k', 'one')
+      expect((await store.put('k', 'two', { ifMatch, ttlMs: 1000 })).key).toBe('replaced')
+      clock.time += 1000
+      expect(await codeOf(store.put('k', 'three', { ifMatch }))).toBe('PRECONDITION_FAILED')
+      await store.put('k', 'four')
+      expect(await store.delete('k', { ifMatch })).toBe(true)
       expect(await store.has('k')).toBe(false)
     })
 

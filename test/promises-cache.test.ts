@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CacheLookup, openCache } from '../src/cache/index.ts'
 import { openEmbedder, type SentenceEmbedder } from '../src/semantic/index.ts'
 
-/** Of each, the second is at least 0.8 similar to the first, and has another answer. */
+/** Of each, the second is at least 0.8 similar to the first, and has another answer. Eight kinds, and opposites besides. */
 const TRAPS = [
   [
     'numbers',
@@ -46,6 +46,26 @@ describe('the cache', () => {
     await using bare = await openCache('memory:', { model, threshold: 0.7, guards: false })
     await bare.set(first, 'the answer to the first')
     expect(await bare.get(second)).toMatchObject({ answer: 'the answer to the first' })
+  })
+
+  it('serves none of the eight kinds where all of them are stored, at a threshold of 0.7', async () => {
+    const eight = TRAPS.slice(0, 8)
+    expect(eight.map(([guard]) => guard)).toEqual([
+      'numbers',
+      'negation',
+      'order',
+      'versions',
+      'names',
+      'dates',
+      'units',
+      'identifiers',
+    ])
+    await using cache = await openCache('memory:', { model, threshold: 0.7 })
+    for (const [, first] of eight) await cache.set(first, first)
+    for (const [, first, second] of eight) {
+      expect(await cache.get(second)).toBeUndefined()
+      expect(await cache.get(first)).toMatchObject({ answer: first })
+    }
   })
 
   it('answers a paraphrase, also beside vetoed neighbours that are nearer', async () => {

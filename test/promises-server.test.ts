@@ -6,9 +6,14 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
+import { withBackendAt } from '../src/backends/index.ts'
+import { createClient } from '../src/client/index.ts'
 import { openStore } from '../src/index.ts'
-import { createServer, listen } from '../src/server/index.ts'
+import { type AccessLine, createServer, listen } from '../src/server/index.ts'
+import { storeSpaces } from '../src/store/index.ts'
+import { TestUpstream } from './proxy-kit.ts'
 import { type Asked, TestServer } from './server-kit.ts'
+import { served } from './server-socket-kit.ts'
 
 const KV = '/api/v1/kv'
 
@@ -68,6 +73,20 @@ describe('the routes of the C++ server', () => {
   })
 })
 
+/** Rows in a store by space, of all that can be scanned: not settings and tallies. */
+async function rowsIn(directory: string): Promise<Record<string, number>> {
+  const counted: Record<string, number> = {}
+  await withBackendAt(directory, storeSpaces, {}, async (backend) => {
+    for (const space of storeSpaces) {
+      if (!space.ordered) continue
+      let rows = 0
+      for await (const _ of backend.scan(space)) rows++
+      if (rows > 0) counted[space.name] = rows
+    }
+  })
+  return counted
+}
+
 describe('what the C++ server got wrong', () => {
   it('W12: closing lets an answer that is being read end, and refuses what comes later', async () => {
     const server = new TestServer()
@@ -93,6 +112,129 @@ describe('what the C++ server got wrong', () => {
     await server.ask(`${KV}/a`)
     await server.ask('/api/v1/admin/evict', { body: { target_keys: 2 } })
     expect(await (await server.ask(KV)).json()).toEqual(['a', 'c'])
+  })
+
+  it('W31: a value costs four rows, a further key of it two, and ids ascend', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-w31-'))
+    try {
+      await using server = await served(directory)
+      const client = createClient(server.url)
+      const ids: string[] = []
+      for (let at = 0; at < 20; at++) {
+        await client.put(`first-${at}`, `value ${at}`)
+        await client.put(`second-${at}`, `value ${at}`)
+        ids.push((await client.head(`first-${at}`))?.contentId ?? '')
+      }
+      expect(new Set(ids).size).toBe(20)
+      expect(ids).toEqual(ids.toSorted())
+      await server.close()
+      expect(await rowsIn(directory)).toEqual({
+        contents: 20,
+        digests: 20,
+        entries: 40,
+        refs: 40,
+      })
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+  })
+
+  it('W32: the proxy sends every change on, with its query and headers, and keeps no answer to it', async () => {
+    await using upstream = await TestUpstream.start()
+    await using server = await served('memory:', { proxy: { upstream: upstream.url } })
+    upstream.handler = (_, reply) =>
+      reply
+        .writeHead(200, { 'cache-control': 'public, max-age=60' })
+        .end(`answer ${upstream.asked.length}`)
+    const methods = ['PUT', 'DELETE', 'PATCH', 'POST']
+    const headers = { 'content-type': 'text/csv', 'x-trace': 'w32' }
+    for (const method of methods) {
+      for (const _ of [1, 2]) {
+        const body = method === 'DELETE' ? null : 'x'
+        const answer = await fetch(`${server.url}/proxy/a?b=1`, { method, headers, body })
+        expect(await answer.text()).toBe(`answer ${upstream.asked.length}`)
+      }
+    }
+    expect(upstream.asked).toEqual(methods.flatMap((one) => [`${one} /a?b=1`, `${one} /a?b=1`]))
+    for (const request of upstream.requests) expect(request.headers).toMatchObject(headers)
+    // The upstream has seen as many connections as it needed for requests one after another: one.
+    expect(new Set(upstream.requests.map(({ socket }) => socket)).size).toBe(1)
+  })
+
+  it('W32: the proxy gives no answer to another user, to another query, or after its time', async () => {
+    await using upstream = await TestUpstream.start()
+    let now = Date.now()
+    const proxy = { upstream: upstream.url }
+    await using server = await served('memory:', { proxy, clock: () => now })
+    upstream.handler = ({ url = '', headers }, reply) =>
+      reply
+        .writeHead(200, {
+          'cache-control': url.startsWith('/no-store') ? 'no-store' : 'public, max-age=60',
+        })
+        .end(`${url} of ${headers.authorization ?? headers.cookie ?? 'anybody'}`)
+    const get = async (path: string, headers: Record<string, string> = {}) => {
+      const answer = await fetch(`${server.url}/proxy${path}`, { headers })
+      return `${answer.headers.get('x-prestige-cache')} ${await answer.text()}`
+    }
+    const users = [{ authorization: 'Basic a' }, { authorization: 'Basic b' }, { cookie: 'c=1' }]
+    for (const state of ['MISS', 'HIT']) {
+      for (const user of users)
+        expect(await get('/a', user)).toBe(`${state} /a of ${Object.values(user)[0]}`)
+      expect(await get('/a')).toBe(`${state} /a of anybody`)
+      expect(await get('/a?q=1')).toBe(`${state} /a?q=1 of anybody`)
+      expect(await get('/no-store')).toBe('MISS /no-store of anybody')
+    }
+    now += 61_000
+    expect(await get('/a')).toBe('MISS /a of anybody')
+  })
+
+  it('W33: bodies that the proxy keeps are stored once, as the bytes that they are', async () => {
+    await using upstream = await TestUpstream.start()
+    await using server = await served('memory:', { proxy: { upstream: upstream.url } })
+    const body = Buffer.from(Array.from({ length: 20_000 }, (_, at) => (at * at * 31) % 251))
+    upstream.handler = (_, reply) =>
+      reply.writeHead(200, { 'cache-control': 'max-age=60' }).end(body)
+    for (const state of ['MISS', 'HIT']) {
+      for (const path of ['a', 'b', 'c']) {
+        const answer = await fetch(`${server.url}/proxy/${path}`)
+        expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true)
+        expect(answer.headers.get('x-prestige-cache')).toBe(state)
+      }
+    }
+    const headers = { 'prestige-namespace': 'proxy' }
+    const read = (path: string) => fetch(`${server.url}${KV}${path}`, { headers })
+    const keys: string[] = Object(await (await read('?prefix=proxy:1:body:')).json())
+    expect(keys).toHaveLength(3)
+    const stored = await Promise.all(keys.map((key) => read(`/${encodeURIComponent(key)}`)))
+    expect(new Set(stored.map((one) => one.headers.get('prestige-content-id'))).size).toBe(1)
+    for (const one of stored) expect(Buffer.from(await one.arrayBuffer()).equals(body)).toBe(true)
+  })
+
+  it('W34: operations of the store are measured under valid names, in the unit of each name', async () => {
+    const lines: AccessLine[] = []
+    await using server = await served('memory:', { log: (line) => lines.push(line) })
+    const begun = performance.now()
+    await fetch(`${server.url}${KV}/a`, { method: 'PUT', body: 'value' })
+    const rendered = await (await fetch(`${server.url}/metrics`)).text()
+    const elapsedMs = performance.now() - begun
+    const samples = new Map<string, number>()
+    for (const line of rendered.trim().split('\n')) {
+      if (line.startsWith('# ')) continue
+      const [, name = '', value = ''] =
+        /^([a-z_][a-z\d_]*(?:\{(?:[a-z]+="[^"]*",?)+\})?) (\S+)$/.exec(line) ?? []
+      expect(name, line).not.toBe('')
+      samples.set(name, Number(value))
+    }
+    const of = (name: string) => samples.get(name) ?? NaN
+    const put = '{method="PUT",path="/api/v1/kv/{key}"}'
+    expect(of('prestige_put_object_created_total')).toBe(1)
+    expect(of('prestige_put_latency_us_count')).toBe(1)
+    // The request takes longer than its put, and no longer than it took here.
+    const requestMs = of(`prestige_http_request_duration_ms_sum${put}`)
+    expect(requestMs).toBeGreaterThanOrEqual(of('prestige_put_latency_us_sum') / 1000)
+    expect(requestMs).toBeLessThanOrEqual(elapsedMs)
+    expect(of('prestige_put_latency_us_bucket{le="1000000"}')).toBeGreaterThanOrEqual(0)
+    expect(lines[0]).toMatchObject({ method: 'PUT', route: '/api/v1/kv/{key}', status: 201 })
   })
 
   it('W35: it listens on this machine alone, unless it has keys', async () => {

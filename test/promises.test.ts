@@ -1,8 +1,11 @@
 /** Promises that the original makes and breaks, kept here. Each test is named after the promise. */
 
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
@@ -209,6 +212,36 @@ describe('own bytes', () => {
 })
 
 describe('concurrency', () => {
+  it('a get sees what another process put before it, also within one turn of the event loop', async () => {
+    const main = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+    await using store = await open()
+    await store.put('mine', 'value')
+    const before = store.get('theirs')
+    execFileSync(process.execPath, [main, 'put', 'theirs', 'value', '--store', directory])
+    const after = store.get('theirs')
+    expect(await before).toBeUndefined()
+    expect((await after)?.toString()).toBe('value')
+  })
+
+  it.each(['os', 'fsync'] as const)(
+    'long values put one after another do not share their memory (%s)',
+    async (durability) => {
+      await using store = await open({ durability })
+      const values = Array.from({ length: 200 }, (_, at) => randomBytes(65_536 - (at % 3)))
+      const puts: Promise<unknown>[] = []
+      for (const [at, value] of values.entries()) {
+        puts.push(store.put(String(at), value))
+        // Those before it are under way, and not yet committed.
+        for (let step = 0; step < 20; step++) await Promise.resolve()
+        if (at % 50 === 49) await Promise.all(puts)
+      }
+      await Promise.all(puts)
+      for (const [at, value] of values.entries()) {
+        expect((await store.get(String(at)))?.equals(value)).toBe(true)
+      }
+    },
+  )
+
   it('a key that always exists is always found while it is overwritten', async () => {
     await using store = await open()
     await using reader = await open()

@@ -2,19 +2,22 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 
+import { amount } from './amount.ts'
 import { sharedEngine, type SharedEngine } from './race/engines.ts'
 import { race } from './race/race.ts'
 import { dynamoIsHere } from './servers/dynamodb.ts'
 import { redisIsHere } from './servers/redis.ts'
 
-const SHORT = { values: 12, copies: 6, clusters: 12, members: 6, redelivered: 0.2 }
+const values = amount(8, 12)
+const copies = amount(4, 6)
+const SHORT = { values, copies, clusters: values, members: copies, redelivered: 0.2 }
 const engines: SharedEngine[] = []
 
 afterAll(() => Promise.all(engines.map((engine) => engine.stop())))
 
 /** Of an engine that runs bodies one after another, a whole transaction is one step. */
 const RACED = [
-  ['lmdb', 0.05],
+  ['lmdb', 0.04],
   ...(redisIsHere() ? ([['redis', 0.02]] as const) : []),
   ...(dynamoIsHere() ? ([['dynamodb', 0.01]] as const) : []),
 ] as const
@@ -34,11 +37,11 @@ describe.each(RACED)('processes that race on %s, and die', (name, crashes) => {
     })
     expect(report).toMatchObject({
       errors: [],
-      distinctValues: 12,
+      distinctValues: values,
       storedTwice: 0,
       lost: 0,
       wrongReferences: 0,
-      distinctTexts: 72,
+      distinctTexts: values * copies,
       unresolved: 0,
       bothAccepted: 0,
       wronglyMatched: 0,

@@ -5,12 +5,16 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { openCache } from '../src/cache/index.ts'
 import { openLedger, openResolver, openStore } from '../src/index.ts'
+import { amount } from './amount.ts'
 import { inProcess as prestige } from './children/cli.ts'
+import { wordEmbedder } from './children/word-embedder.mjs'
 import { crashRounds } from './crash/crash-rounds.ts'
 import { codeOf, describeOperations } from './operations-kit.ts'
 import { Proxy } from './servers/proxy.ts'
@@ -25,6 +29,7 @@ import {
 import { textOf } from './texts/near-texts.ts'
 
 const WRITER = fileURLToPath(new URL('./children/sharing-writer.mjs', import.meta.url))
+const SPEAKER = fileURLToPath(new URL('./children/meaning-writer.mjs', import.meta.url))
 let server: RedisServer
 let cluster: RedisCluster
 let directory: string
@@ -37,6 +42,23 @@ async function write(location: string, seed: number, operations: number, dedup =
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   const [code] = await once(child, 'exit')
   expect(code).toBe(0)
+}
+
+interface Said {
+  readonly name: number
+  readonly thing: number
+  readonly text: string
+  readonly id: string
+}
+
+async function say(location: string, name: number, things: number): Promise<Said[]> {
+  const args = [SPEAKER, location, String(name), String(things)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  const said: Said[] = []
+  for await (const line of createInterface({ input: child.stdout })) said.push(JSON.parse(line))
+  expect((await exited)[0]).toBe(0)
+  return said
 }
 
 describe.runIf(redisIsHere())('on Redis', () => {
@@ -72,7 +94,7 @@ describe.runIf(redisIsHere())('on Redis', () => {
 
     it('three processes keep identical bytes once, lose nothing and leave a sound store', async () => {
       const location = place(base())
-      await Promise.all([1, 2, 3].map((seed) => write(location, seed, 200)))
+      await Promise.all([1, 2, 3].map((seed) => write(location, seed, amount(100, 200))))
       await using store = await openStore(location)
       const distinct = new Set<string>()
       let keys = 0
@@ -117,7 +139,7 @@ describe.runIf(redisIsHere())('on Redis', () => {
 
   it('three processes never take two near duplicates for new', async () => {
     const location = place()
-    await Promise.all([1, 2, 3].map((seed) => write(location, seed, 80, 'near')))
+    await Promise.all([1, 2, 3].map((seed) => write(location, seed, amount(50, 80), 'near')))
     await using store = await openStore(location)
     const representatives = new Set<string>()
     const kinds = new Set<string>()
@@ -132,9 +154,43 @@ describe.runIf(redisIsHere())('on Redis', () => {
     expect((await store.verify()).problems).toEqual([])
   })
 
+  it('three processes that say the same in other words share clusters and answers, and lose no body', async () => {
+    const location = place()
+    const things = 13
+    const printed = await Promise.all([0, 1, 2].map((name) => say(location, name, things)))
+    const said = printed.flat()
+    expect(said).toHaveLength(3 * things)
+    const ids = (thing: number) => said.filter((one) => one.thing === thing).map(({ id }) => id)
+    for (let thing = 0; thing < things; thing++) expect(new Set(ids(thing)).size).toBe(1)
+    expect(new Set(said.map(({ id }) => id)).size).toBe(things)
+    const embedder = wordEmbedder(256)
+    await using store = await openStore(location, { namespace: 'store' })
+    await using cache = await openCache(location, {
+      namespace: 'cache',
+      model: embedder,
+      threshold: 0.85,
+      guards: false,
+    })
+    for (const { name, thing, text } of said) {
+      expect(await store.getText(`${name}/${thing}`)).toBe(text)
+      expect(await cache.get(text)).toMatchObject({ answer: `answer ${thing}` })
+    }
+    expect(await store.stats()).toMatchObject({
+      keys: 3 * things,
+      contents: 3 * things,
+      semantic: { representatives: things, links: 2 * things },
+    })
+    expect((await store.verify()).problems).toEqual([])
+  }, 60_000)
+
   it('has everything acknowledged when the client is killed again and again', async () => {
     const safe = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
-    const report = await crashRounds(directory, { rounds: 3, seed: 7, location: safe.url })
+    const report = await crashRounds(directory, {
+      rounds: amount(2, 6),
+      acknowledgedMin: 11,
+      seed: 7,
+      location: safe.url,
+    })
     expect(report.acknowledged).toBeGreaterThan(10)
     await safe.stop()
   }, 60_000)

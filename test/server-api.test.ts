@@ -64,6 +64,29 @@ describe('a batch', () => {
     ])
   })
 
+  it('says what is wrong with a line in the words of the API', async () => {
+    await using server = new TestServer()
+    const messages = async (...lines: object[]) => {
+      const answers = await linesOf(await server.ask(`${KV}/_batch`, asBatch(...lines)))
+      return answers.map((one) => Object(one).message.replace(/^Line \d+ cannot be used. /, ''))
+    }
+    expect(
+      await messages(
+        { op: 'zap', key: 'k' },
+        { op: 'get', key: 5 },
+        { op: 'put', key: 'k', value: 'v', tll: 5 },
+        { op: 'put', key: 'k', value: {}, ttl: 0 },
+        { op: 'put', key: 'k', base64: '?'.repeat(200) },
+      ),
+    ).toEqual([
+      'op: must be one of put, get, delete, not "zap".',
+      'key: must be text or an object, not 5.',
+      'tll is not known here. Did you mean ttl?',
+      'value: must be text, not an object. ttl: must be greater than 0, not 0.',
+      `base64: must be base64, not "${'?'.repeat(59)}….`,
+    ])
+  })
+
   it('ends with a line that says why, where it has too many lines', async () => {
     await using server = new TestServer({ limits: { batchLines: 2, lineBytes: 50 } })
     const put = (key: string) => ({ op: 'put', key, value: '' })
@@ -149,6 +172,52 @@ describe('values', () => {
     expect(await typeOf('text/javascript', 'alert(1)')).toBe('text/javascript')
     const script = await server.ask(`${KV}/k`, { headers: { 'sec-fetch-dest': 'script' } })
     expect(script.headers.get('content-type')).toBe(text)
+  })
+
+  it('of JSON with value and more are refused, and kept as they are if that is said', async () => {
+    await using server = new TestServer()
+    const put = async (body: string, headers = {}) => {
+      const answer = await server.put('k', body, { 'content-type': 'application/json', ...headers })
+      return [answer.status, Object(await answer.json()).message] as const
+    }
+    const raw = 'Prestige-Body: raw'
+    for (const [body, says] of [
+      ['{"value":"x","ttl":5}', 'Prestige-TTL'],
+      ['{"value":5}', 'value is not text'],
+      ['{"unit":"kg","value":"x"}', '"unit" stands beside value'],
+    ] as const) {
+      const [status, message] = await put(body)
+      expect([status, message]).toEqual([400, expect.stringContaining(says)])
+      expect(message).toContain(raw)
+      expect((await put(body, { 'prestige-body': 'raw' }))[0]).toBe(201)
+      expect(await (await server.ask(`${KV}/k`)).text()).toBe(body)
+    }
+    expect((await put('{"ttl":5}'))[0]).toBe(201)
+    expect((await put('[{"value":"x"}]'))[0]).toBe(201)
+  })
+
+  it('of a key that must be there are put with If-Match: *', async () => {
+    await using server = new TestServer()
+    const present = { 'if-match': '*' }
+    expect((await server.put('k', 'one', present)).status).toBe(412)
+    const remove = { method: 'DELETE', headers: present }
+    expect((await server.ask(`${KV}/k`, remove)).status).toBe(412)
+    await server.put('k', 'one')
+    expect((await server.put('k', 'two', present)).status).toBe(201)
+    expect((await server.ask(`${KV}/k`, remove)).status).toBe(204)
+  })
+
+  it('of a key with / are asked for as %2F, and the answer says so', async () => {
+    await using server = new TestServer()
+    expect((await server.put('a/b', 'one')).status).toBe(201)
+    const answer = await server.ask(`${KV}/a/b`)
+    expect(answer.status).toBe(404)
+    expect(await answer.json()).toMatchObject({
+      code: 'ROUTE_NOT_FOUND',
+      message: expect.stringContaining('/api/v1/kv/a%2Fb'),
+    })
+    const other = await server.ask('/api/v1/none/a/b')
+    expect(Object(await other.json()).message).not.toContain('%2F')
   })
 
   it('are refused with metadata that cannot be kept', async () => {

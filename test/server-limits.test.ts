@@ -13,6 +13,7 @@ import { describe, expect, it } from 'vitest'
 
 import { createClient } from '../src/client/index.ts'
 import { createServer, makeKey, type NewKey, nodeHandler } from '../src/server/index.ts'
+import { inProcess } from './children/cli.ts'
 import { codeOf } from './operations-kit.ts'
 import { raw, served } from './server-socket-kit.ts'
 
@@ -59,6 +60,83 @@ describe('a key with a rate', () => {
     })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
   })
+
+  it('of 0 is not made, and one that a file has is refused with a time', async () => {
+    const wanted = { name: 'dead', scope: 'read', requestsPerSecond: 0 } as const
+    expect(() => makeKey(wanted, 0)).toThrow('requestsPerSecond is a number greater than 0')
+    const { key, secret } = makeKey({ ...wanted, requestsPerSecond: 1 }, 0)
+    await using server = await served('memory:', { keys: [{ ...key, requestsPerSecond: 0 }] })
+    const headers = { 'x-api-key': secret }
+    const refused = await fetch(`${server.url}/api/v1/kv`, { headers })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '86400'])
+  })
+
+  it('that is not known is not called missing', async () => {
+    const { key } = makeKey({ name: 'known', scope: 'read' }, 0)
+    const { secret } = makeKey({ name: 'removed', scope: 'read' }, 0)
+    await using server = await served('memory:', { keys: [key] })
+    const message = async (headers: Record<string, string>) => {
+      const answer = await fetch(`${server.url}/api/v1/kv`, { headers })
+      expect(answer.status).toBe(401)
+      return Object(await answer.json()).message
+    }
+    expect(await message({})).toContain('A key is needed')
+    expect(await message({ 'x-api-key': secret })).toContain('not known here')
+    expect(await message({ authorization: 'Bearer wrong' })).toContain('not known here')
+  })
+})
+
+describe('prestige keys', () => {
+  async function withFile(
+    use: (keys: (...args: string[]) => ReturnType<typeof inProcess>) => Promise<void>,
+  ) {
+    const directory = await mkdtemp(join(tmpdir(), 'prestige-keys-'))
+    const file = join(directory, 'keys.json')
+    try {
+      await use((...args) => inProcess(['keys', ...args, '--keys', file]))
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+  }
+
+  it('remove refuses a name that several keys have, with their ids, and reports what it removed', () =>
+    withFile(async (keys) => {
+      for (const name of ['app', 'app', 'other']) await keys('add', name)
+      const listed: { id: string }[] = (await keys('list', '--json')).json
+      const [first = '', second = ''] = listed.map(({ id }) => id)
+      const refused = await keys('remove', 'app')
+      expect(refused.code).toBe(2)
+      expect(refused.err).toContain(`${first}, ${second}`)
+      expect((await keys('list', '--json')).json).toHaveLength(3)
+      expect((await keys('remove', first)).text).toContain(`removed app (${first})`)
+      expect((await keys('remove', 'app', '--json')).json).toEqual({
+        removed: { id: second, name: 'app' },
+      })
+      expect((await keys('list', '--json')).json).toMatchObject([{ name: 'other' }])
+      expect((await keys('remove', 'app')).code).toBe(2)
+    }))
+
+  it('list has aligned columns, and rates', () =>
+    withFile(async (keys) => {
+      await keys('add', 'a')
+      await keys('add', 'longer', '--requests-per-second', '5', '--bytes-per-second', '2MiB')
+      const lines = (await keys('list')).text.trimEnd().split('\n')
+      expect(lines).toHaveLength(3)
+      const [head = '', first = '', second = ''] = lines
+      for (const line of [first, second])
+        expect(line.indexOf(' read ')).toBe(head.indexOf(' scope'))
+      expect(second).toMatch(/ 5 +2\.0 MiB /)
+      expect(first).toMatch(/ any +any /)
+    }))
+
+  it('add refuses a rate of 0, by which a key could do nothing', () =>
+    withFile(async (keys) => {
+      for (const option of ['--requests-per-second', '--bytes-per-second']) {
+        const refused = await keys('add', 'dead', option, '0')
+        expect([refused.code, refused.err]).toEqual([2, expect.stringContaining(`${option} 0`)])
+      }
+      expect((await keys('list', '--json')).json).toEqual([])
+    }))
 })
 
 describe('a server', () => {

@@ -1,6 +1,6 @@
 /** `prestige serve` as a process, under load: what it acknowledged is there, however it ends. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,8 @@ import { openStore } from '../src/index.ts'
 import { makeKey, writeKeys } from '../src/server/index.ts'
 import { amount } from './amount.ts'
 import { MAIN } from './children/cli.ts'
+import { corpus, jsonl } from './corpus-kit.ts'
+import { TestUpstream } from './proxy-kit.ts'
 
 let directory: string
 let child: ChildProcess | undefined
@@ -153,4 +155,62 @@ it('kill -9 under load: what was acknowledged is there', async () => {
     for (const [key, value] of clients.acknowledged) acknowledged.set(key, value)
     await expectThere(acknowledged)
   }
+}, 600_000)
+
+/** Processes that this one has started. */
+function childrenOf(pid: number | undefined): number[] {
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).split('\n')
+  return rows
+    .map((row) => row.trim().split(/ +/).map(Number))
+    .flatMap(([child_ = 0, parent]) => (parent === pid ? [child_] : []))
+}
+
+/** The job, at the first event that `isIt`. */
+async function followed(url: string, job: string, isIt: (event: string) => boolean) {
+  const { body } = await fetch(`${url}/api/v1/jobs/${job}/events`)
+  let text = ''
+  for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += part
+    const found = text.split('\n\n').find((block) => isIt(/^event: (.*)$/m.exec(block)?.[1] ?? ''))
+    if (found !== undefined && text.endsWith('\n\n'))
+      return JSON.parse(/^data: (.*)$/m.exec(found)?.[1] ?? '')
+  }
+  throw new Error(`No such event: ${text}`)
+}
+
+it('a run whose process is killed is a failed job; the server goes on, and the run is resumed', async () => {
+  const { process: server, url } = await started('--jobs', join(directory, 'runs'))
+  const documents = jsonl(corpus(1500))
+  const send = async () => {
+    const headers = { 'content-type': 'application/x-ndjson' }
+    const answer = await fetch(`${url}/api/v1/runs?run=one`, {
+      method: 'POST',
+      headers,
+      body: documents,
+    })
+    return String(Object(await answer.json()).job)
+  }
+  const isEnd = (event: string) => ['done', 'failed', 'stopped'].includes(event)
+  const first = await send()
+  await followed(url, first, (event) => event === 'progress')
+  const [run = 0, ...others] = childrenOf(server.pid)
+  expect(others).toEqual([])
+  process.kill(run, 'SIGKILL')
+  const failed = await followed(url, first, isEnd)
+  expect(failed).toMatchObject({ status: 'failed', run: 'one', error: { code: 'WORKER_FAILED' } })
+  expect((await fetch(`${url}/health`)).status).toBe(200)
+  const resumed = await followed(url, await send(), isEnd)
+  expect(resumed).toMatchObject({ status: 'done', result: { summary: { documents: 1500 } } })
+  expect(childrenOf(server.pid)).toEqual([])
+})
+
+it('serve --proxy-upstream keeps what the upstream allows to be kept', async () => {
+  await using upstream = await TestUpstream.start()
+  upstream.handler = (_, reply) => reply.setHeader('cache-control', 'max-age=60').end('page')
+  const { url } = await started('--proxy-upstream', upstream.url)
+  for (const expected of ['MISS', 'HIT']) {
+    const got = await fetch(`${url}/proxy/a?b=1`)
+    expect([await got.text(), got.headers.get('x-prestige-cache')]).toEqual(['page', expected])
+  }
+  expect(upstream.asked).toEqual(['GET /a?b=1'])
 })

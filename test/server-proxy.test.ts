@@ -28,6 +28,7 @@ it('passes everything below /proxy/ on, keeps it, and counts', async () => {
     headers: { 'content-length': '1' },
   })
   expect(sent.headers.get('x-prestige-cache')).toBe('BYPASS')
+  expect(await sent.text()).toBe('page') // the server waits for answers that nobody has read
   const metrics = await (await server.ask('/metrics')).text()
   expect(metrics).toMatch(/^prestige_proxy_cache_hits_total 1$/m)
   expect(metrics).toMatch(/^prestige_proxy_cache_misses_total 1$/m)

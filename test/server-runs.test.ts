@@ -121,9 +121,23 @@ describe('a run of documents that are sent', () => {
       lines: jsonl(corpus(5, 2)),
     })
     // Other settings than those of the state are the caller's mistake.
-    expect(again).toMatchObject({ status: 400, body: { code: 'INVALID_OPTIONS' } })
+    expect(again).toMatchObject({ status: 409, body: { code: 'SETTINGS_MISMATCH' } })
     expect((await site.call('/api/v1/runs')).body.runs).toHaveLength(1)
     expect(uploads()).toHaveLength(1)
+  })
+
+  it('is refused at once where earlier runs decided with other settings', async () => {
+    await site.run(jsonl(corpus(20)), '?run=one')
+    const refused = await site.upload(jsonl(corpus(5, 2)), '?near.threshold=0.5')
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'SETTINGS_MISMATCH', detail: expect.stringContaining('near.threshold') },
+    })
+    expect((await site.call('/api/v1/runs')).body.jobs).toHaveLength(1)
+    expect(uploads()).toHaveLength(1)
+    // The place is free again, and what is asked for as the message says is done.
+    const same = await site.run(jsonl(corpus(5, 2)), '?near.threshold=0.5&again=true')
+    expect(same).toMatchObject({ status: 'done' })
   })
 
   it('reports what is rejected, and ends a failed job by name', async () => {
@@ -235,7 +249,10 @@ describe('inputs by path', () => {
     for (const path of ['*.jsonl', 'none.jsonl', 'a.jsonl/x', '-'])
       expect(await start([path]), path).toMatchObject({
         status: 404,
-        body: { code: 'FILE_NOT_FOUND' },
+        body: {
+          code: 'FILE_NOT_FOUND',
+          detail: expect.stringContaining('relative to a directory'),
+        },
       })
     for (const settings of [
       { input: { followSymlinks: true } },

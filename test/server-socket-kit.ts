@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
+import { drained } from '../src/platform/drained.ts'
 import { createServer, listen, type Listening, type ListenOptions } from '../src/server/index.ts'
 import type { ServerOptions } from '../src/server/index.ts'
 
@@ -58,7 +59,6 @@ async function sendAll(
   for await (const piece of pieces) {
     if (socket.destroyed || socket.writableEnded) return
     const isFull = !socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece)
-    if (isFull)
-      await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined)
+    if (isFull && !socket.destroyed) await drained(socket)
   }
 }

@@ -13,7 +13,7 @@ const HERE = [
   ...(dynamoIsHere() ? (['dynamodb'] as const) : []),
 ]
 
-const documents = amount(50, 200)
+const documents = amount(24, 200)
 
 describe.each(HERE)('workers that share a corpus job on %s, and are killed', (name) => {
   it.each([

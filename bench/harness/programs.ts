@@ -9,11 +9,11 @@ import type { Sample } from './bench.ts'
 
 const exec = promisify(execFile)
 
-export const cliPath: string = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const cliPath: string = fileURLToPath(new URL('../../dist/command/main.js', import.meta.url))
 
 /** Why the command line cannot be measured, if it cannot. */
 export function cliMissing(): string | undefined {
-  return existsSync(cliPath) ? undefined : 'dist/cli/main.js is not there. Build the CLI first.'
+  return existsSync(cliPath) ? undefined : 'dist/command/main.js is not there. Build the CLI first.'
 }
 
 export async function timeNode(args: readonly string[]): Promise<Sample> {

@@ -3,9 +3,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Readable, Writable } from 'node:stream'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 
-export const MAIN: string = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const MAIN: string = fileURLToPath(new URL('../../dist/command/main.js', import.meta.url))
 
 export interface Run {
   readonly code: number | null
@@ -65,7 +65,7 @@ export function inProcess(args: readonly string[], options: RunOptions = {}): Pr
 let last: Promise<unknown> = Promise.resolve()
 
 async function runHere(args: readonly string[], options: RunOptions): Promise<Run> {
-  const { run } = await import(new URL('run.js', pathToFileURL(MAIN)).href)
+  const { run } = await import(new URL('../../dist/cli/run.js', import.meta.url).href)
   const [out, err] = [new Collected(), new Collected()]
   const input = Readable.from([Buffer.from(options.input ?? '')], { objectMode: false })
   const before = { cwd: process.cwd(), store: process.env['PRESTIGE_STORE'], argv: process.argv }

@@ -5,28 +5,14 @@
  * Arguments: directory, first number.
  */
 
-import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
 
 import { openStore } from '../../dist/index.js'
+import { wordEmbedder } from './word-embedder.mjs'
 
 const [directory, first] = process.argv.slice(2)
 
-const embedder = {
-  id: 'words-256',
-  dimensions: 256,
-  async embed(texts) {
-    return texts.map((text) => {
-      const sums = new Float32Array(256)
-      for (const word of text.split(' ')) {
-        const bytes = createHash('sha512').update(word).digest()
-        for (let at = 0; at < 256; at++) sums[at] += ((bytes[at % 64] ^ (at * 7)) & 255) - 127.5
-      }
-      return sums
-    })
-  },
-}
-
+const embedder = wordEmbedder(256)
 const store = await openStore(directory, {
   dedup: 'semantic',
   durability: 'os',

@@ -5,31 +5,16 @@
 
 import { isMainThread, workerData } from 'node:worker_threads'
 
-import { createHash } from 'node:crypto'
-
 import { openStore } from '../../dist/index.js'
 import { seededRandom } from '../../dist/backends/simulated/backend.js'
+import { wordEmbedder } from './word-embedder.mjs'
 
 const [directory, seed, operations, dedup = 'exact'] = isMainThread
   ? process.argv.slice(2)
   : workerData
 const random = seededRandom(Number(seed))
 
-/** A text is the sum of a direction for each of its words. */
-const embedder = {
-  id: 'words-64',
-  dimensions: 64,
-  async embed(texts) {
-    return texts.map((text) => {
-      const sums = new Float32Array(64)
-      for (const word of text.split(' ')) {
-        const bytes = createHash('sha512').update(word).digest()
-        for (let at = 0; at < 64; at++) sums[at] += bytes[at] - 127.5
-      }
-      return sums
-    })
-  },
-}
+const embedder = wordEmbedder(64)
 const semantic = { embedder, threshold: 0.9, guards: false }
 const store = await openStore(directory, {
   durability: 'os',

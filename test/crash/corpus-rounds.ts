@@ -36,6 +36,8 @@ export type CorpusFormat = (typeof corpusFormats)[number]
 
 export interface CorpusRoundsOptions {
   readonly rounds: number
+  /** In every so many-th round the run is killed again and again: in every fourth, if not given. */
+  readonly chainEvery?: number
   readonly seed: number
   readonly format: CorpusFormat
   readonly orderIndependent: boolean
@@ -55,14 +57,13 @@ export interface CorpusReport {
   ms: number
 }
 
-/** In every fourth round the run is killed again and again. */
-const CHAIN_EVERY = 4
 const CHAIN_KILLS = 4
 
 export async function corpusRounds(
   directory: string,
   options: CorpusRoundsOptions,
 ): Promise<CorpusReport> {
+  const { chainEvery = 4 } = options
   const random = seededRandom(options.seed)
   const input = join(directory, 'in')
   makeInput(input, options)
@@ -83,7 +84,7 @@ export async function corpusRounds(
     // The outputs have one name in every round, since the state holds it.
     rmSync(join(directory, 'out'), { recursive: true, force: true })
     const out = join(directory, 'out')
-    const isChain = round % CHAIN_EVERY === CHAIN_EVERY - 1
+    const isChain = round % chainEvery === chainEvery - 1
     for (let kill = 0; kill < (isChain ? CHAIN_KILLS : 1); kill++) {
       const moment = momentOf(round, isChain, options.rounds, random, times)
       await runAndKill([...args, '-o', out], out, moment, report)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../servers/dynamodb.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/command/main.js', import.meta.url))
 
 interface Said {
   readonly code: number

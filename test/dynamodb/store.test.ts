@@ -9,6 +9,7 @@ import { createTables, openDynamo, tablesTemplate } from '../../src/backends/dyn
 import { openLedger } from '../../src/ledger/open.ts'
 import { openResolver } from '../../src/resolve/open.ts'
 import { openStore } from '../../src/store/open.ts'
+import { amount } from '../amount.ts'
 import { dynamoIsHere, type DynamoServer, startDynamo } from '../servers/dynamodb.ts'
 import { codeOf, describeOperations } from '../operations-kit.ts'
 import { hurriedSleep, newTable } from './kit.ts'
@@ -96,7 +97,7 @@ describe.skipIf(!dynamoIsHere())('on DynamoDB', () => {
 
   it('keeps a large value in parts, shares it, and takes it away', async () => {
     const store = await openStore(await newTable(server.location()))
-    const large = randomBytes(5 * 1024 * 1024 + 17)
+    const large = randomBytes(amount(2, 5) * 1024 * 1024 + 17)
     expect((await store.put('large', large)).content).toBe('new')
     expect((await store.put('again', large)).content).toBe('duplicate')
     expect((await store.get('again'))?.equals(large)).toBe(true)

@@ -15,7 +15,7 @@ import type { Durability } from '../../src/backends/lmdb/options.ts'
 import { seededRandom } from '../../src/backends/simulated/backend.ts'
 
 const WORKER = fileURLToPath(new URL('../children/open-worker.mjs', import.meta.url))
-const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../dist/command/main.js', import.meta.url))
 
 export interface OpenRoundsOptions {
   readonly seconds: number

@@ -94,12 +94,13 @@ async function move(world: SimulatedWorld, store: Store, tally: Tally): Promise<
   const amount = 1 + Math.floor(world.random() * 5)
   const [a, b] = [await store.getText('a'), await store.getText('b')]
   const [headA, headB] = [await store.head('a'), await store.head('b')]
-  if (a === undefined || b === undefined) throw new Error('a key that was never deleted is missing')
+  if (a === undefined || b === undefined || !headA || !headB)
+    throw new Error('a key that was never deleted is missing')
   // What was read and what is compared may be of two moments, so the sum is checked before it is written.
   if (Number(a) + Number(b) !== SUM) return
   await store.transaction([
-    { put: 'a', value: String(Number(a) - amount), ifMatch: headA?.digest },
-    { put: 'b', value: String(Number(b) + amount), ifMatch: headB?.digest },
+    { put: 'a', value: String(Number(a) - amount), ifMatch: headA.digest },
+    { put: 'b', value: String(Number(b) + amount), ifMatch: headB.digest },
   ])
   tally.moved++
 }
