@@ -83,3 +83,36 @@ describe('a search that wants nothing but the best hit', () => {
     expect(found.judged).toEqual([textWith(2), textWith(6)].map(String))
   })
 })
+
+describe('a search that is run again with what it has measured', () => {
+  it.each([
+    ['is read again on shared engines: it may have been rewritten in between', false, 1],
+    ['is not read again where reads are of one moment: it is damaged', true, 0],
+  ] as const)('what could not be read %s', async (_, serial, hits) => {
+    const scheme = new TextScheme(SLOTS, { bands: 32, rows: 2 })
+    const spaces = nearSpaces('test')
+    let isReadable = false
+    const matcher = new Matcher<TextProbe, Buffer>(
+      new MatchIndex(spaces, scheme, { serial, candidatesMax: 10, bucketMax: 100 }),
+      scheme,
+      bytes,
+      {
+        similarityMin: 0.5,
+        *readEvidence({ payload }): Transaction<Measured | undefined> {
+          if (!isReadable) return undefined
+          return Measured.ofEvidence(textEvidence(payload), alreadyCanonical, PROFILE)
+        },
+      },
+    )
+    const backend = new MemoryBackend({}, new MemoryEngine())
+    await backend.run((scope: Scope) =>
+      matcher.insert(scope, PARTITION, scope.id(), probeOf(textWith(2)), textWith(2)),
+    )
+    const measured = new Map()
+    const find = () =>
+      backend.run((scope: Scope) => matcher.find([probeOf(textWith(0))], scope, { measured }))
+    expect((await find()).hits).toHaveLength(0)
+    isReadable = true
+    expect((await find()).hits).toHaveLength(hits)
+  })
+})

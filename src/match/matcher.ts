@@ -250,7 +250,8 @@ export class Matcher<P extends AnyProbe, Payload> {
     const evidence = yield* this.#policy.readEvidence(candidate)
     const { id, probe } = candidate
     const found = evidence === undefined ? undefined : this.#compare(probe.own, evidence, least)
-    measured?.set(latin1(id), found ?? { similarity: 0 })
+    // Elsewhere than on serial engines, what cannot be read may have been rewritten meanwhile: the next try reads again.
+    if (found || this.index.isSerial) measured?.set(latin1(id), found ?? { similarity: 0 })
     if (evidence === undefined) return undefined
     // Only now is it known what it weighs.
     this.#cache?.keep(id, evidence, this.#scheme.weight(evidence))
