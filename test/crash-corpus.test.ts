@@ -37,6 +37,6 @@ it('a run that changes outputs of an earlier one, and its undo, end as undisturb
   const common = { seed: 20_261_117, format: 'jsonl' } as const
   const options = { ...common, rounds: amount(2, 6), documents: amount(60, 120) }
   const { runKills, undoKills } = await secondRunRounds(directory, options)
-  expect(runKills + undoKills).toBeGreaterThan(2)
+  expect(runKills + undoKills).toBeGreaterThan(amount(0, 2))
   await rm(directory, { recursive: true })
 }, 120_000)

@@ -58,6 +58,8 @@ export interface CorpusReport {
 }
 
 const CHAIN_KILLS = 4
+/** A job that is not killed is run again and killed sooner, down to this. */
+const MOMENT_MS_MIN = 20
 
 export async function corpusRounds(
   directory: string,
@@ -85,9 +87,16 @@ export async function corpusRounds(
     rmSync(join(directory, 'out'), { recursive: true, force: true })
     const out = join(directory, 'out')
     const isChain = round % chainEvery === chainEvery - 1
-    for (let kill = 0; kill < (isChain ? CHAIN_KILLS : 1); kill++) {
-      const moment = momentOf(round, isChain, options.rounds, random, times)
-      await runAndKill([...args, '-o', out], out, moment, report)
+    for (let nth = 0; nth < (isChain ? CHAIN_KILLS : 1); nth++) {
+      const { isPublishing, ms } = momentOf(round, isChain, options.rounds, random, times)
+      let afterMs = ms
+      const kill = () =>
+        runAndKill([...args, '-o', out], out, { isPublishing, ms: afterMs }, report)
+      // Moments are parts of how long the first run took, and that may have been the slowest of all.
+      while (!(await kill()) && !isChain && afterMs > MOMENT_MS_MIN) {
+        afterMs /= 2
+        rmSync(out, { recursive: true, force: true })
+      }
     }
     if (isChain) report.chains++
     await finish([...args, '-o', out])
@@ -164,12 +173,13 @@ function momentOf(
   return { isPublishing: false, ms: ((round + random()) / rounds) * allMs }
 }
 
+/** Whether it was still running when it was to be killed. */
 async function runAndKill(
   args: readonly string[],
   out: string,
   { isPublishing, ms }: Moment,
   report: CorpusReport,
-): Promise<void> {
+): Promise<boolean> {
   const child = start(args)
   const exited = once(child, 'exit')
   if (isPublishing) await publishingSeen(out, child)
@@ -182,6 +192,7 @@ async function runAndKill(
     const phase = await phaseOf(join(out, 'state'))
     report.phases[phase] = (report.phases[phase] ?? 0) + 1
   }
+  return isKilled
 }
 
 /** What the state says of a run whose process is gone. */
