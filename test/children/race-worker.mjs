@@ -1,7 +1,7 @@
 /**
  * One of several processes that put and resolve what they are sent, through one shared engine, and die at a share of
  * all steps: before a request goes out, or after it was done and before anybody heard of it.
- * Argument: JSON of { location, crashes, seed, unchecked }.
+ * Argument: JSON of { location, crashes, lastStep, seed, unchecked }; `lastStep`: it dies there, if not before.
  */
 
 import { openResolver, openStore } from '../../dist/index.js'
@@ -10,15 +10,17 @@ import { storeSpaces } from '../../dist/store/index.js'
 import { openBackend } from '../../dist/backends/open.js'
 import { seededRandom } from '../../dist/backends/simulated/backend.js'
 
-const { location, crashes, seed, unchecked } = JSON.parse(process.argv[2])
+const { location, crashes, lastStep, seed, unchecked } = JSON.parse(process.argv[2])
 const random = seededRandom(seed)
 const counts = { transactions: 0, commits: 0, refused: 0, fetches: 0 }
 
+let steps = 0
 let isReady = false
 let isEnding = false
 
 function mayCrash() {
-  if (isReady && random() < crashes / 2) process.kill(process.pid, 'SIGKILL')
+  if (!isReady) return
+  if (++steps === lastStep || random() < crashes / 2) process.kill(process.pid, 'SIGKILL')
 }
 
 /** An engine whose steps may be the last ones; `unchecked`: it commits whatever has changed meanwhile. */

@@ -15,7 +15,7 @@ export interface RaceOptions extends WorkOptions {
   readonly location: string
   readonly processes: number
   readonly inFlight: number
-  /** The share of steps that kill their process. */
+  /** The share of steps that kill their process; above 0, no first process of a place lives longer than a few steps. */
   readonly crashes: number
   /** Commits check nothing: to see that the harness sees. */
   readonly unchecked?: boolean | undefined
@@ -30,6 +30,9 @@ export interface RaceReport extends RaceAudit {
   readonly commits: number
   readonly refused: number
 }
+
+/** The step that is the last one of the first process of each place, at the latest: a short race has crashes too. */
+const FIRST_LIFE_STEPS = 24
 
 /** Whoever dies while being written to is noticed by its end. */
 const noted = () => {}
@@ -63,8 +66,10 @@ class Race {
 
   /** From birth to death, or to the end of the work; whether it died. */
   async #life(): Promise<boolean> {
-    const { location, crashes, seed, unchecked = false, inFlight } = this.#options
-    const given = { location, crashes, unchecked, seed: seed + 7919 * ++this.#begun }
+    const { location, processes, crashes, seed, unchecked = false, inFlight } = this.#options
+    const mustDie = crashes > 0 && this.#begun < processes
+    const lastStep = mustDie ? FIRST_LIFE_STEPS : undefined
+    const given = { location, crashes, lastStep, unchecked, seed: seed + 7919 * ++this.#begun }
     const child = fork(WORKER, [JSON.stringify(given)], {
       env: { ...process.env, NODE_NO_WARNINGS: '1' },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
